@@ -173,5 +173,6 @@ def _renamed(table: pl.DataFrame, names: dict[str, tuple[str, str | None, str | 
     for old, source, content in table.select("id", "source", "content").iter_rows():
         name, system, case = names[old]
         transcript = replace(parse_transcript(content, source), id=name, system=system, case_id=case)
-        rows.append(transcript_row(transcript))
+        *others, written = transcript_row(transcript)
+        rows.append((*others, written.decode()))
     return pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA, orient="row")

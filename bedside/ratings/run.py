@@ -23,7 +23,7 @@ from bedside.ratings.run_contents import RunContents
 from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.ratings.run_parts import PARTS_KEY, PARTS_SHAPE
 from bedside.ratings.table import KEY, SCHEMA, in_round, to_pandas, wordless
-from bedside.ratings.table_writer import RATING_PARTS, write_table
+from bedside.ratings.table_writer import RATING_PARTS, write_new_table, write_table
 from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
 from bedside.support.errors import RunError
 from bedside.support.files import empty, making, saying_where, sync, write_json
@@ -82,11 +82,11 @@ class Run:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         if not os.path.isdir(self.path):
             raise RunError("there is no such run", where=str(path), todo="make one with bedside score")
         self._settle()
-        self.manifest = self._read_manifest()
+        self.manifest: dict[str, Any] = self._read_manifest()
 
     def _read_manifest(self) -> dict[str, Any]:
         file = self.path / MANIFEST
@@ -374,6 +374,6 @@ def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, An
     """
     if "round" not in ratings.collect_schema():
         ratings = in_round(ratings)
-    write_table(folder / RATINGS_FILE, ratings)
+    write_new_table(folder / RATINGS_FILE, ratings)
     shutil.rmtree(folder / RATING_PARTS, ignore_errors=True)
     write_json(folder / MANIFEST, manifest)

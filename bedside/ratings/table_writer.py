@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,15 @@ class TableWriter:
         schema: the table's columns and types.
         folder: where the files are put; made when first needed.
         batch: rows in a file.
+        utf8: columns of text whose cells are bytes, in UTF-8: decoding a long text and encoding it again costs more
+            than all else that is done to it here.
     """
 
-    def __init__(self, schema: pl.Schema, folder: Path, batch: int) -> None:
+    def __init__(self, schema: pl.Schema, folder: Path, batch: int, utf8: Collection[str] = ()) -> None:
         self.schema = schema
         self._folder = folder
         self._batch = batch
+        self._utf8 = utf8
         self._rows: list[tuple[Any, ...]] = []
         self._tables: list[pl.DataFrame] = []
         self._parts: list[Path] = []
@@ -45,9 +49,22 @@ class TableWriter:
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Add one row, its cells in the order of the schema."""
-        self._rows.append(row)
-        if len(self._rows) >= self._batch:
+        self.add_rows((row,))
+
+    def add_rows(self, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Add rows; the files are those that they would make one by one.
+
+        Returns:
+            How many they were.
+        """
+        more = iter(rows)
+        added = -len(self._rows)
+        while True:
+            self._rows += islice(more, self._batch - len(self._rows))
+            if len(self._rows) < self._batch:
+                return added + len(self._rows)
             self._write()
+            added += self._batch
 
     def add_table(self, table: pl.DataFrame) -> None:
         """Add the rows of a table; the files are those that they would make one by one."""
@@ -79,9 +96,16 @@ class TableWriter:
             return pl.concat(self._tables).rechunk()
         columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self.schema)
         return pl.DataFrame(
-            [pl.Series(name, column, dtype=kind, strict=False)
-             for (name, kind), column in zip(self.schema.items(), columns, strict=True)]
-        )  # fmt: skip
+            [
+                self._column(name, kind, column)
+                for (name, kind), column in zip(self.schema.items(), columns, strict=True)
+            ]
+        )
+
+    def _column(self, name: str, kind: pl.DataType, cells: Sequence[Any]) -> pl.Series:
+        if name in self._utf8:
+            return pl.Series(name, cells, dtype=pl.Binary()).cast(kind)
+        return pl.Series(name, cells, dtype=kind, strict=False)
 
     def close(self) -> None:
         """Write what is left and wait until all files are on disk."""
@@ -126,11 +150,23 @@ def rating_writer(folder: Path) -> TableWriter:
 def write_table(target: Path, table: pl.LazyFrame) -> None:
     """Write a table as one Parquet file, whole or not at all."""
     with replacing(target) as temporary, _writing(temporary):
-        # Row groups of a fixed size: the file is the same however the rows were put together.
-        table.sink_parquet(
-            temporary,
-            compression="zstd",
-            compression_level=3,
-            maintain_order=True,
-            row_group_size=_ROW_GROUP,
-        )
+        _sink(table, temporary)
+
+
+def write_new_table(target: Path, table: pl.LazyFrame) -> None:
+    """As :func:`write_table`, in a folder that itself takes its place only when all is written."""
+    with saying_where(target), _writing(target):
+        target.touch(0o600)
+        _sink(table, target)
+        sync(target)
+
+
+def _sink(table: pl.LazyFrame, file: Path) -> None:
+    # Row groups of a fixed size: the file is the same however the rows were put together.
+    table.sink_parquet(
+        file,
+        compression="zstd",
+        compression_level=3,
+        maintain_order=True,
+        row_group_size=_ROW_GROUP,
+    )

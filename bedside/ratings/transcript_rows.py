@@ -32,7 +32,7 @@ TRANSCRIPT_FOLDER = "transcripts"
 
 
 def transcript_row(transcript: Transcript, *, text: bool = True) -> tuple[Any, ...]:
-    """A transcript as a row of a run's table of transcripts; without its content where ``text`` is false."""
+    """A transcript as a row for :func:`transcript_writer`: its content is bytes, or None where ``text`` is false."""
     content = transcript.to_json()
     return (
         transcript.id,
@@ -43,7 +43,7 @@ def transcript_row(transcript: Transcript, *, text: bool = True) -> tuple[Any, .
         len(transcript.turns),
         hashlib.sha256(content).hexdigest(),
         transcript.source,
-        content.decode() if text else None,
+        content if text else None,
     )
 
 
@@ -59,4 +59,4 @@ def parse_transcript(content: str | bytes, source: str = "") -> Transcript:
 
 def transcript_writer(folder: Path) -> TableWriter:
     """What writes the transcripts of a run in ``folder``."""
-    return TableWriter(TRANSCRIPT_SCHEMA, folder / TRANSCRIPT_FOLDER, batch=100)
+    return TableWriter(TRANSCRIPT_SCHEMA, folder / TRANSCRIPT_FOLDER, batch=100, utf8=("content",))

@@ -146,10 +146,7 @@ def _score_piece(
             note_skipped()
             row = transcript_row(transcript, text=job.text)
             transcripts.add(row)
-            count = 0
-            for rating in rate(transcript, plan, job.waiting):
-                ratings.add(rating)
-                count += 1
+            count = ratings.add_rows(rate(transcript, plan, job.waiting))
             read.transcripts.append(
                 ScoredTranscript(transcript.id, transcript.source, row[6], len(transcript.turns), count)
             )

@@ -70,11 +70,11 @@ def rate(
         for metric, value, label, role, turn, rater, reason, error in planned.family.compute(
             transcript, planned.metrics, **planned.settings
         ):
-            follows = (error is not None and rater is None) or (rater is not None and rater == turn_rater)
-            if metric not in waiting or not follows:
-                unit = unit_name(turn)
-                title = metric if role is None else f"{metric}.{role}"
-                yield name, system, case, unit, title, rater or family_rater, 0, value, label, reason, error
+            if metric in waiting and (error is not None if rater is None else rater == turn_rater):
+                continue
+            unit = unit_name(turn)
+            title = metric if role is None else f"{metric}.{role}"
+            yield name, system, case, unit, title, rater or family_rater, 0, value, label, reason, error
 
 
 class ScoringPass:
@@ -113,8 +113,8 @@ class ScoringPass:
         self.waiting = waiting
         self.text = text
         self.progress = progress
-        self.transcripts = 0
-        self.turns = 0
+        self.transcripts: int = 0
+        self.turns: int = 0
         self._source = iter(reading) if labels is None else _labelled(reading, plan, labels)
 
     def go(self, folder: Path, hashes: Mapping[str, str] | None = None) -> pl.LazyFrame:
@@ -139,8 +139,7 @@ class ScoringPass:
                 transcripts.add(row)
             elif hashes is not None:
                 check_hash(transcript.id, row[6], transcript.source, hashes)
-            for rating in rate(transcript, self.plan, self.waiting):
-                ratings.add(rating)
+            ratings.add_rows(rate(transcript, self.plan, self.waiting))
             self.transcripts += 1
             self.turns += len(transcript.turns)
             if self.progress is not None:

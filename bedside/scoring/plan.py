@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from bedside.judges.deepeval_raters.catalogue import is_deepeval
@@ -13,7 +14,7 @@ from bedside.support.errors import RegistryError
 from bedside.support.registry import nearest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlannedFamily:
     """What a family is to compute.
 
@@ -27,7 +28,7 @@ class PlannedFamily:
     metrics: frozenset[str]
     settings: dict[str, Any]
 
-    @property
+    @cached_property
     def rater(self) -> str:
         """The rater that the family is with these parameters."""
         return self.family.rater(self.settings)

@@ -69,7 +69,7 @@ class Answers:
 def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answers]:
     def use(rule: Callable[[str, str], Inference] = lambda *pair: inference(TABLE[pair])) -> Answers:
         made = Answers(rule)
-        monkeypatch.setattr(consistency, "load_nli", lambda model, labels: made)
+        monkeypatch.setattr("bedside.models.nli.load_nli", lambda model, labels: made)
         return made
 
     return use

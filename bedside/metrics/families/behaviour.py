@@ -149,9 +149,13 @@ def compute(
         if not session.turns[role]:
             yield missing(metric, f"no {role} turn")
             continue
-        values = list(
-            _code(session, metric) if metric in CODES else _measure(session, _MEASURES[metric], early_turns)
-        )
+        values: list[Value] = []
+        if session.codes:
+            values += (
+                _code(session, metric)
+                if metric in CODES
+                else _measure(session, _MEASURES[metric], early_turns)
+            )
         values += session.refusing(metric)
         if values:
             yield from values

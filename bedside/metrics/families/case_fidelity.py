@@ -7,13 +7,15 @@ A classifier for natural-language inference, which the user names, holds each tu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bedside.metrics.contract import Example, Family, Metric
-from bedside.metrics.nli_parameters import NLI_PARAMETERS
-from bedside.models.nli import NliModel, load_nli, sentences
+from bedside.metrics.nli_parameters import NLI_PARAMETERS, named_model
 from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import Transcript, Turn
+
+if TYPE_CHECKING:
+    from bedside.models.nli import NliModel
 
 #: The key of ``reference`` with what is true of the patient by the case, a text each.
 PATIENT_FACTS = "patient_facts"
@@ -28,7 +30,7 @@ def compute(
     Raises:
         ModelError, MissingExtraError: the model can't be used.
     """
-    nli = load_nli(model, labels) if model else None
+    nli = named_model(model, labels)
     own = [turn for turn in transcript.turns if turn.role == "patient"]
     spoken = [turn for turn in own if turn.text.strip()]
     facts = _facts(transcript.reference.get(PATIENT_FACTS))
@@ -70,6 +72,8 @@ def _by_model(nli: NliModel, turns: Sequence[Turn], facts: Sequence[str]) -> Ite
 
 
 def _facts(value: Any) -> tuple[str, ...]:
+    from bedside.models.nli import sentences
+
     listed = value if isinstance(value, list | tuple) else ()
     texts = (text for text in listed if isinstance(text, str) and text.strip())
     return tuple(sentence for text in texts for sentence in sentences(text))

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bedside.metrics.contract import Example, Family, Metric, Parameter
-from bedside.metrics.nli_parameters import NLI_PARAMETERS
-from bedside.models.nli import Inference, NliModel, load_nli
+from bedside.metrics.nli_parameters import NLI_PARAMETERS, named_model
 from bedside.ratings.missing_reasons import NO_MODEL
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import RegistryError
 from bedside.support.plurals import counted
 from bedside.transcripts.transcript import Role, Transcript, Turn
+
+if TYPE_CHECKING:
+    from bedside.models.nli import Inference, NliModel
 
 #: Turns of a role up to which each is compared with all earlier ones, where no window is given.
 ALL_UP_TO = 200
@@ -68,7 +71,7 @@ def compute(
     """
     if window < 0:
         raise RegistryError(f"window is {window}", todo="give a number of turns, or 0 for the default")
-    nli = load_nli(model, labels) if model else None
+    nli = named_model(model, labels)
     turns = [turn for turn in transcript.turns if turn.role in _ROLES]
     if not turns:
         error = FAMILY.no_model if nli is None else "no clinician or patient turn"

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.models.dialogue import speeches
 from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import Role, Transcript
 
 if TYPE_CHECKING:
-    from bedside.models.dialoflow import Influence
+    from bedside.models.dialoflow import Influence, Vectors
 
 _ROLES: tuple[Role, ...] = ("clinician", "patient")
 #: The first speeches of a session aren't counted, as in the published computation: little stands before them.
 _FIRST = 3
 _EPSILON = 1e-9
-
-Vectors = npt.NDArray[np.float64]
 
 
 def similarities(actual: Vectors, predicted: Vectors) -> Vectors:
@@ -32,6 +27,8 @@ def similarities(actual: Vectors, predicted: Vectors) -> Vectors:
     Args:
         actual, predicted: shape (turns, width).
     """
+    import numpy as np
+
     lengths = np.linalg.norm(actual, axis=1), np.linalg.norm(predicted, axis=1)
     longer, product = np.maximum(*lengths), lengths[0] * lengths[1]
     defined = product > _EPSILON**2
@@ -47,6 +44,8 @@ def flow_score(similarity: Vectors) -> float:
     Args:
         similarity: the similarity s of each turn, at least one.
     """
+    import numpy as np
+
     # Exactly opposite influences would make it infinite.
     return float(2 ** -np.log2(np.maximum((similarity + 1) / 2, _EPSILON)).mean())
 
