@@ -1,7 +1,7 @@
 """Models that several endpoints serve: which addresses are one model, and how many calls each of them takes.
 
-Addresses that serve the same model count as one, because ratings and stores record the model's name only. They are named
-one by one, or in a YAML file with a list of them, each as it would be named on its own or with settings::
+Addresses that serve the same model count as one, because ratings and stores record the model's name only. They are
+named one by one, or in a YAML file with a list of them, each as it would be named on its own or with settings::
 
     - http://gpu1:8000/v1#llama
     - address: http://gpu2:8000/v1#llama
