@@ -43,7 +43,9 @@ from bedside.cli.read import read
 from bedside.cli.redirection import redirection_app
 from bedside.cli.report import report
 from bedside.cli.sampling import sample
+from bedside.cli.schema import schema
 from bedside.cli.score import score
+from bedside.cli.scrub import scrub
 from bedside.cli.simulate import simulate
 from bedside.cli.simulation import simulation_app
 from bedside.cli.simulators import simulators_app
@@ -57,8 +59,8 @@ from bedside.support.stopping import stoppable
 _STOPPED = "stopped; nothing is left half-written. Run the same command again to go on"
 #: What typer returns after Ctrl-C.
 _INTERRUPTED = 130
-_EPILOG = "Commands that print a table take --json. An error is one line that says what to do; the exit code is then 2."
-app = App(
+_EPILOG = "Every command takes --json. An error is one line that says what to do; the exit code is then 2."
+app: App = App(
     """Score clinical and counselling conversations, and show how far the scores can be believed.
 
     Examples:
@@ -76,9 +78,10 @@ app = App(
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Begin": (demo, doctor),
     "Simulate": (simulate,),
-    "Score": (read, score, merge),
+    "Score": (read, scrub, score, merge),
     "People rate": (sample,),
     "Can the scores be believed?": (agree, validate, estimate),
+    "What there is": (schema,),
     "Results": (compare, preferences, gate, drift, trend, deviation, report, view, explain, export),
 }
 _GROUPS: dict[str, dict[str, typer.Typer]] = {

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli.completion import rubrics as rubric_names
-from bedside.cli.options import JsonOption, SeedOption
+from bedside.cli.options import SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import read_names
 from bedside.cli.plans import PlanArgument, RunOption, open_plan, run_option, save_plan
@@ -50,7 +50,6 @@ def annotate_adjudicate(
     ] = Path("adjudication.json"),
     run: RunOption = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Have somebody settle what the raters of a plan differ on, without seeing who said what.
 
@@ -74,6 +73,6 @@ def annotate_adjudicate(
         seed=seed,
     )
     save_plan(settled.plan, opened, out)
-    show_tables(adjudication_tables(settled), json)
+    show_tables(adjudication_tables(settled))
     named = f"{typed(out)}{run_option(out, opened)}"
     note(f"Wrote {out}. Next: bedside annotate push {named}, or bedside annotate export {named}")

@@ -12,7 +12,6 @@ from bedside.cli import completion as _complete
 from bedside.cli.options import (
     HOW,
     ColumnsOption,
-    JsonOption,
     MetricsOption,
     OutOption,
     RatersOption,
@@ -75,7 +74,6 @@ def agree(
     reading: TypedReading = TYPED_NOTHING,
     seed: SeedOption = 0,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show how well raters agree.
 
@@ -104,4 +102,4 @@ def agree(
         seed=seed,
     )
     next_commands = f"bedside validate {typed(source)}; bedside report {typed(source)}"
-    show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)
+    show_and_write(tables, source=source, out=out, next_commands=next_commands)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,8 @@ import typer
 
 from bedside.cli.completion import one_of, one_rater
 from bedside.cli.help import App
-from bedside.cli.options import JsonOption, RubricFolderOption, SeedOption
+from bedside.cli.json_output import show_records
+from bedside.cli.options import RubricFolderOption, SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option, save_plan
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from bedside.annotation.answers import CollectedAnswers
     from bedside.ratings.run import Run
 
-annotate_app = App(
+annotate_app: App = App(
     """Have people rate what `sample` drew: in Label Studio or in spreadsheets.
 
     Examples:
@@ -57,6 +59,7 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
         say(f"They are final labels of what raters differed on. Next: bedside validate {typed(run.path)}")
     else:
         say(f"Next: bedside agree {typed(run.path)} --metrics {','.join(plan_metrics(plan))}")
+    show_records("answers", f"What was put into {run.path}", [asdict(kept)])
 
 
 @annotate_app.command("export")
@@ -92,6 +95,7 @@ def annotate_export(
     paths = export_files(read, opened, form, out)
     for path in paths:
         say(str(path))
+    show_records("files", "Files for raters", [{"file": str(path)} for path in paths])
     hand_out = "Send each rater their file." if form in FORMS else TOOL_FORMS.load(form).next_step
     note(f"{hand_out} Next: bedside annotate import {typed(plan)} FILES…{run_option(plan, opened)}")
 
@@ -186,6 +190,14 @@ def annotate_reassign(
         say(f"{name} takes over {counted(count, 'item')} of {done.rater}.")
     if done.untaken:
         say(f"Nobody is left for {counted(done.untaken, 'item')}: each has a rater less than planned.")
+    show_records(
+        "reassigned",
+        f"What {done.rater} hasn't answered",
+        [
+            *({"rater": name, "items": count} for name, count in done.moved.items()),
+            *([{"rater": None, "items": done.untaken}] if done.untaken else []),
+        ],
+    )
     named = f"{typed(plan)}{run_option(plan, opened)}"
     note(f"Next: bedside annotate push {named}, or bedside annotate export {named}")
 
@@ -202,7 +214,6 @@ def annotate_revisions(
         ),
     ] = None,
     run: RunOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show the answers that were changed, by whom and to what; let an earlier one count again.
 
@@ -217,7 +228,7 @@ def annotate_revisions(
     if restore is not None:
         restore_answer(opened, read, restore)
     history = read_store(opened, read)
-    show_tables((revisions_table(read, history),), json)
+    show_tables((revisions_table(read, history),))
 
 
 @annotate_app.command("next")
@@ -253,7 +264,6 @@ def annotate_next(
     ] = None,
     run: RunOption = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Propose what people should rate next, and say what it would bring.
 
@@ -271,5 +281,5 @@ def annotate_next(
         next_plan = follow_up_plan(opened, read, proposal, seed)
         save_plan(next_plan, opened, out)
         tables += plan_tables(next_plan)
-    show_tables(tables, json)
+    show_tables(tables)
     note(f"Wrote {out}" if out is not None else "To make a plan of it, add --out FILE.")

@@ -10,7 +10,7 @@ import typer
 from bedside.cli.adjudication import annotate_app as annotate_app
 from bedside.cli.annotation import say_left_out
 from bedside.cli.label_studio import KeyOption, key_of
-from bedside.cli.options import JsonOption, SeedOption
+from bedside.cli.options import SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import read_pairs
 from bedside.cli.plans import RunOption, open_plan
@@ -52,7 +52,6 @@ def annotate_status(
     ] = None,
     run: RunOption = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Show how much each rater has done, how they keep up, and how well they agree so far.
 
@@ -77,7 +76,7 @@ def annotate_status(
             _bring_in(its_run, plan, url, key_env, users)
         current = OpenedRun(its_run.path) if live else its_run
         tables += status_tables(plan, plan_progress(current, plan, seed=seed))
-    show_tables(tables, json)
+    show_tables(tables)
 
 
 def _plan_files(source: Path, run: Path | None) -> list[tuple[Path, Path | None]]:

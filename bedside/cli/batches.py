@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bedside.cli.json_output import show_records
 from bedside.cli.output import say
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
@@ -46,6 +47,18 @@ def say_wave(wave: BatchWave, unfinished: int, say: Callable[[str], None] = say)
         say(f"{unfinished:,} have not ended: the same command with --batch-out FILE writes their calls.")
     else:
         say("Nothing is left to ask.")
+
+
+def show_batch_files(files: Sequence[BatchFile]) -> None:
+    """Show the files of a batch's calls, where JSON is asked for."""
+    show_records(
+        "batch",
+        "Files of calls for a service that answers batches",
+        [
+            {"file": str(file.path), "model": file.model, "calls": file.calls, "tokens": file.tokens}
+            for file in files
+        ],
+    )
 
 
 def _say_files(files: Sequence[BatchFile], say: Callable[[str], None]) -> None:

@@ -12,8 +12,8 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.judges import JudgeOption
-from bedside.cli.options import JsonOption, SeedOption
-from bedside.cli.output import note, say, say_limit, show_tables
+from bedside.cli.options import SeedOption
+from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_whole_numbers
 from bedside.cli.progress import judging_progress, scoring_progress, simulation_progress
 from bedside.cli.simulate import (
@@ -48,7 +48,7 @@ from bedside.support.shell_words import typed
 if TYPE_CHECKING:
     from bedside.api import Benchmark, BenchmarkWatch
 
-benchmark_app = App(
+benchmark_app: App = App(
     """Simulate, score and report in one: how good are these clinicians?
 
     bedside benchmark PROTOCOL … is short for bedside benchmark run PROTOCOL …; add puts a system beside those of a
@@ -111,7 +111,6 @@ def benchmark_run(
     dry_run: PreviewOption = False,
     replay: ReplayOption = False,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Simulate conversations, score them by the protocol's suite, report.
 
@@ -146,7 +145,7 @@ def benchmark_run(
         "prices": read_prices(price or [], [*actor_names(actors), *(judge or [])]),
     }
     if dry_run:
-        show_tables(preview_benchmark(protocol, **asked), json)
+        show_tables(preview_benchmark(protocol, **asked))
         return
     with _watched(bar=not has_person(actors)) as watch:
         done = benchmark(
@@ -160,7 +159,7 @@ def benchmark_run(
             replay=replay,
             watch=watch,
         )
-    _say_done(done, json, judged=bool(judge), max_cost=max_cost)
+    _say_done(done, judged=bool(judge), max_cost=max_cost)
 
 
 @benchmark_app.command("add")
@@ -173,7 +172,6 @@ def benchmark_add(
     max_cost: MaxCostOption = None,
     price: ModelPriceOption = None,
     time_limit: TimeLimitOption = 120.0,
-    json: JsonOption = False,
 ) -> None:
     """Put a new system beside those of a benchmark, which aren't asked again.
 
@@ -199,7 +197,7 @@ def benchmark_add(
             minutes=minutes,
             watch=watch,
         )
-    _say_done(done, json, judged=True, max_cost=max_cost)
+    _say_done(done, judged=True, max_cost=max_cost)
 
 
 @contextmanager
@@ -230,43 +228,40 @@ def _watched(*, bar: bool) -> Iterator[BenchmarkWatch]:
         )
 
 
-def _say_done(done: Benchmark, json: bool, *, judged: bool, max_cost: float | None) -> None:
+def _say_done(done: Benchmark, *, judged: bool, max_cost: float | None) -> None:
     """What became of the benchmark, and what to do next."""
     from bedside.judges.counts import spent
 
-    tell = note if json else say
     if done.report is not None:
-        show_tables([done.leaderboard], json)
-    elif json:
-        show_tables([], json)
+        show_tables([done.leaderboard])
     counts = done.simulation.summary.counts
     asked = sum(summary.calls for run in done.judged for summary in run.judges)
-    tell(
+    say(
         f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {done.simulation.folder}; "
         f"{counted(done.asked, 'call')} of actors and {asked:,} of judges asked now."
     )
     if counts.failed:
-        tell(
+        say(
             f"{sum(counts.failed.values()):,} failed: bedside simulation failed {typed(done.simulation.folder)} says "
             "why. Calls that got no answer are asked again by the same command."
         )
     if not judged and done.report is not None:
-        _say_unjudged(done, tell)
+        _say_unjudged(done)
     if done.report is not None:
-        tell(f"The report: {done.report.page}")
+        say(f"The report: {done.report.page}")
     if not done.complete:
         judging = spent(summary for run in done.judged for summary in run.judges)
-        say_limit(None if judging is None else done.simulation.summary.cost + judging, max_cost, tell)
-        tell(f"{done.left[0].upper()}{done.left[1:]}: the same command goes on.")
+        say_limit(None if judging is None else done.simulation.summary.cost + judging, max_cost, say)
+        say(f"{done.left[0].upper()}{done.left[1:]}: the same command goes on.")
 
 
-def _say_unjudged(done: Benchmark, tell: Any) -> None:
+def _say_unjudged(done: Benchmark) -> None:
     from bedside.suites.run_suites import suites_of
 
     rubrics = {name for suite in suites_of(done.run) for name in suite.rubrics}
     if rubrics:
         run = typed(done.run.path)
-        tell(
+        say(
             f"No judge was named: what follows from the suite's {counted(len(rubrics), 'rubric')} is missing. bedside "
             f"score {typed(done.simulation.folder)} --judge MODEL --out {run}; bedside report {run} adds it."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +10,12 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.output import list_entries, note, say
+from bedside.cli.json_output import show_records
+from bedside.cli.output import list_entries, note, say, say_or_show
 from bedside.support.errors import DataError, InputError
 from bedside.support.plurals import counted
 
-readers_app = App(
+readers_app: App = App(
     """List the file formats that bedside reads; show one.
 
     Examples:
@@ -23,7 +25,7 @@ readers_app = App(
     lists=True,
 )
 
-metrics_app = App(
+metrics_app: App = App(
     """List the metrics; show one's definition, source and examples.
 
     Examples:
@@ -33,7 +35,7 @@ metrics_app = App(
     lists=True,
 )
 
-suites_app = App(
+suites_app: App = App(
     """List the suites, which are sets of metrics and rubrics; show or check one.
 
     Examples:
@@ -44,7 +46,7 @@ suites_app = App(
     lists=True,
 )
 
-rubrics_app = App(
+rubrics_app: App = App(
     """List the rubrics that judges and people rate by; show or check one.
 
     Examples:
@@ -55,7 +57,7 @@ rubrics_app = App(
     lists=True,
 )
 
-probes_app = App(
+probes_app: App = App(
     """List the probes of judges; show what one changes and expects.
 
     Examples:
@@ -71,7 +73,12 @@ def readers(context: typer.Context) -> None:
     """List the file formats."""
     from bedside.transcripts import READERS
 
-    list_entries(context, lambda: [(name, reader.title) for name, reader in READERS.all().items()])
+    list_entries(
+        context,
+        "readers",
+        lambda: [(name, reader.title) for name, reader in READERS.all().items()],
+        title="The file formats",
+    )
 
 
 @readers_app.command("show")
@@ -84,8 +91,12 @@ def readers_show(
     from bedside.transcripts import READERS
 
     reader = READERS.load(name)
-    say(f"{reader.name}: {reader.title}\n\n{reader.description}\n\n{reader.example_name}:")
-    typer.echo(reader.example, nl=not reader.example.endswith("\n"))
+    text = (
+        f"{reader.name}: {reader.title}\n\n{reader.description}\n\n{reader.example_name}:\n{reader.example}"
+    )
+    facts = ("name", "title", "description", "example_name", "example")
+    record = {fact: getattr(reader, fact) for fact in facts}
+    say_or_show(text.removesuffix("\n"), "reader", reader.title, [record])
 
 
 @metrics_app.callback()
@@ -103,7 +114,7 @@ def metrics(context: typer.Context) -> None:
         entries.append(("deepeval", f"deepeval's own, which ask a judge ({library_words()})"))
         return [*entries, *((f"  {kind.metric}", kind.title) for kind in KINDS.values())]
 
-    list_entries(context, rows)
+    list_entries(context, "metrics", rows, title="The metrics, by family")
 
 
 @metrics_app.command("show")
@@ -123,17 +134,21 @@ def metrics_show(
     from bedside.scoring.plan import families_by_metric
 
     if name == "deepeval" or is_deepeval(name):
-        say(describe_deepeval() if name == "deepeval" else describe_metric_of_deepeval(name))
+        _say_metric(name, describe_deepeval() if name == "deepeval" else describe_metric_of_deepeval(name))
         return
     if name in FAMILIES:
-        say(describe_family(FAMILIES.load(name)))
+        _say_metric(name, describe_family(FAMILIES.load(name)))
         return
     owners = families_by_metric()
     if name not in owners:
         from bedside.support.registry import nearest
 
         raise DataError(f"no metric is called {name!r}", todo=nearest(name, [*owners, *FAMILIES.names()]))
-    say(describe_metric(FAMILIES.load(owners[name]), name))
+    _say_metric(name, describe_metric(FAMILIES.load(owners[name]), name))
+
+
+def _say_metric(name: str, description: str) -> None:
+    say_or_show(description, "metric", f"What {name} is", [{"name": name, "description": description}])
 
 
 @suites_app.callback()
@@ -141,7 +156,12 @@ def suites(context: typer.Context) -> None:
     """List the suites."""
     from bedside.suites import SUITES
 
-    list_entries(context, lambda: [(name, suite.title) for name, suite in SUITES.all().items()])
+    list_entries(
+        context,
+        "suites",
+        lambda: [(name, suite.title) for name, suite in SUITES.all().items()],
+        title="The suites",
+    )
 
 
 @suites_app.command("show")
@@ -157,18 +177,16 @@ def suites_show(
     from bedside.suites import SUITES
 
     suite = SUITES.find(name)
-    say(f"{suite.name}: {suite.title}\n\n{suite.description}\nSource: {suite.source}\n\nMetrics:")
-    for metric in suite.metrics:
-        say(f"  {metric}")
+    lines = [f"{suite.name}: {suite.title}", "", suite.description, f"Source: {suite.source}", "", "Metrics:"]
+    lines += [f"  {metric}" for metric in suite.metrics]
     if suite.rubrics:
-        say("\nRubrics, for a judge:")
-    for rubric in suite.rubrics:
-        say(f"  {rubric}")
+        lines += ["", "Rubrics, for a judge:", *(f"  {rubric}" for rubric in suite.rubrics)]
     for what, entries in (("Tables", suite.tables), ("Figures", suite.figures)):
         if entries:
-            say(f"\n{what} of its report:")
-        for entry in entries:
-            say(f"  {entry.id}: {entry.title or entry.kind}")
+            lines += ["", f"{what} of its report:"]
+        lines += [f"  {entry.id}: {entry.title or entry.kind}" for entry in entries]
+    record = suite.model_dump(mode="json", exclude_defaults=True)
+    say_or_show("\n".join(lines), "suite", suite.title, [record])
 
 
 @suites_app.command("check")
@@ -187,17 +205,25 @@ def suites_check(
         raise InputError("a suite file's name ends in .yaml", where=file, todo="rename it")
     suite = SUITES.find(file)
     plan = make_plan(suite.metrics, suite.parameters)
-    for remark in check_suite(suite):
+    remarks = list(check_suite(suite))
+    for remark in remarks:
         note(f"{file}: {remark}")
     counts = [counted(len(plan.metrics), "metric")]
     if suite.tables or suite.figures:
         counts += [counted(len(suite.tables), "table"), counted(len(suite.figures), "figure")]
     say(f"{file}: good; {', '.join(counts)}")
+    show_records("remarks", f"What is doubtful in {file}", [{"text": str(remark)} for remark in remarks])
 
 
 FolderOption = Annotated[
     Path | None,
     typer.Option("--rubric-folder", "--folder", metavar="FOLDER", help="Folder of your own rubrics."),
+]
+
+
+LanguageOption = Annotated[
+    str | None,
+    typer.Option("--language", metavar="LANGUAGE", help="Show its texts in this language: en, de or zh."),
 ]
 
 
@@ -207,7 +233,12 @@ def rubrics(context: typer.Context, rubric_folder: FolderOption = None) -> None:
     from bedside.rubrics.rubric_files import rubrics_with
 
     registry = rubrics_with(rubric_folder)
-    list_entries(context, lambda: [(name, rubric.title) for name, rubric in registry.all().items()])
+    list_entries(
+        context,
+        "rubrics",
+        lambda: [(name, rubric.title) for name, rubric in registry.all().items()],
+        title="The rubrics",
+    )
 
 
 @rubrics_app.command("show")
@@ -216,12 +247,15 @@ def rubrics_show(
         str, typer.Argument(metavar="RUBRIC", help="Name of the rubric.", autocompletion=complete.rubric)
     ],
     rubric_folder: FolderOption = None,
+    language: LanguageOption = None,
 ) -> None:
     """Print a rubric: what it rates, its levels, what it needs, its source."""
     from bedside.rubrics.description import describe
+    from bedside.rubrics.rubric import as_data
     from bedside.rubrics.rubric_files import find_rubric
 
-    say(describe(find_rubric(name, rubric_folder)))
+    rubric = find_rubric(name, rubric_folder, language)
+    say_or_show(describe(rubric), "rubric", rubric.title, [{**as_data(rubric), "version": rubric.version}])
 
 
 @rubrics_app.command("check")
@@ -234,6 +268,8 @@ def rubrics_check(
     rubric, remarks = check_file(file)
     for remark in remarks:
         note(f"{file}: {remark}")
+    rows = [asdict(remark) for remark in remarks]
+    show_records("remarks", f"What is wrong with {file}, or doubtful", rows)
     if rubric is None:
         raise InputError("the file is not a rubric yet", where=str(file), todo="mend the errors above")
     say(
@@ -247,7 +283,12 @@ def probes(context: typer.Context) -> None:
     """List the probes of judges."""
     from bedside.probes import PROBES
 
-    list_entries(context, lambda: [(name, probe.title) for name, probe in PROBES.all().items()])
+    list_entries(
+        context,
+        "probes",
+        lambda: [(name, probe.title) for name, probe in PROBES.all().items()],
+        title="The probes of judges",
+    )
 
 
 @probes_app.command("show")
@@ -261,7 +302,10 @@ def probes_show(
 
     probe = PROBES.load(name)
     expected = {"stays": "should stay", "moves": "must move"}[probe.expects]
-    say(f"{probe.name}: {probe.title}\n\n{probe.description}\n\nChanges, with which a level {expected}:")
     width = max(len(variant.name) for variant in probe.variants)
-    for variant in probe.variants:
-        say(f"  {variant.name:<{width}}  {variant.title}")
+    lines = [f"{probe.name}: {probe.title}", "", probe.description, ""]
+    lines += [f"Changes, with which a level {expected}:"]
+    lines += [f"  {variant.name:<{width}}  {variant.title}" for variant in probe.variants]
+    variants = [{"name": variant.name, "title": variant.title} for variant in probe.variants]
+    facts = {fact: getattr(probe, fact) for fact in ("name", "title", "description", "expects")}
+    say_or_show("\n".join(lines), "probe", probe.title, [{**facts, "variants": variants}])

@@ -11,8 +11,9 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.options import HOW, JUDGES, FormatOption, JsonOption, RolesOption, TextColumnsOption
-from bedside.cli.output import list_entries, note, note_account, say, show_tables
+from bedside.cli.json_output import is_json, show_records
+from bedside.cli.options import HOW, JUDGES, FormatOption, RolesOption, TextColumnsOption
+from bedside.cli.output import list_entries, note, note_account, show_tables
 from bedside.cli.parsing import read_names, read_options
 from bedside.cli.progress import fold_progress
 from bedside.support.errors import InputError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bedside.reports.table import Table
     from bedside.transcripts import Reading
 
-coders_app = App(
+coders_app: App = App(
     """List the coders of behaviour; train one on people's codes, or test one.
 
     Examples:
@@ -107,7 +108,12 @@ def coders(context: typer.Context) -> None:
     """List the coders."""
     from bedside.coders import CODERS
 
-    list_entries(context, lambda: [(name, coder.title) for name, coder in CODERS.all().items()])
+    list_entries(
+        context,
+        "coders",
+        lambda: [(name, coder.title) for name, coder in CODERS.all().items()],
+        title="The coders of behaviour",
+    )
 
 
 @coders_app.command("train")
@@ -142,7 +148,6 @@ def coders_train(
     format_: FormatOption = None,
     roles: RolesOption = None,
     columns: TextColumnsOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Train a coder on people's codes, and print how good it is.
 
@@ -172,14 +177,13 @@ def coders_train(
         )
     save_coder(training.coder, out)
     note_account(reading.account.lines())
-    show_tables(coder_tables(training.evaluation), json)
+    show_tables(coder_tables(training.evaluation))
     note(f"Wrote {out}: {training.coder.coder().rater}. Use it with --set behaviour.coders=human,{out}")
 
 
 @coders_app.command("show")
 def coders_show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trained coder's file (.npz).")],
-    json: Annotated[bool, typer.Option("--json", help="Print the whole card as JSON.")] = False,
 ) -> None:
     """Print the card of a trained coder: what it was trained on, and how good it is.
 
@@ -190,10 +194,8 @@ def coders_show(
     from bedside.reports.coder_test import card_tables
 
     card, rater = load_card(file)
-    if json:
-        import orjson
-
-        say(orjson.dumps({"rater": rater, **card}, option=orjson.OPT_INDENT_2).decode())
+    if is_json():
+        show_records("card", f"The card of {rater}", [{"rater": rater, **card}])
         return
     show_tables(card_tables(card, rater))
 
@@ -223,7 +225,6 @@ def coders_evaluate(
     format_: FormatOption = None,
     roles: RolesOption = None,
     columns: TextColumnsOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Compare a coder with people's codes, beside people with one another.
 
@@ -259,7 +260,7 @@ def coders_evaluate(
         coding = _JudgeCoding(judge, read_names(codes), store, turns_per_call, max_concurrency, max_calls)
         tables = coding.plan(reading) if dry_run else coding.test(reading)
     note_account(reading.account.lines())
-    show_tables(tables, json)
+    show_tables(tables)
 
 
 def _coder_tables(

@@ -13,7 +13,6 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
-    JsonOption,
     OutOption,
     QualityOption,
     RatersOption,
@@ -119,7 +118,6 @@ def compare(
     reading: TypedReading = TYPED_NOTHING,
     seed: SeedOption = 0,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Compare systems pair by pair.
 
@@ -155,4 +153,4 @@ def compare(
     first_pair = tables[-1].records[0]
     cell = f"{first_pair['metric']}/{first_pair['a']}"
     next_commands = f"bedside explain {typed(source)} --cell {cell}; bedside report {typed(source)}"
-    show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)
+    show_and_write(tables, source=source, out=out, next_commands=next_commands)

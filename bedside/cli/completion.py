@@ -100,7 +100,7 @@ def _rubrics(ctx: typer.Context) -> Iterator[Offer]:
         yield from _titled(Path(own_folder))
 
 
-rubrics = several(_rubrics)
+rubrics: Completion = several(_rubrics)
 
 
 def rubric(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -146,6 +146,14 @@ def export_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return [(name, "") for name in (*names, *(point.name for point in entry_points(group="bedside.exports")))]
 
 
+def schemas(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The kinds of files that there are schemas of."""
+    folder = _PACKAGE / "schemas" / "shipped"
+    return [
+        (name, "") for name in sorted(path.name.partition(".")[0] for path in folder.glob("*.schema.json"))
+    ]
+
+
 def engines(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The engines that share work."""
     return [(name, "") for name in engine_names()]
@@ -163,7 +171,7 @@ def _metrics(ctx: typer.Context) -> Iterator[Offer]:
     yield from ((kind.metric, kind.title) for kind in KINDS.values())
 
 
-metrics = several(_metrics)
+metrics: Completion = several(_metrics)
 
 
 def metric(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -177,7 +185,7 @@ def _codes(ctx: typer.Context) -> list[Offer]:
     return [(code, "") for code in CODES]
 
 
-codes = several(_codes)
+codes: Completion = several(_codes)
 
 
 def _tables(ctx: typer.Context) -> list[Offer]:
@@ -193,7 +201,7 @@ def _tables(ctx: typer.Context) -> list[Offer]:
     return [(name, "") for name in names]
 
 
-tables = several(_tables)
+tables: Completion = several(_tables)
 
 
 def table_names(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -231,7 +239,7 @@ def _settings(ctx: typer.Context) -> Iterator[Offer]:
     )
 
 
-simulator_settings = several(_settings)
+simulator_settings: Completion = several(_settings)
 
 
 def simulator_options(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -287,8 +295,8 @@ def _rated(ctx: typer.Context) -> list[Offer]:
     return [(name, "") for name in names]
 
 
-rated = several(_rated)
-probes = several(lambda ctx: [(name, "") for name in probe_names()])
+rated: Completion = several(_rated)
+probes: Completion = several(lambda ctx: [(name, "") for name in probe_names()])
 
 
 def probe(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -307,7 +315,7 @@ def _raters(ctx: typer.Context) -> list[Offer]:
     return patterns + [(name, "") for name in sorted(names)]
 
 
-raters = several(_raters)
+raters: Completion = several(_raters)
 
 
 def _rounds(ctx: typer.Context) -> list[Offer]:
@@ -315,7 +323,7 @@ def _rounds(ctx: typer.Context) -> list[Offer]:
     return [("all", "every round"), *((name, "") for name in sorted(names))]
 
 
-rounds = several(_rounds)
+rounds: Completion = several(_rounds)
 
 
 def one_rater(ctx: typer.Context, incomplete: str) -> list[Offer]:

@@ -10,7 +10,6 @@ import typer
 from bedside.cli.options import (
     WHICH,
     ColumnsOption,
-    JsonOption,
     MetricsOption,
     OutOption,
     RatersOption,
@@ -50,7 +49,6 @@ def deviation(
     columns: ColumnsOption = None,
     reading: TypedReading = TYPED_NOTHING,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show how far systems' means lie from those of a reference corpus.
 
@@ -82,4 +80,4 @@ def deviation(
         return Tables([deviation_table(deviations, Path(reference).name, view.order)], deviations)
 
     view = open_source(opened(source), scale, rounds=rounds, where=where)
-    show_and_write(answered(view, within, answer), source=source, out=out, as_json=json)
+    show_and_write(answered(view, within, answer), source=source, out=out)

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from bedside.cli.completion import judges
-from bedside.cli.options import JsonOption
 from bedside.cli.output import show_tables
 
 
@@ -23,7 +22,6 @@ def doctor(
     label_studio: Annotated[
         str | None, typer.Option(metavar="URL", help="Address of a Label Studio to reach as well.")
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Show what is installed, what is missing, and what can be reached.
 
@@ -58,6 +56,6 @@ def doctor(
             for fact in facts
         ),
     )
-    show_tables([table], json)
+    show_tables([table])
     if any(fact.good is False for fact in facts):
         raise typer.Exit(1)

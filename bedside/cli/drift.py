@@ -9,7 +9,6 @@ import typer
 
 from bedside.cli.options import (
     WHICH,
-    JsonOption,
     OutOption,
     QualityOption,
     RatersOption,
@@ -56,7 +55,6 @@ def drift(
     within: WithinOption = None,
     seed: SeedOption = 0,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show how metrics change from the shortest to the longest conversations.
 
@@ -93,7 +91,7 @@ def drift(
 
     view = open_source(rating_source(source), rounds=rounds, where=where)
     tables = answered(view, within, answer, besides=[by])
-    show_and_write(tables, source=source, out=out, as_json=json)
+    show_and_write(tables, source=source, out=out)
 
 
 def _two_lengths(text: str | None) -> tuple[float, float] | None:

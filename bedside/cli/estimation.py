@@ -13,7 +13,6 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
-    JsonOption,
     MetricsOption,
     OutOption,
     RoundOption,
@@ -80,7 +79,6 @@ def estimate(
     columns: ColumnsOption = None,
     reading: TypedReading = TYPED_NOTHING,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Correct a judge's means by what people rated.
 
@@ -108,4 +106,4 @@ def estimate(
         within=within,
     )
     next_commands = f"bedside report {typed(source)}"
-    show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)
+    show_and_write(tables, source=source, out=out, next_commands=next_commands)

@@ -11,7 +11,6 @@ from bedside.cli.completion import table_names
 from bedside.cli.options import (
     WHICH,
     ColumnsOption,
-    JsonOption,
     RoundOption,
     ScaleOption,
     SeedOption,
@@ -51,7 +50,6 @@ def explain(
     columns: ColumnsOption = None,
     reading: TypedReading = TYPED_NOTHING,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Show what stands behind one number of a table.
 
@@ -74,7 +72,6 @@ def explain(
         within=within,
         seed=seed,
     )
-    if not json:
-        for definition in explanation.definitions:
-            say(definition + "\n")
-    show_tables(explanation.tables, json)
+    for definition in explanation.definitions:
+        say(definition + "\n")
+    show_tables(explanation.tables)

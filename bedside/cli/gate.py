@@ -12,7 +12,6 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
-    JsonOption,
     RoundOption,
     ScaleOption,
     WhereOption,
@@ -75,7 +74,6 @@ def gate(
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     reading: TypedReading = TYPED_NOTHING,
-    json: JsonOption = False,
 ) -> None:
     """Let a new system pass only if it is shown to be no worse.
 
@@ -99,7 +97,7 @@ def gate(
         rounds=read_rounds(rounds),
         where=read_where(where),
     )
-    show_tables(tables, json)
+    show_tables(tables)
     if not tables.results.passed:
         raise typer.Exit(NOT_PASSED)
 

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bedside.cli.completion import engine_names, probe_names, protocol_names
+from bedside.cli.json_output import takes_json
 from bedside.cli.parsing import either
 from bedside.support.errors import BedsideError, with_options
 
@@ -144,6 +145,8 @@ class Command(TyperCommand):
         examples: what the docstring gives as such, a line each.
     """
 
+    examples: list[str]
+
     def __init__(self, *arguments: Any, **named: Any) -> None:
         named["help"], self.examples = _split(named.get("help"))
         super().__init__(*arguments, **named)
@@ -185,6 +188,8 @@ class CommandGroup(TyperGroup):
     Attributes:
         examples: what its text gives as such, a line each.
     """
+
+    examples: list[str]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         named["help"], self.examples = _split(named.get("help"))
@@ -239,6 +244,7 @@ class App(typer.Typer):
     """
 
     def __init__(self, about: str, *, lists: bool = False, runs: bool = False, **named: Any) -> None:
+        self.lists = lists
         super().__init__(
             cls=UsualCommandGroup if runs else CommandGroup,
             help=about,
@@ -249,5 +255,21 @@ class App(typer.Typer):
         )
 
     def command(self, name: str | None = None, **named: Any) -> Callable[[F], F]:
-        """A command of the group."""
-        return super().command(name, cls=Command, **named)
+        """A command of the group; each takes ``--json``."""
+        register = super().command(name, cls=Command, **named)
+
+        def registered(command: F) -> F:
+            register(takes_json(command))
+            return command
+
+        return registered
+
+    def callback(self, **named: Any) -> Callable[[F], F]:
+        """What runs before the group's commands; of a group that lists what there is, it takes ``--json``."""
+        register = super().callback(**named)
+
+        def registered(callback: F) -> F:
+            register(takes_json(callback) if self.lists else callback)
+            return callback
+
+        return registered

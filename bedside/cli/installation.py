@@ -42,6 +42,7 @@ EXTRAS = {
     "scrub": "looking for names and numbers before transcripts leave",
     "dask": "scoring spread over a dask cluster",
     "ray": "scoring spread over a Ray cluster",
+    "telemetry": "traces of scoring and judgements, for OpenTelemetry",
 }
 _SECONDS = 20.0
 

@@ -11,7 +11,9 @@ from bedside.cli.learned_raters import learn
 from bedside.cli.paired_judging import pairs
 from bedside.cli.tuning import tune
 
-judge_app = App("Have judges compare conversations, join judges, and make them better by people's ratings.")
+judge_app: App = App(
+    "Have judges compare conversations, join judges, and make them better by people's ratings."
+)
 judge_app.command("pairs")(pairs)
 judge_app.command("jury")(jury)
 judge_app.command("learn")(learn)

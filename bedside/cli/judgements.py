@@ -7,16 +7,17 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.batches import say_batched
+from bedside.cli.batches import say_batched, show_batch_files
 from bedside.cli.completion import one_of
 from bedside.cli.completion import rubric as complete_rubric
 from bedside.cli.help import App
-from bedside.cli.options import JsonOption
-from bedside.cli.output import note, say, show_tables
+from bedside.cli.output import say, say_or_show, show_tables
 from bedside.cli.parsing import check_choice
 from bedside.cli.progress import judging_progress
 
-judgements_app = App("See what judges were asked and replied; read and write batches of calls; merge runs.")
+judgements_app: App = App(
+    "See what judges were asked and replied; read and write batches of calls; merge runs."
+)
 
 
 _STATES = ("answered", "unusable", "refused", "filtered", "failed")
@@ -44,7 +45,6 @@ def judgements_list(
             autocompletion=one_of(*_STATES),
         ),
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """List the judgements kept in a run.
 
@@ -54,7 +54,7 @@ def judgements_list(
     from bedside.reports.judgements import judgements_table
 
     check_choice(state, _STATES, "--state")
-    show_tables([judgements_table(run, rubric=rubric, transcript=transcript, state=state)], json)
+    show_tables([judgements_table(run, rubric=rubric, transcript=transcript, state=state)])
 
 
 @judgements_app.command("show")
@@ -74,11 +74,12 @@ def judgements_show(
     """
     from bedside.reports.judgements import judgement_text
 
-    say(judgement_text(run, key))
+    text = judgement_text(run, key)
+    say_or_show(text, "judgement", f"The judgement {key}", [{"key": key, "text": text}])
 
 
 @judgements_app.command("passes")
-def judgements_passes(run: RunArgument, json: JsonOption = False) -> None:
+def judgements_passes(run: RunArgument) -> None:
     """Show how far a judge's passes spread and agree, and what they come to.
 
     Examples:
@@ -90,7 +91,7 @@ def judgements_passes(run: RunArgument, json: JsonOption = False) -> None:
 
     # What people rated isn't looked at, nor what the systems are like.
     view = open_ratings_view(run, rounds=[ALL_ROUNDS], one_kind=False)
-    show_tables([passes_table(view)], json)
+    show_tables([passes_table(view)])
 
 
 @judgements_app.command("import")
@@ -104,7 +105,6 @@ def judgements_import(
         Path | None,
         typer.Option("--batch-out", metavar="FILE", help="JSONL file to write the calls that remain to."),
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Read a service's answers to a batch of calls, and make the ratings.
 
@@ -113,7 +113,7 @@ def judgements_import(
     Examples:
         $ bedside judgements import run answers.jsonl
     """
-    _again(run, files, batch_out, json)
+    _again(run, files, batch_out)
 
 
 @judgements_app.command("merge")
@@ -125,7 +125,6 @@ def judgements_merge(
             metavar="OTHERS", help="Runs that were judged elsewhere, or their judgements.sqlite files."
         ),
     ],
-    json: JsonOption = False,
 ) -> None:
     """Take over what was judged elsewhere, such as on other machines, and make the ratings.
 
@@ -140,25 +139,24 @@ def judgements_merge(
     from bedside.rubrics.run_rubrics import own_rubrics
     from bedside.scoring.merged_judgements import merge_judgements
 
-    tell = note if json else say
     opened = Run(run)
     with judging_progress() as watch:
         merged = merge_judgements(opened, others, progress=watch)
     for source in merged.sources:
         count = source.merged
-        tell(f"{source.path}: {count.judgements:,} judgements, {count.new:,} of them new.")
+        say(f"{source.path}: {count.judgements:,} judgements, {count.new:,} of them new.")
         if count.differing:
-            tell(f"  {count.differing:,} were there with another answer; the one asked first is kept.")
+            say(f"  {count.differing:,} were there with another answer; the one asked first is kept.")
         if source.of_other_transcripts:
-            tell(f"  {source.of_other_transcripts:,} are about transcripts that {run} doesn't have.")
+            say(f"  {source.of_other_transcripts:,} are about transcripts that {run} doesn't have.")
     for line in merged.left_out:
-        tell(f"No ratings were made of {line}.")
+        say(f"No ratings were made of {line}.")
     if not merged.judged:
-        tell("No ratings were made: bedside score FILES --judge MODEL makes them, and asks what is missing.")
+        say("No ratings were made: bedside score FILES --judge MODEL makes them, and asks what is missing.")
         return
-    show_tables([judged_table(merged.judged, own_rubrics(opened).values())], json)
+    show_tables([judged_table(merged.judged, own_rubrics(opened).values())])
     if not all(one.complete for one in merged.judged):
-        tell("Not everything is judged: the command that judged asks what is missing.")
+        say("Not everything is judged: the command that judged asks what is missing.")
 
 
 @judgements_app.command("export")
@@ -177,10 +175,10 @@ def judgements_export(
     Examples:
         $ bedside judgements export run calls.jsonl
     """
-    _again(run, [], file, False)
+    _again(run, [], file)
 
 
-def _again(run: Path, files: list[Path], out: Path | None, json: bool) -> None:
+def _again(run: Path, files: list[Path], out: Path | None) -> None:
     from bedside.ratings.run import Run
     from bedside.reports.judgements import judged_table
     from bedside.rubrics.run_rubrics import own_rubrics
@@ -190,5 +188,6 @@ def _again(run: Path, files: list[Path], out: Path | None, json: bool) -> None:
     with judging_progress() as watch:
         batched = read_batch(opened, files, out, progress=watch)
     if files:
-        show_tables([judged_table(batched.judged, own_rubrics(opened).values())], json)
-    say_batched(batched, run, note if json else say)
+        show_tables([judged_table(batched.judged, own_rubrics(opened).values())])
+    say_batched(batched, run)
+    show_batch_files(batched.files)

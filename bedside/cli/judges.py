@@ -59,6 +59,16 @@ JudgeFolderOption = Annotated[
         "--rubric-folder", metavar="FOLDER", help="Folder of your own rubrics.", rich_help_panel=JUDGES
     ),
 ]
+PromptLanguageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prompt-language",
+        metavar="LANGUAGE",
+        help="Ask in this language: en, de or zh. Each rubric is asked in its own unless you name one; a judge asked "
+        "in another is a rater of its own in the tables.",
+        rich_help_panel=JUDGES,
+    ),
+]
 PassesOption = Annotated[
     int, typer.Option(metavar="NUMBER", help="How often each question is asked.", rich_help_panel=JUDGES)
 ]
@@ -167,6 +177,7 @@ def check_no_judge_options(
     batch_out: Path | None,
     rubrics: str | None,
     rubric_folder: Path | None,
+    prompt_language: str | None,
     codes: str | None,
 ) -> None:
     """Raise InputError where an option is only for judges, and none is named."""
@@ -175,6 +186,7 @@ def check_no_judge_options(
         "--batch-out": batch_out,
         "--rubrics": rubrics,
         "--rubric-folder": rubric_folder,
+        "--prompt-language": prompt_language,
         "--codes": codes,
     }
     for option, value in of_judges.items():
@@ -202,6 +214,7 @@ class JudgeOptions:
         deepeval: those of the metrics that are deepeval's; unless rubrics or codes are named beside them, the judge
             rates by them alone.
         deepeval_parameters: of theirs.
+        prompt_language: of the rubrics' texts; codes are asked in English.
     """
 
     models: list[str]
@@ -222,6 +235,7 @@ class JudgeOptions:
     deepeval_parameters: dict[str, Any] = field(default_factory=dict)
     max_tokens: int = 4096
     reasoning_effort: str | None = None
+    prompt_language: str | None = None
 
     def work(self, suite: Suite) -> JudgingWork:
         """What the judges are asked, by the suite's rubrics unless rubrics or codes are named."""
@@ -230,10 +244,16 @@ class JudgeOptions:
         from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 
         named_models(self.models)
+        if self.codes and self.prompt_language not in (None, "en"):
+            raise InputError(
+                "behaviour codes are asked in English only",
+                where="--prompt-language",
+                todo="leave it out, or name rubrics",
+            )
         deepeval = chosen_metrics(self.deepeval, self.deepeval_parameters) if self.deepeval else ()
         if self.codes or (deepeval and not self.rubrics):
             return JudgingWork((), self.codes, deepeval=deepeval)
-        rubrics = chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder)
+        rubrics = chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder, self.prompt_language)
         return JudgingWork(rubrics, (), suite.name, from_suite=not self.rubrics, deepeval=deepeval)
 
     def check_batchable(self) -> None:

@@ -13,7 +13,6 @@ from bedside.cli import completion as complete
 from bedside.cli.options import (
     HOW,
     JUDGES,
-    JsonOption,
     MetricsOption,
     OutOption,
     RoundOption,
@@ -167,7 +166,6 @@ def jury(
     scale: ScaleOption = None,
     seed: SeedOption = 0,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Make several judges one rater, and show whether it beats the best of them.
 
@@ -194,4 +192,4 @@ def jury(
     )
     rater = tables.results[0].jury.rater
     following = f"bedside validate {typed(run)} --judges {typed(rater)}"
-    show_and_write(tables, source=run, out=out, as_json=json, next_commands=following)
+    show_and_write(tables, source=run, out=out, next_commands=following)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from bedside.cli.annotation import annotate_app as annotate_app
 from bedside.cli.annotation import say_kept, say_left_out
+from bedside.cli.json_output import show_records
 from bedside.cli.options import RubricFolderOption
 from bedside.cli.output import note, say
 from bedside.cli.parsing import read_names, read_pairs
@@ -72,12 +74,17 @@ def annotate_serve(
         folder.absolute().with_name(f"{folder.absolute().name}-label-studio") if is_run(folder) else folder
     )
     if stop:
-        say(f"Stopped the server of {place}." if server.stop_server(place) else f"No server of {place} runs.")
+        stopped = server.stop_server(place)
+        say(f"Stopped the server of {place}." if stopped else f"No server of {place} runs.")
+        show_records("server", "The Label Studio of this machine", [{"folder": str(place), "runs": False}])
         return
     if status:
         running = server.running_server(place)
         if running is None:
             say(f"No server of {place} runs.")
+            show_records(
+                "server", "The Label Studio of this machine", [{"folder": str(place), "runs": False}]
+            )
         else:
             _say_server(running, folder, passwords=False)
         return
@@ -99,6 +106,22 @@ def _say_server(server: OwnServer, named: Path, *, passwords: bool) -> None:
     )
     say(f"Before push and pull: export LABEL_STUDIO_API_KEY=$(cat {typed(server.key_file)})")
     say(f"To stop it: bedside annotate serve {typed(named)} --stop")
+    show_records(
+        "server",
+        "The Label Studio of this machine",
+        [
+            {
+                "folder": str(named),
+                "runs": True,
+                "version": server.version,
+                "address": server.url,
+                "logins": [{"rater": login.rater, "email": login.email} for login in server.logins],
+                "logins_file": str(server.logins_file),
+                "key_file": str(server.key_file),
+            }
+        ],
+        notes=["Passwords and the key stand in their files alone."],
+    )
 
 
 @annotate_app.command("push")
@@ -150,6 +173,7 @@ def annotate_push(
         say(f"Did not send {gone} again that the server no longer has: the run has the answers.")
     for title, address in pushed.projects.items():
         say(f"{title}: {address}")
+    show_records("pushed", "What was put on the server", [asdict(pushed)])
     say(
         "Raters open their project and choose Label All Tasks: a row of the table may open another rater's answer."
     )

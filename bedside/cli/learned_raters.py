@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.options import HOW, WHICH, JsonOption, RoundOption, ScaleOption, SeedOption
+from bedside.cli.options import HOW, WHICH, RoundOption, ScaleOption, SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import read_rounds
 from bedside.support.shell_words import typed
@@ -82,7 +82,6 @@ def learn(
     rounds: RoundOption = None,
     scale: ScaleOption = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Learn to rate from people's ratings: the cheap baseline that any judge should beat.
 
@@ -105,5 +104,5 @@ def learn(
         scales=scale or (),
         seed=seed,
     )
-    show_tables(tables, json)
+    show_tables(tables)
     note(f"Wrote {out}: {tables.results.rater}. Next: bedside score FILES --rater {typed(out)}")

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from bedside.cli.help import App
-from bedside.cli.options import JsonOption, SeedOption
+from bedside.cli.options import SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.support.errors import InputError
 
-medconceal_app = App("Fit the parameters of MedConceal's trace of hidden concerns.")
+medconceal_app: App = App("Fit the parameters of MedConceal's trace of hidden concerns.")
 
 
 # The group would be its one command without a callback.
@@ -36,7 +36,6 @@ def medconceal_fit(
         ),
     ],
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Fit the weights and thresholds of the trace to labelled turns.
 
@@ -54,5 +53,5 @@ def medconceal_fit(
         )
     fitting = fit(read_turns(turns), seed=seed, name=out.stem, origin=f"fitted to {turns.name}, seed {seed}.")
     write_parameters(fitting.parameters, out)
-    show_tables(fit_tables(fitting), json)
+    show_tables(fit_tables(fitting))
     note(f"Wrote {out}; use it with --set hidden_concerns.parameters={out}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bedside.cli.json_output import show_records
 from bedside.cli.output import say
 from bedside.cli.parsing import read_names
 from bedside.ratings.names import person_name
@@ -67,3 +68,20 @@ def merge(
     for run, left_out in merged.left_out.items():
         say(f"  Not taken over from {run}: {', '.join(left_out)}.")
     say(f"Next: bedside report {typed(out)}")
+    show_records(
+        "merged",
+        f"Runs that were merged into {out}",
+        [
+            {
+                "run": str(out),
+                "runs": [str(run) for run in runs],
+                "transcripts": contents.transcripts,
+                "systems": names,
+                "ratings": sum(contents.ratings.values()),
+                "missing": contents.missing,
+                "shared_transcripts": merged.shared,
+                "shared_cases": merged.cases,
+                "people": [person_name(person) for person in merged.people],
+            }
+        ],
+    )

@@ -11,6 +11,7 @@ import typer
 from bedside.cli import note2chat_records
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
+from bedside.cli.json_output import show_records
 from bedside.cli.note2chat_options import TestCasesOption
 from bedside.cli.options import SeedOption
 from bedside.cli.output import note, say
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from bedside.protocols.note2chat.preferences import Rule
     from bedside.protocols.note2chat.rewards import Outside
 
-note2chat_app = App("Make training data as Note2Chat does.")
+note2chat_app: App = App("Make training data as Note2Chat does.")
 
 _UNITS, _FORMS, _RULES = ("dialogue", "message"), ("trl", "llama-factory"), ("paper", "code")
 _OUTSIDE = ("reward", "term")
@@ -108,6 +109,7 @@ def note2chat_sft(
         f"Wrote {counted(written.rows['train'], 'record')} of {counted(written.cases['train'], 'case')} to {out}"
         f"{tested if written.rows['test'] else ''}."
     )
+    _show_written(written, out)
 
 
 @note2chat_app.command("preferences")
@@ -218,6 +220,20 @@ def note2chat_preferences(
     for name, reason in written.left_out:
         note(f"{name}: {reason}")
     say(f"Wrote {counted(written.rows['train'], 'pair')} from {paired} to {out}")
+    _show_written(written, out)
+
+
+def _show_written(written: TrainingFiles, out: Path) -> None:
+    """Show what training files hold, where JSON is asked for."""
+    show_records(
+        "training_files",
+        f"Training files in {out}",
+        [
+            {"part": part, "rows": rows, "cases": written.cases.get(part, 0)}
+            for part, rows in written.rows.items()
+        ],
+        notes=[f"Left out: {name}: {reason}" for name, reason in written.left_out],
+    )
 
 
 def _refuse(options: Mapping[str, Any], unit: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
+from bedside.cli.json_output import show_records
 from bedside.cli.note2chat_options import (
     MADE_OF,
     FolderOption,
@@ -277,6 +278,8 @@ def rollouts(
     for name, reason in rolled.best.left_out:
         note(f"{name}: {reason}")
     say(f"The best interviews of {counted(len(rolled.best.best), 'case')} are in {out / 'best.jsonl'}.")
+    best = {"file": str(out / "best.jsonl"), "cases": len(rolled.best.best)}
+    show_records("best", "Each case's best interview", [best])
 
 
 def thoughts(

@@ -24,7 +24,9 @@ WHICH, HOW, READING, JUDGES, OUTPUT = (
 JsonOption = Annotated[
     bool,
     typer.Option(
-        "--json", help="Print the tables as JSON, with all digits of their numbers.", rich_help_panel=OUTPUT
+        "--json",
+        help="Print an array of tables as JSON, with all digits of their numbers; lines go to standard error.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 SeedOption = Annotated[

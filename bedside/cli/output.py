@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bedside.cli.json_output import is_json, keep_table, show_records
+from bedside.support.errors import InputError
 from bedside.support.plurals import counted
+from bedside.support.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table
 
 
 def say(text: str = "") -> None:
-    """Print a line of plain text."""
-    typer.echo(text)
+    """Print a line of plain text; on standard error where the command prints JSON."""
+    typer.echo(terminal_text(text), err=is_json())
 
 
 def note(text: str) -> None:
     """Print a line about the work, not its result."""
-    typer.echo(text, err=True)
+    typer.echo(terminal_text(text), err=True)
 
 
 def note_account(lines: Iterable[str]) -> None:
@@ -37,12 +40,11 @@ def note_account(lines: Iterable[str]) -> None:
         note(in_options(line))
 
 
-def show_tables(tables: Iterable[Table], as_json: bool = False) -> None:
-    """Print tables; as JSON they are an array, one object a table."""
-    if as_json:
-        from bedside.reports.renderers.json import json_text
-
-        typer.echo("[" + ",\n".join(json_text(table).rstrip() for table in tables) + "]")
+def show_tables(tables: Iterable[Table]) -> None:
+    """Print tables; where JSON is asked for, they are printed together when the command ends."""
+    if is_json():
+        for table in tables:
+            keep_table(table)
         return
     from bedside.cli.terminal_tables import print_tables
 
@@ -54,7 +56,6 @@ def show_and_write(
     *,
     source: Path,
     out: Path | None,
-    as_json: bool,
     next_commands: str | None = None,
 ) -> None:
     """Print the tables of a question, and write them as files.
@@ -63,12 +64,11 @@ def show_and_write(
         tables: the answer.
         source: the run or file of ratings that was asked.
         out: folder of the files; a run's are written to its ``tables`` without it, a file's nowhere.
-        as_json: whether to print JSON.
         next_commands: commands that a run's user may want next.
     """
     listed = tuple(tables)
     try:
-        show_tables(listed, as_json)
+        show_tables(listed)
     finally:  # also where whoever reads the first lines wants no more
         folder = out or (source / "tables" if source.is_dir() else None)
         if folder is not None:
@@ -87,11 +87,39 @@ def say_limit(cost: float | None, max_cost: float | None, tell: Callable[[str], 
         tell(f"Spent {money(cost)} of {money(max_cost)}; what is finished is kept.")
 
 
-def list_entries(context: typer.Context, rows: Callable[[], list[tuple[str, str]]]) -> None:
-    """Print names with their titles, unless a command of the group was named."""
+def say_or_show(text: str, name: str, title: str, records: Iterable[Mapping[str, Any]]) -> None:
+    """Print a text, or where JSON is asked for, records that say the same.
+
+    Args:
+        text: of several lines.
+        name, title, records: as :func:`bedside.cli.json_output.show_records` takes them.
+    """
+    if is_json():
+        show_records(name, title, records)
+    else:
+        say(text)
+
+
+def list_entries(
+    context: typer.Context, what: str, rows: Callable[[], list[tuple[str, str]]], *, title: str
+) -> None:
+    """Print names with their titles, unless a command of the group was named.
+
+    Args:
+        context: of the group.
+        what: the name of the table of them.
+        rows: names and titles; a name with spaces before it is of the group above it.
+        title: what they are.
+    """
     if context.invoked_subcommand is not None:
+        if is_json():
+            command = context.invoked_subcommand
+            raise InputError(f"it stands before {command}", where="--json", todo=f"write it after {command}")
         return
     entries = rows()
+    if is_json():
+        show_records(what, title, [{"name": name.strip(), "title": words} for name, words in entries])
+        return
     width = max(len(name) for name, _ in entries)
-    for name, title in entries:
-        say(f"{name:<{width}}  {title}")
+    for name, words in entries:
+        say(f"{name:<{width}}  {words}")

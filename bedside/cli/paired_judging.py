@@ -20,12 +20,13 @@ from bedside.cli.judges import (
     OrderOption,
     PassesOption,
     PriceOption,
+    PromptLanguageOption,
     ReasoningEffortOption,
     TemperatureOption,
     read_price,
     read_temperature,
 )
-from bedside.cli.options import JUDGES, JsonOption, SeedOption
+from bedside.cli.options import JUDGES, SeedOption
 from bedside.cli.output import note, say, say_limit, show_tables
 from bedside.cli.parsing import read_names
 from bedside.cli.progress import judging_progress
@@ -77,6 +78,7 @@ def pairs(
     systems: ComparedSystemsOption = None,
     pairs: PairsOption = None,
     rubric_folder: JudgeFolderOption = None,
+    prompt_language: PromptLanguageOption = None,
     passes: PassesOption = 1,
     temperature: TemperatureOption = "0",
     reasoning_effort: ReasoningEffortOption = None,
@@ -89,7 +91,6 @@ def pairs(
     price: PriceOption = None,
     dry_run: DryRunOption = False,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Have judges say which of two conversations on one case is better, in both orders.
 
@@ -108,7 +109,9 @@ def pairs(
     names = read_names(rubrics) or []
     paid = read_price(price)
     asked: dict[str, Any] = {
-        "rubrics": names if rubric_folder is None else chosen_rubrics(names, rubric_folder),
+        "rubrics": names
+        if rubric_folder is None and prompt_language is None
+        else chosen_rubrics(names, rubric_folder, prompt_language),
         "systems": read_names(systems),
         "pairs": pairs,
         "passes": passes,
@@ -122,7 +125,7 @@ def pairs(
         "seed": seed,
     }
     if dry_run:
-        show_tables(preview_pairs(run, judge, **asked), json)
+        show_tables(preview_pairs(run, judge, **asked))
         return
     with judging_progress() as progress:
         compared = judge_pairs(
@@ -138,9 +141,7 @@ def pairs(
         tables += preferred_of(run, compared.rubrics)
     except DataError as error:  # the answers are kept; what they don't come to is said
         note(in_options(str(error)))
-    show_tables(tables, json)
-    if json:
-        return
+    show_tables(tables)
     if not compared.complete:
         say_limit(spent(compared.judges), max_cost, say)
         say("Not everything was answered: the same command asks what is missing.")

@@ -86,5 +86,9 @@ def check_plan_current(plan: AnnotationPlan, folder: Path | None, where: Path) -
     if plan.mode == "codes":
         rubrics = [CODEBOOK.load(name) for name in names if name in CODEBOOK]
     else:
-        rubrics = [registry.load(name) for name in names if name in registry]
+        rubrics = [
+            registry.find_in(planned.rubric.name, planned.rubric.language)
+            for planned in plan.rubrics
+            if planned.rubric.name in registry and not planned.rubric.tuned
+        ]
     check_current(plan, rubrics, str(where))

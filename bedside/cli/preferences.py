@@ -11,7 +11,6 @@ from bedside.cli import completion as complete
 from bedside.cli.options import (
     WHICH,
     ColumnsOption,
-    JsonOption,
     OutOption,
     RatersOption,
     RoundOption,
@@ -54,7 +53,6 @@ def preferences(
     reading: TypedReading = TYPED_NOTHING,
     seed: SeedOption = 0,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show which system is preferred where two conversations were compared.
 
@@ -79,4 +77,4 @@ def preferences(
         seed=seed,
     )
     next_commands = f"bedside explain {typed(source)} --table strengths; bedside report {typed(source)}"
-    show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)
+    show_and_write(tables, source=source, out=out, next_commands=next_commands)

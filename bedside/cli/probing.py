@@ -173,7 +173,6 @@ def probe_judges(
     made_by: dict[str, str],
     seed: int,
     out: Path | None,
-    json: bool,
 ) -> None:
     """Probe judges on a run and show what is seen, or what it would take."""
     from bedside.api import preview_probe, probe
@@ -201,7 +200,7 @@ def probe_judges(
         "seed": seed,
     }
     if probing.dry_run:
-        show_tables(preview_probe(run, judges, **asked), json)
+        show_tables(preview_probe(run, judges, **asked))
         return
     with judging_progress() as watch:
         tables = probe(
@@ -214,6 +213,6 @@ def probe_judges(
             max_cost=probing.max_cost,
             progress=watch,
         )
-    show_and_write(tables, source=run, out=out, as_json=json, next_commands=f"bedside report {typed(run)}")
+    show_and_write(tables, source=run, out=out, next_commands=f"bedside report {typed(run)}")
     if not all(summary.complete for probed in tables.results for summary in probed.judged):
         note("Not everything was answered: the same command asks what is missing.")

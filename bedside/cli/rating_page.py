@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedside.cli.annotation import say_kept
+from bedside.cli.json_output import is_json, show_records
 from bedside.cli.label_studio import annotate_app as annotate_app
 from bedside.cli.label_studio import words_of
 from bedside.cli.options import RubricFolderOption
 from bedside.cli.output import note, say
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
-from bedside.support.errors import BedsideError
+from bedside.support.errors import BedsideError, InputError
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
 
@@ -82,6 +83,12 @@ def annotate_page(
     if collect:
         _collect(folder, opened, read, plan)
         return
+    if is_json():
+        raise InputError(
+            "a page that is served prints no JSON",
+            where="--json",
+            todo="leave it out, or add --links or --collect",
+        )
     check_plan_current(read, rubric_folder, plan)
     options: dict[str, object] = {
         "--host": host if host != HOST else None,
@@ -142,6 +149,14 @@ def _say_links(folder: PageFolder, plan: AnnotationPlan, address: str) -> None:
     width = max(map(len, links))
     for rater, link in links.items():
         say(f"  {rater:<{width}}  {link}  {counted(len(plan.assignment[rater]), 'item')}")
+    show_records(
+        "links",
+        "The raters' links, each a password",
+        [
+            {"rater": rater, "link": link, "items": len(plan.assignment[rater])}
+            for rater, link in links.items()
+        ],
+    )
 
 
 def _collect(folder: PageFolder, run: Run, plan: AnnotationPlan, plan_file: Path) -> None:

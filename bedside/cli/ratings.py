@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli.help import App
+from bedside.cli.json_output import show_records
 from bedside.cli.options import ColumnsOption, ScaleOption
 from bedside.cli.output import note_account, say
 from bedside.cli.parsing import read_pairs
@@ -17,7 +18,7 @@ from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, reads_ratings
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
 
-ratings_app = App("Bring ratings that people already gave into a run.")
+ratings_app: App = App("Bring ratings that people already gave into a run.")
 
 
 @ratings_app.command("import")
@@ -83,3 +84,17 @@ def ratings_import(
         f"{counted(rating_file.empty, 'empty cell')}."
     )
     say(f"Next: bedside agree {typed(run)}")
+    show_records(
+        "imported",
+        f"Ratings that were read into {run}",
+        [
+            {
+                "run": str(run),
+                "file": str(file),
+                "ratings": added,
+                "new": new,
+                "replaced": replaced,
+                "empty_cells": rating_file.empty,
+            }
+        ],
+    )

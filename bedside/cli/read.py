@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bedside.cli.help import in_options
+from bedside.cli.json_output import show_records
 from bedside.cli.options import (
     DropEmptyOption,
     DropTagsOption,
@@ -99,16 +100,25 @@ def _show_transcripts(files: list[str], options: ReadOptions) -> None:
     first: Transcript | None = None
     for transcript in reading:
         first = first or transcript
-    for line in reading.account.lines(longest=None):
-        say(in_options(line))
-    for reason in reading.reasons:
-        say(f"Skipped: {in_options(reason)}")
+    lines = [in_options(line) for line in reading.account.lines(longest=None)]
+    lines += [f"Skipped: {in_options(reason)}" for reason in reading.reasons]
+    for line in lines:
+        say(line)
+    show_records("understood", "What was understood of the files", [{"line": line} for line in lines])
     if first is not None:
         say()
         say(f"The first turns of {first.id}:")
         for turn in first.turns[:_TURNS]:
             line = " ".join(f"{turn.index} {turn.role} ({turn.speaker}): {turn.text}".split())
             say(line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…")
+        show_records(
+            "turns",
+            f"The first turns of {first.id}",
+            [
+                {"turn": turn.index, "role": turn.role, "speaker": turn.speaker, "text": turn.text}
+                for turn in first.turns[:_TURNS]
+            ],
+        )
 
 
 def _only_file(files: list[str], options: ReadOptions) -> str:
@@ -145,5 +155,7 @@ def _show_ratings(file: str, options: ReadOptions, form: str | None = None) -> N
         header_row=options.header_row,
         encoding=options.encoding,
     )
-    for line in ratings.account.lines():
-        say(in_options(line))
+    lines = [in_options(line) for line in ratings.account.lines()]
+    for line in lines:
+        say(line)
+    show_records("understood", "What was understood of the file", [{"line": line} for line in lines])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bedside.cli.batches import say_wave
+from bedside.cli.json_output import show_records
 from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.progress import simulation_progress
 from bedside.cli.simulate import read_prices
@@ -74,9 +75,21 @@ def show_plan(plan: RecordPlan, asking: Asking) -> None:
     show_tables([record_plan_table(preview)])
 
 
+def made_record(counts: Any, place: Path) -> dict[str, Any]:
+    """How much of what was planned was made, as plain values."""
+    return {
+        "place": str(place),
+        "planned": counts.planned,
+        "finished": counts.finished,
+        "failed": sum(counts.failed.values()),
+        "unfinished": counts.unfinished,
+    }
+
+
 def say_made(summary: SimulationSummary, out: Path, noun: str, max_cost: float | None = None) -> None:
     """What was made, what wasn't, and what to do; ``max_cost`` is the limit that was set for it."""
     counts, calls = summary.counts, summary.calls
+    show_records(noun.replace(" ", "_"), f"What was made in {out}", [made_record(counts, out)])
     say(
         f"{counted(counts.finished, noun)} of {counts.planned:,} in {out}; {calls.asked:,} calls asked now, "
         f"{calls.replayed:,} replies taken from the log."

@@ -10,13 +10,14 @@ import typer
 
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
+from bedside.cli.json_output import show_records
 from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
 from bedside.cli.output import note, note_account, say
 from bedside.cli.parsing import read_options
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
 
-redirection_app = App("Fit redirection's language model to conversations.")
+redirection_app: App = App("Fit redirection's language model to conversations.")
 
 ModelOption = Annotated[
     str,
@@ -113,6 +114,22 @@ def redirection_fit(
         f"Tuned by {tuned.method} on {counted(tuned.trained, 'transcript')} in {counted(tuned.steps, 'step')}. "
         f"The loss on {counted(tuned.held_out, 'other')}, in nats per token: {tuned.before:.3f} before, "
         f"{tuned.after:.3f} after."
+    )
+    show_records(
+        "tuned",
+        "The model that was tuned",
+        [
+            {
+                "folder": str(tuned.folder),
+                "method": tuned.method,
+                "steps": tuned.steps,
+                "transcripts": tuned.trained,
+                "held_out": tuned.held_out,
+                "loss_before": tuned.before,
+                "loss_after": tuned.after,
+            }
+        ],
+        notes=["Losses are in nats per token, on the transcripts that were held out."],
     )
     say(f"Next: bedside score FILES --metrics redirection --set redirection.model={typed(tuned.folder)}")
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedside.cli import completion as complete
+from bedside.cli.json_output import is_json
 from bedside.cli.options import (
     HOW,
     OUTPUT,
     WHICH,
-    JsonOption,
     RoundOption,
     SeedOption,
     WhereOption,
 )
-from bedside.cli.output import note, say, show_tables
+from bedside.cli.output import note, say, say_or_show, show_tables
 from bedside.cli.parsing import check_choice, open_source, read_names
 from bedside.support.errors import DataError, InputError
 from bedside.support.plurals import counted
@@ -199,7 +199,6 @@ def report(
     columns: PaperColumnsOption = 1,
     siunitx: SiunitxOption = False,
     out: ReportFolderOption = None,
-    json: JsonOption = False,
     methods: MethodsOption = False,
     card: CardOption = False,
     checklist: ChecklistOption = False,
@@ -239,9 +238,9 @@ def report(
     if methods:
         return _say_methods(opened, view, seed)
     if card:
-        return _show_cards(view, seed, json)
+        return _show_cards(view, seed)
     if checklist:
-        return _show_checklists(opened, view, seed, json)
+        return _show_checklists(opened, view, seed)
     tables, files = write_report(
         opened,
         view,
@@ -259,8 +258,8 @@ def report(
         ),
         paper=LatexPaper(columns=1 if columns == 1 else 2, siunitx=siunitx),
     )
-    if json:
-        return show_tables(tables, True)
+    if is_json():
+        show_tables(tables)
     say(f"Wrote {counted(len(files), 'file')} to {files[0].parent}:")
     for file in files:
         say(f"  {file}")
@@ -289,11 +288,12 @@ def _say_methods(run: Run, view: RatingsView, seed: int) -> None:
     from bedside.reports.build import build_tables
     from bedside.reports.methods import methods
 
-    for paragraph in methods(run, view, build_tables(view, seed=seed)):
-        say(paragraph)
+    paragraphs = list(methods(run, view, build_tables(view, seed=seed)))
+    records = [{"paragraph": paragraph} for paragraph in paragraphs]
+    say_or_show("\n".join(paragraphs), "methods", "The methods paragraph", records)
 
 
-def _show_cards(view: RatingsView, seed: int, json: bool) -> None:
+def _show_cards(view: RatingsView, seed: int) -> None:
     """Print the judge cards."""
     from bedside.reports.build import judge_cards
 
@@ -304,12 +304,12 @@ def _show_cards(view: RatingsView, seed: int, json: bool) -> None:
             where=view.name,
             todo="score with --judge, and import people's ratings with bedside ratings import",
         )
-    show_tables(cards, json)
+    show_tables(cards)
 
 
-def _show_checklists(run: Run, view: RatingsView, seed: int, json: bool) -> None:
+def _show_checklists(run: Run, view: RatingsView, seed: int) -> None:
     """Print the reporting checklists."""
     from bedside.reports.build import build_tables
     from bedside.reports.checklist import checklists
 
-    show_tables(checklists(run, view, build_tables(view, seed=seed)), json)
+    show_tables(checklists(run, view, build_tables(view, seed=seed)))

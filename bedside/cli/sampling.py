@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.options import OUTPUT, JsonOption, RubricFolderOption, SeedOption
+from bedside.cli.options import OUTPUT, RubricFolderOption, SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import check_choice, read_names, read_share
 from bedside.cli.plans import run_option, save_plan
@@ -39,6 +39,14 @@ ModeOption = Annotated[
         "conversations on one case is better.",
         autocompletion=complete.one_of(*_MODES),
         rich_help_panel=_WHO,
+    ),
+]
+RaterLanguageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="LANGUAGE",
+        help="Have people rate in this language: en, de or zh. It is the plan's: whatever it is sent to shows it.",
     ),
 ]
 RubricsOption = Annotated[
@@ -192,6 +200,7 @@ def sample(
     gold_share: GoldShareOption = "10%",
     judge: JudgeOption = None,
     rubric_folder: RubricFolderOption = None,
+    language: RaterLanguageOption = None,
     by: ByOption = None,
     per: PerOption = None,
     systems: SystemsOption = None,
@@ -201,7 +210,6 @@ def sample(
     round: RoundOption = "",
     seed: SeedOption = 0,
     out: PlanFileOption = Path("plan.json"),
-    json: JsonOption = False,
 ) -> None:
     """Draw what people are to rate, and who rates what: a plan.
 
@@ -219,7 +227,7 @@ def sample(
 
     check_choice(mode, _MODES, "--mode")
     opened = read_run(run)
-    chosen = _rubrics(opened, mode, read_names(rubrics), rubric_folder)
+    chosen = _rubrics(opened, mode, read_names(rubrics), rubric_folder, language)
     plan = make_plan(
         opened,
         mode=mode,  # type: ignore[arg-type]
@@ -242,7 +250,7 @@ def sample(
         seed=seed,
     )
     save_plan(plan, opened, out)
-    show_tables(plan_tables(plan, shown_differences(opened, plan)), json)
+    show_tables(plan_tables(plan, shown_differences(opened, plan)))
     named = f"{typed(out)}{run_option(out, opened)}"
     note(f"Wrote {out}. Next: bedside annotate push {named}, or bedside annotate export {named}")
 
@@ -271,25 +279,33 @@ def _gold(mode: Any, rubrics: list[Rubric], gold: Path | None) -> Any:
     return read_training(gold, mode, rubrics, where="`gold`")
 
 
-def _rubrics(run: Run, mode: str, names: list[str] | None, folder: Path | None) -> list[Rubric]:
+def _rubrics(
+    run: Run, mode: str, names: list[str] | None, folder: Path | None, language: str | None
+) -> list[Rubric]:
     """The rubrics that are named, or those of the mode: all codes, the findings, or what judges rated by."""
     from bedside.rubrics.code_rubrics import CODEBOOK
     from bedside.rubrics.rubric_files import rubrics_with
 
     registry = rubrics_with(folder)
+    if mode == "codes" and language not in (None, "en"):
+        raise InputError(
+            "behaviour codes have English texts only",
+            where="--language",
+            todo="leave it out, or rate by rubrics",
+        )
     if mode == "codes":
         codes = (
             names if names is not None else [name for name in CODEBOOK.names() if name != "main_behaviour"]
         )
         return [CODEBOOK.load(name) if name in CODEBOOK else registry.find(name) for name in codes]
     if names is not None:
-        return [registry.find(name) for name in names]
+        return [registry.find_in(name, language) for name in names]
     if mode == "findings":
-        return [registry.find("finding_extraction")]
-    return _judged_rubrics(run, mode, folder)
+        return [registry.find_in("finding_extraction", language)]
+    return _judged_rubrics(run, mode, folder, language)
 
 
-def _judged_rubrics(run: Run, mode: Any, folder: Path | None) -> list[Rubric]:
+def _judged_rubrics(run: Run, mode: Any, folder: Path | None, language: str | None) -> list[Rubric]:
     """The rubrics by which judges rated the run's transcripts, as far as the mode can ask them."""
     import polars as pl
 
@@ -303,7 +319,7 @@ def _judged_rubrics(run: Run, mode: Any, folder: Path | None) -> list[Rubric]:
     units = pl.col("unit") == TRANSCRIPT
     judged = run.ratings.filter(rated_by_judges(), units | rates_pair() if mode == "pairs" else units)
     names = sorted({preferred_by(metric) for metric in judged["metric"].unique()})
-    rubrics = [registry.find(name) for name in names if name in registry]
+    rubrics = [registry.find_in(name, language) for name in names if name in registry]
     fitting = [rubric for rubric in rubrics if rubric.kind in KINDS[mode]]
     if mode == "pairs":
         fitting = [rubric for rubric in fitting if incomparable(rubric) is None]

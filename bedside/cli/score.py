@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.batches import say_batched
+from bedside.cli.batches import say_batched, show_batch_files
 from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
 from bedside.cli.judges import (
     BatchOutOption,
@@ -27,6 +27,7 @@ from bedside.cli.judges import (
     OrderOption,
     PassesOption,
     PriceOption,
+    PromptLanguageOption,
     ReasoningEffortOption,
     RubricsOption,
     TemperatureOption,
@@ -42,7 +43,6 @@ from bedside.cli.options import (
     EncodingOption,
     FormatOption,
     HeaderRowOption,
-    JsonOption,
     OnErrorOption,
     PathFieldsOption,
     RolesOption,
@@ -54,6 +54,7 @@ from bedside.cli.output import note, note_account, say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.scoring_summary import say_scored
+from bedside.cli.tracing import TraceOption, trace_to
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
@@ -132,6 +133,7 @@ def score(
     rubrics: RubricsOption = None,
     codes: CodesOption = None,
     rubric_folder: JudgeFolderOption = None,
+    prompt_language: PromptLanguageOption = None,
     passes: PassesOption = 1,
     temperature: TemperatureOption = "0",
     reasoning_effort: ReasoningEffortOption = None,
@@ -163,8 +165,8 @@ def score(
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
+    trace: TraceOption = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Score transcripts: algorithms rate them, and judges that you name.
 
@@ -212,16 +214,22 @@ def score(
         text=not no_text,
         engine=EngineOptions(engine, address, workers),
         seed=seed,
-        json=json,
     )
     juries = read_scored_juries(
         jury, jury_by, judge or (), codes=codes is not None, batch=batch_out is not None
     )
     if not judge:
         check_no_judge_options(
-            dry_run=dry_run, batch_out=batch_out, rubrics=rubrics, rubric_folder=rubric_folder, codes=codes
+            dry_run=dry_run,
+            batch_out=batch_out,
+            rubrics=rubrics,
+            rubric_folder=rubric_folder,
+            prompt_language=prompt_language,
+            codes=codes,
         )
-        return call.without_judge()
+        with trace_to(trace):
+            call.without_judge()
+        return
     options = JudgeOptions(
         models=judge,
         rubrics=read_names(rubrics),
@@ -241,9 +249,16 @@ def score(
         reasoning_effort=reasoning_effort,
         deepeval=tuple(of_deepeval),
         deepeval_parameters=deepeval_parameters,
+        prompt_language=prompt_language,
     )
     judged = _JudgedCall(call, options, batch_out, juries)
-    return judged.preview() if dry_run else judged.write_batch() if batch_out else judged.ask()
+    with trace_to(trace):
+        if dry_run:
+            judged.preview()
+        elif batch_out is not None:
+            judged.write_batch()
+        else:
+            judged.ask()
 
 
 def _usual_suite(files: list[str]) -> str:
@@ -273,7 +288,6 @@ class _ScoringCall:
     text: bool
     engine: EngineOptions
     seed: int
-    json: bool
 
     def without_judge(self) -> None:
         """Algorithms rate."""
@@ -358,7 +372,7 @@ class _JudgedCall:
             settings=self.settings,
         )
         endpoints = endpoint_lines(self.models, self.max_concurrency)
-        show_tables([plan_table(plans, self.work.rubrics, endpoints)], self.call.json)
+        show_tables([plan_table(plans, self.work.rubrics, endpoints)])
 
     def write_batch(self) -> None:
         """Have algorithms rate, and write a judge's calls to a file."""
@@ -371,6 +385,7 @@ class _JudgedCall:
                 summary.run, self.models, self.work, self.batch_out, settings=self.settings, progress=progress
             )
         say_batched(batched, self.call.out)
+        show_batch_files(batched.files)
 
     def ask(self) -> None:
         """Have algorithms rate, then judges."""
@@ -384,7 +399,7 @@ class _JudgedCall:
         summary = self._scored()
         judged = self._judged(summary)
         tables = [judged_table(judged, self.work.rubrics), *self.juries.add(self.call.out)]
-        show_tables(tables, self.call.json)
+        show_tables(tables)
         if not all(judging.complete for judging in judged):
             say_limit(spent(judged), self.settings.max_cost, say)
             say("Not everything was answered: the same command asks what is missing.")

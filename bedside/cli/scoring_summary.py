@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bedside.cli.help import in_options
+from bedside.cli.json_output import show_records
 from bedside.cli.output import note_account, say
 from bedside.ratings.run_folder import MANIFEST
 from bedside.support.plurals import counted
@@ -41,6 +42,24 @@ def say_scored(summary: ScoringSummary) -> None:
         )
     if summary.skipped:
         _say_skipped(summary)
+    show_records(
+        "scored",
+        f"What was scored into {summary.run.path}",
+        [
+            {
+                "run": str(summary.run.path),
+                "transcripts": summary.transcripts,
+                "turns": summary.turns,
+                "ratings": summary.ratings,
+                "missing": summary.missing,
+                "resumed": summary.resumed,
+                "replaced": summary.replaced,
+                "ignored_files": summary.ignored,
+                "skipped": summary.skipped,
+            }
+        ],
+        notes=[in_options(reason) for reason in summary.reasons],
+    )
 
 
 def _say_warnings(run: Run) -> None:

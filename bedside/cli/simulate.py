@@ -10,8 +10,8 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.batches import say_wave
 from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
-from bedside.cli.options import HOW, JsonOption, SeedOption
-from bedside.cli.output import note, say, say_limit, show_tables
+from bedside.cli.options import HOW, SeedOption
+from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_numbers, read_pairs, read_settings, read_whole_numbers
 from bedside.cli.progress import simulation_progress
 from bedside.ratings.names import is_human
@@ -257,7 +257,6 @@ def simulate(
     address: AddressOption = None,
     workers: WorkersOption = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Have clinicians talk with a protocol's simulated patients.
 
@@ -292,7 +291,7 @@ def simulate(
     prices = read_prices(price or [], actor_names(asked))
     if dry_run:
         preview = preview_simulation(cases or None, protocol, prices=prices, **asked)
-        show_tables([preview_table(preview)], json)
+        show_tables([preview_table(preview)])
         return
     with (
         EngineOptions(engine, address, workers).opened(out) as shared,
@@ -315,37 +314,36 @@ def simulate(
             batch_in=batch_in or (),
             progress=progress,
         )
-    _say_simulated(talks, max_cost, json)
+    _say_simulated(talks, max_cost)
 
 
-def _say_simulated(talks: Simulation, max_cost: float | None, json: bool) -> None:
+def _say_simulated(talks: Simulation, max_cost: float | None) -> None:
     """What became of the conversations, and what to do next."""
     from bedside.reports.simulations import simulation_tables
 
     summary, out = talks.summary, talks.folder
     counts = summary.counts
-    show_tables(simulation_tables(out), json)
-    tell = note if json else say
+    show_tables(simulation_tables(out))
     asked = counted(summary.calls.asked, "call")
     number = summary.calls.replayed
     replayed = "1 reply" if number == 1 else f"{number:,} replies"
-    tell(
+    say(
         f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {out}; {asked} asked now, {replayed} "
         "taken from the log."
     )
     if counts.failed:
         counts.check_usable(out, "conversation")
-        tell(
+        say(
             f"{sum(counts.failed.values()):,} failed: bedside simulation failed {typed(out)} says why. Calls that "
             "got no answer are asked again by the same command."
         )
     if summary.wave is not None:
-        say_wave(summary.wave, counts.unfinished, tell)
+        say_wave(summary.wave, counts.unfinished)
     elif counts.unfinished:
-        say_limit(summary.cost, max_cost, tell)
-        tell(f"{counts.unfinished:,} have not ended: the same command goes on.")
+        say_limit(summary.cost, max_cost, say)
+        say(f"{counts.unfinished:,} have not ended: the same command goes on.")
     if counts.finished:
-        tell(f"Next: bedside score {typed(out)} --out run; bedside report run")
+        say(f"Next: bedside score {typed(out)} --out run; bedside report run")
 
 
 def simulator_options(texts: list[str], protocol: str) -> dict[str, Any]:

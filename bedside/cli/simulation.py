@@ -8,15 +8,16 @@ from typing import Annotated
 import typer
 
 from bedside.cli.help import App
+from bedside.cli.json_output import is_json, show_records
 from bedside.cli.judges import ConcurrencyOption, JudgeOption, MaxCallsOption, PriceOption, read_price
-from bedside.cli.options import JsonOption, SeedOption
-from bedside.cli.output import say, show_tables
+from bedside.cli.options import SeedOption
+from bedside.cli.output import say, say_or_show, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
 
-simulation_app = App(
+simulation_app: App = App(
     """See what became of simulated conversations, and what stands behind them.
 
     Examples:
@@ -31,7 +32,7 @@ TalksArgument = Annotated[
 
 
 @simulation_app.command("status")
-def simulation_status(folder: TalksArgument, json: JsonOption = False) -> None:
+def simulation_status(folder: TalksArgument) -> None:
     """Show how many conversations there are by system, how they ended, and what it took.
 
     Examples:
@@ -39,11 +40,11 @@ def simulation_status(folder: TalksArgument, json: JsonOption = False) -> None:
     """
     from bedside.reports.simulations import simulation_tables
 
-    show_tables(simulation_tables(folder), json)
+    show_tables(simulation_tables(folder))
 
 
 @simulation_app.command("failed")
-def simulation_failed(folder: TalksArgument, json: JsonOption = False) -> None:
+def simulation_failed(folder: TalksArgument) -> None:
     """List the conversations without a transcript, whose doing it is and why.
 
     Examples:
@@ -52,8 +53,8 @@ def simulation_failed(folder: TalksArgument, json: JsonOption = False) -> None:
     from bedside.reports.simulations import lost_table
 
     table = lost_table(folder)
-    if table.rows or json:
-        show_tables([table], json)
+    if table.rows or is_json():
+        show_tables([table])
     else:
         say("Every conversation has a transcript.")
 
@@ -75,10 +76,12 @@ def simulation_show(
     from bedside.reports.simulations import conversation_ids, conversation_text
 
     if conversation is not None:
-        say(conversation_text(folder, conversation))
+        text = conversation_text(folder, conversation)
+        about = f"The conversation {conversation}"
+        say_or_show(text, "conversation", about, [{"id": conversation, "text": text}])
         return
-    for name in conversation_ids(folder):
-        say(name)
+    names = list(conversation_ids(folder))
+    say_or_show("\n".join(names), "conversations", "The conversations", [{"id": name} for name in names])
 
 
 @simulation_app.command("quality")
@@ -114,7 +117,6 @@ def simulation_quality(
     max_calls: MaxCallsOption = None,
     price: PriceOption = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Check whether the simulated patients are any good.
 
@@ -143,7 +145,7 @@ def simulation_quality(
             seed=seed,
             progress=progress,
         )
-    show_tables(list(tables), json)
+    show_tables(list(tables))
 
 
 @simulation_app.command("turns")
@@ -181,6 +183,7 @@ def simulation_turns(
         f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside medconceal fit {typed(out)} "
         "--out mine.yaml"
     )
+    show_records("turns", "Turns to label", [{"file": str(out), "rows": len(rows)}])
 
 
 @simulation_app.command("dialogues")
@@ -211,3 +214,8 @@ def simulation_dialogues(
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         write_text(out / name, text)
     say(f"Wrote {counted(len(transcripts), 'dialogue')} to {out}, {counted(len(files), 'file')}.")
+    show_records(
+        "dialogues",
+        "Interviews in the JSON of MDD-5k's authors",
+        [{"folder": str(out), "dialogues": len(transcripts), "files": len(files)}],
+    )

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.output import list_entries, note, say
+from bedside.cli.json_output import show_records
+from bedside.cli.output import list_entries, note, say, say_or_show
 from bedside.cli.parsing import check_choice
+from bedside.cli.record_requests import made_record
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 
-simulators_app = App(
+if TYPE_CHECKING:
+    from bedside.simulators.contract import Simulator
+
+simulators_app: App = App(
     """List the protocols to simulate conversations by; check and convert cases of your own.
 
     Examples:
@@ -39,7 +45,12 @@ def simulators(context: typer.Context) -> None:
     """List the protocols."""
     from bedside.simulators.contract import SIMULATORS
 
-    list_entries(context, lambda: [(name, entry.title) for name, entry in SIMULATORS.all().items()])
+    list_entries(
+        context,
+        "simulators",
+        lambda: [(name, entry.title) for name, entry in SIMULATORS.all().items()],
+        title="The protocols of simulated conversations",
+    )
 
 
 @simulators_app.command("show")
@@ -63,7 +74,8 @@ def simulators_show(
     from bedside.simulators.description import describe
 
     simulator = SIMULATORS.load(name)
-    say(describe(simulator, options_of(simulator), case))
+    text = describe(simulator, options_of(simulator), case)
+    say_or_show(text, "simulator", simulator.title, [{**_facts(simulator), "text": text}])
 
 
 @simulators_app.command("check")
@@ -94,10 +106,13 @@ def simulators_check(
 
     simulator = None if protocol is None else SIMULATORS.load(protocol)
     errors = warnings = 0
+    remarks = []
     for where, remark in check_cases(files, None if simulator is None else simulator.check_case):
         note(f"{where}: {remark}")
+        remarks.append({"where": where, **asdict(remark)})
         errors += remark.severity == "error"
         warnings += remark.severity != "error"
+    show_records("remarks", f"What is wrong with {_several(files)}, or doubtful", remarks)
     if errors:
         raise InputError(
             f"{counted(errors, 'error')} in the cases",
@@ -149,6 +164,11 @@ def simulators_convert(
     cases = [case for _, case in placed]
     write_text(out, authors_text(cases) if form == "mdd5k" else case_text(cases))
     say(f"Wrote {counted(len(cases), 'case')} to {out}.")
+    show_records(
+        "cases",
+        "Cases that were converted",
+        [{"file": str(out), "cases": len(cases), "left_out": len(left_out)}],
+    )
     for where, why in left_out:
         note(f"Left out: {where}: {why}.")
     unused = unused_rows(files)
@@ -211,6 +231,20 @@ def simulators_match(
         raise InputError("no case has a match that is kept", todo="see above for the reasons")
     write_text(out, case_text(kept))
     say(f"Wrote {counted(len(kept), 'case')} of {len(cases):,} to {out}.")
+    show_records(
+        "matches",
+        "Cases and the respondents who answered most alike",
+        [
+            {
+                "case": match.case.id,
+                "kept": not match.why_not,
+                "why_not": match.why_not or None,
+                "respondent": match.respondent,
+                "kappa": match.kappa,
+            }
+            for match in matches
+        ],
+    )
 
 
 @simulators_app.command("profiles")
@@ -262,8 +296,23 @@ def simulators_profiles(
         say(f"{number:,} failed ({whose}: {reason}).")
     if counts.unfinished:
         say(f"{counts.unfinished:,} have not ended: the same command goes on.")
+    show_records("cases", "Cases that were made", [made_record(counts, out / CASES_FILE)])
     if counts.finished:
         note(f"Next: bedside simulators check {out / CASES_FILE} --protocol calm-it")
+
+
+def _facts(simulator: Simulator) -> dict[str, Any]:
+    """What a protocol is, as plain values."""
+    return {
+        "name": simulator.name,
+        "title": simulator.title,
+        "source": simulator.source,
+        "languages": list(simulator.languages),
+        "settings": [asdict(setting) for setting in simulator.settings],
+        "lengths": list(simulator.lengths),
+        "options": [asdict(option) for option in simulator.options],
+        "parameters": list(simulator.parameters),
+    }
 
 
 def _several(files: list[str]) -> str:

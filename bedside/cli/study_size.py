@@ -10,13 +10,13 @@ import typer
 from bedside.analysis.choices import WEIGHTS
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
-from bedside.cli.options import JsonOption, RoundOption, SeedOption, WhereOption
+from bedside.cli.options import RoundOption, SeedOption, WhereOption
 from bedside.cli.output import show_tables
 from bedside.cli.parsing import open_source, read_names, read_numbers
 from bedside.cli.rating_source import rating_source
 from bedside.support.errors import DataError
 
-plan_app = App("Say how many transcripts and raters a study needs.")
+plan_app: App = App("Say how many transcripts and raters a study needs.")
 
 
 @plan_app.command("kappa")
@@ -46,7 +46,6 @@ def plan_kappa(
         ),
     ] = "quadratic",
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Say how many transcripts and raters give a kappa interval of some width.
 
@@ -62,7 +61,7 @@ def plan_kappa(
     expected = read_numbers(shares, "--shares") if shares else [1 / levels] * levels
     counts = [int(count) for count in read_numbers(raters, "--raters")]
     sizes = sizes_for_kappa(kappa, half_width, shares=expected, raters=counts, weights=weights, seed=seed)
-    show_tables([kappa_table(sizes)], json)
+    show_tables([kappa_table(sizes)])
 
 
 @plan_app.command("difference")
@@ -98,7 +97,6 @@ def plan_difference(
         ),
     ] = 1,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Say how many cases, each run with both systems, show a difference between them.
 
@@ -118,4 +116,4 @@ def plan_difference(
     elif sd is None:
         raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")
     sizes = sizes_for_difference(difference, sd=sd, pilot=differences, power=power, tests=tests, seed=seed)
-    show_tables([difference_table(sizes)], json)
+    show_tables([difference_table(sizes)])

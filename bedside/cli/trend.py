@@ -10,7 +10,6 @@ import typer
 from bedside.cli.options import (
     HOW,
     ColumnsOption,
-    JsonOption,
     OutOption,
     QualityOption,
     RatersOption,
@@ -53,7 +52,6 @@ def trend(
     columns: ColumnsOption = None,
     reading: TypedReading = TYPED_NOTHING,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show metrics by the number of messages, with a test of the trend.
 
@@ -80,4 +78,4 @@ def trend(
 
     opened = rating_source(source, scale, columns, reading)
     view = open_source(opened, scale, rounds=rounds, where=where)
-    show_and_write(answered(view, within, answer), source=source, out=out, as_json=json)
+    show_and_write(answered(view, within, answer), source=source, out=out)

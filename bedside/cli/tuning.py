@@ -21,7 +21,7 @@ from bedside.cli.judges import (
     read_price,
     read_temperature,
 )
-from bedside.cli.options import HOW, JUDGES, JsonOption, RoundOption, SeedOption
+from bedside.cli.options import HOW, JUDGES, RoundOption, SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_rounds
 from bedside.cli.progress import judging_progress
@@ -102,7 +102,6 @@ def tune(
     price: PriceOption = None,
     dry_run: DryRunOption = False,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Tune a rubric for a judge by people's ratings; show the gain on held-out cases.
 
@@ -132,7 +131,7 @@ def tune(
         "seed": seed,
     }
     if dry_run:
-        show_tables(preview_tuning(run, judge, **how), json)
+        show_tables(preview_tuning(run, judge, **how))
         return
     with judging_progress() as progress:
         tuned = tune_judge(
@@ -145,10 +144,9 @@ def tune(
             progress=progress,
             **how,
         )
-    show_tables(tuned.tables, json)
+    show_tables(tuned.tables)
     if tuned.rubric is None or out is None:
         return
     holds = ", which holds parts of transcripts: keep it as you keep them" if tuned.rubric.examples else ""
     note(f"Wrote {out}{holds}")
-    if not json:
-        say(f"Next: bedside score FILES --out {typed(run)} --rubrics {typed(out)} --judge {typed(judge)}")
+    say(f"Next: bedside score FILES --out {typed(run)} --rubrics {typed(out)} --judge {typed(judge)}")

@@ -12,7 +12,6 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
-    JsonOption,
     MetricsOption,
     OutOption,
     RoundOption,
@@ -78,7 +77,6 @@ def validate(
     probing: TypedProbing = NO_PROBING,
     seed: SeedOption = 0,
     out: OutOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Answer "may this judge stand in for people?".
 
@@ -107,7 +105,6 @@ def validate(
             made_by=makers,
             seed=seed,
             out=out,
-            json=json,
         )
         return
     probing.check_unasked()
@@ -125,4 +122,4 @@ def validate(
         seed=seed,
     )
     next_commands = f"bedside estimate {typed(source)}; bedside report {typed(source)}"
-    show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)
+    show_and_write(tables, source=source, out=out, next_commands=next_commands)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bedside.cli.json_output import is_json, show_records
 from bedside.cli.options import WHICH, SeedOption, SystemsOption, WhereOption
 from bedside.cli.output import note, say
 from bedside.cli.parsing import read_names, read_where
@@ -85,6 +86,10 @@ def view(
 
 def _serve(viewed: ViewedRun, port: int | None, no_browser: bool) -> None:
     """Serve until Ctrl-C."""
+    if is_json():
+        raise InputError(
+            "a page that is served prints no JSON", where="--json", todo="leave it out, or add --export FOLDER"
+        )
     import secrets
     from contextlib import ExitStack, closing, suppress
 
@@ -152,6 +157,19 @@ def _copy(
         f"Wrote {counted(copied.transcripts, 'conversation')} to {folder / 'index.html'}, which opens without a server."
     )
     say(f"The folder has {counted(copied.files, 'file')} and {copied.size / 1e6:,.1f} MB.")
+    show_records(
+        "copy",
+        "A copy to look at without a server",
+        [
+            {
+                "page": str(folder / "index.html"),
+                "transcripts": copied.transcripts,
+                "files": copied.files,
+                "bytes": copied.size,
+                "text": copied.text,
+            }
+        ],
+    )
     if copied.text:
         say(
             "It holds the conversations themselves, reasons, and what judges were asked and replied: whoever has the "

@@ -21,6 +21,7 @@ from bedside.judges.store import Judgement, Store
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Client, NotAskableError, NotAskedError
 from bedside.llm.queue import RequestQueue
+from bedside.telemetry.spans import span
 
 #: How often judgements that another process is asking are looked for, in seconds.
 _LOOK_AGAIN = 0.5
@@ -72,6 +73,8 @@ class JudgementQueue(Generic[Group]):
         self._max_prompt_tokens = min((limit for limit in limits if limit is not None), default=None)
         self._order = settings.order
         self._max_tokens = settings.max_tokens
+        self._temperature = settings.temperature
+        self._name = name
         self._progress = progress
         #: Calls of groups that haven't come out yet, and how many there may be.
         self._open = 0
@@ -293,7 +296,7 @@ class JudgementQueue(Generic[Group]):
         while True:
             ask = await self._queue.get()
             try:
-                judgement = await self._asker.judge(ask)
+                judgement = await self._judged(ask)
             except (NotAskedError, NotAskableError) as error:
                 await self._store.release([ask.key])
                 for waiting in (ask, *self._deferred.pop(ask.key, [])):
@@ -304,6 +307,31 @@ class JudgementQueue(Generic[Group]):
             await self._store.finish(judgement, ask.prompt.pieces, ask.prompt.schema)
             self._answer(ask, judgement)
             self._answer_stored(self._deferred.pop(ask.key, []), judgement)
+
+    async def _judged(self, ask: Ask) -> Judgement:
+        """A judgement, with a span of what is countable in it."""
+        with span(
+            f"chat {self._name.model}",
+            gen_ai__operation__name="chat",
+            gen_ai__provider__name=self._name.provider or self._name.client,
+            gen_ai__request__model=self._name.model,
+            gen_ai__request__temperature=self._temperature,
+            gen_ai__request__max_tokens=self._max_tokens,
+        ) as trace:
+            judgement = await self._asker.judge(ask)
+            trace.add(
+                gen_ai__usage__input_tokens=judgement.input_tokens,
+                gen_ai__usage__output_tokens=judgement.output_tokens,
+                bedside__rubric=judgement.rubric,
+                bedside__rubric_version=judgement.version,
+                bedside__pass=judgement.number,
+                bedside__state=judgement.state,
+                bedside__requests=judgement.calls,
+                bedside__cost_usd=judgement.cost,
+            )
+            if judgement.state != "answered":
+                trace.fail(judgement.state)
+            return judgement
 
     def _without_answer(self, ask: Ask, why: NotAskedError | NotAskableError) -> None:
         tally = ask.group.tally

@@ -42,6 +42,7 @@ from bedside.scoring.run_transcripts import (
 )
 from bedside.scoring.versions import run_versions
 from bedside.support.name_lists import Names, listed
+from bedside.telemetry.spans import span
 from bedside.transcripts import ReadOptions
 from bedside.transcripts.memory_reading import TranscriptInput
 
@@ -91,8 +92,16 @@ def judge_run(
         for name in names:
             for part in work.parts():
                 order = JudgingOrder(name, part, settings or JudgeSettings())
-                with judging(run, source, order, progress=progress, budget=budget) as finished:
+                with (
+                    span("bedside judge", gen_ai__request__model=name.model) as trace,
+                    judging(run, source, order, progress=progress, budget=budget) as finished,
+                ):
                     finished.add(run)
+                    trace.add(
+                        bedside__ratings=finished.summary.ratings,
+                        bedside__requests=finished.summary.calls,
+                        bedside__complete=finished.summary.complete,
+                    )
                 summaries.append(finished.summary)
     return tuple(summaries)
 

@@ -20,6 +20,7 @@ from bedside.scoring.versions import run_versions
 from bedside.suites import SUITES, Suite
 from bedside.support.errors import InputError, RunError
 from bedside.support.name_lists import Names, listed
+from bedside.telemetry.spans import span
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.memory_reading import MemoryReading, TranscriptInput, open_reading
 
@@ -80,9 +81,19 @@ def score(
         progress=progress,
     )
     entry = _entry(chosen if metrics is None else None, plan, seed, labels, engine)
-    if is_run(target):
-        return _score_again(Run(target), scoring, entry)
-    return _score_anew(target, scoring, entry)
+    with span("bedside score", bedside__suite=entry["suite"], bedside__metrics=len(plan.metrics)) as trace:
+        if is_run(target):
+            summary = _score_again(Run(target), scoring, entry)
+        else:
+            summary = _score_anew(target, scoring, entry)
+        trace.add(
+            bedside__transcripts=summary.transcripts,
+            bedside__turns=summary.turns,
+            bedside__ratings=summary.ratings,
+            bedside__missing=summary.missing,
+            bedside__skipped=summary.skipped,
+        )
+        return summary
 
 
 def _scoring(

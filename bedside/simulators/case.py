@@ -45,7 +45,14 @@ class PatientSide(Strict):
 
 
 class HiddenConcern(Strict):
-    """A concern that the patient doesn't tell unless the protocol's rules let them."""
+    """A concern that the patient doesn't tell unless the protocol's rules let them.
+
+    Attributes:
+        id: its name, which no other concern of the case has.
+        category: which of the four kinds of concerns it is of.
+        primary: whether it is the one that an intervention is about.
+        confidence: how sure the source is of it, from 0 to 1.
+    """
 
     id: Name
     category: Category
@@ -61,7 +68,11 @@ class HiddenConcern(Strict):
 
 
 class Hidden(Strict):
-    """What no prompt holds until the rules let a part of it out."""
+    """What no prompt holds until the rules let a part of it out.
+
+    Attributes:
+        concerns: what the patient doesn't tell unless the protocol's rules let them.
+    """
 
     diagnosis: str | None = Field(default=None, description="The true diagnosis; the patient never gets it.")
     concerns: tuple[HiddenConcern, ...] = ()
@@ -75,7 +86,11 @@ class Intervention(Strict):
 
 
 class NoteFinding(Strict):
-    """A finding of a clinical note."""
+    """A finding of a clinical note.
+
+    Attributes:
+        text: the finding in words.
+    """
 
     text: Text
     categories: tuple[str, ...] = Field(
@@ -87,7 +102,12 @@ class NoteFinding(Strict):
 
 
 class ClinicalNote(Strict):
-    """What Note2Chat makes of a discharge note."""
+    """What Note2Chat makes of a discharge note.
+
+    Attributes:
+        chief_complaint: what the patient came for.
+        findings: what the note says of the patient, a text each.
+    """
 
     chief_complaint: Text
     text: str = Field(
@@ -106,6 +126,16 @@ class Case(Strict):
     """A person a conversation can be had with.
 
     Attributes of a protocol's own stand in ``extra`` by the protocol's name, and its simulator checks them.
+
+    Attributes:
+        id: its name, which no other case of the file has; it can stand in a file's name.
+        language: the language that the conversation is had in.
+        licence: under which the case may be used, such as CC BY 4.0.
+        patient: what the simulated patient knows, and how it talks.
+        hidden: what no prompt holds until the rules let a part of it out.
+        intervention: what the second task of MedConceal is about.
+        note: what Note2Chat makes of a discharge note.
+        extra: attributes of a protocol's own, by the protocol's name.
     """
 
     id: Name
@@ -153,7 +183,13 @@ def patient_facts(case: Case) -> tuple[str, ...]:
 
 
 class Persona(Strict):
-    """How a patient is, apart from the illness; crossed with the cases."""
+    """How a patient is, apart from the illness; crossed with the cases.
+
+    Attributes:
+        id: its name, which no other persona of the file has.
+        traits: traits by name, each low or high.
+        health_literacy: how well the patient understands medical words.
+    """
 
     id: Name
     factors: Mapping[str, Factor] = Field(default={}, description="Goes to the transcript's factors.")

@@ -6,12 +6,11 @@ is unknown.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from bedside.rubrics.linter import Remark
 from bedside.simulators import agentclinic_cases, craft_md_cases, mdd5k_cases, medagent_cases
@@ -118,25 +117,6 @@ def case_text(cases: Sequence[Case]) -> str:
 
     items = [case.model_dump(mode="json", exclude_defaults=True) for case in cases]
     return str(yaml.safe_dump(items, allow_unicode=True, sort_keys=False, width=110))
-
-
-def case_schema() -> str:
-    """The JSON Schema of a case file, as text: one case, or a list of them."""
-    return _schema(TypeAdapter(Case | list[Case]), "A case, or a list of cases")
-
-
-def persona_schema() -> str:
-    """The JSON Schema of a file of personas, as text: one, or a list of them."""
-    return _schema(TypeAdapter(Persona | list[Persona]), "A persona, or a list of personas")
-
-
-def _schema(form: TypeAdapter[Any], title: str) -> str:
-    whole = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": title,
-        **form.json_schema(),
-    }
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
 def _case_object(record: FileRecord) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from bedside.protocols.label_files import Strict
 from bedside.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
 from bedside.simulators.case import Case, Persona, patient_facts
 from bedside.simulators.draws import Draws
@@ -38,7 +39,7 @@ class UnusableConversationError(Exception):
         self.whose = whose
         self.reason = reason
         self.detail = detail
-        self.states = tuple(states)
+        self.states: tuple[Mapping[str, Any], ...] = tuple(states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,10 @@ class Simulator:
         parameters: what is bedside's own where the source gives no figure, a sentence each, for the simulation card.
         early_form: what a person to whom a call is put may begin to fill in while they talk; None for nothing. It is
             shown to nobody else.
+        case_fields: the form of what a case holds for this protocol under ``extra``, by the protocol's name; None where
+            it holds nothing of its own.
+        case_needs: what every case must hold for it, as paths such as ``patient.facts``: what editors ask for beside
+            the form of all cases. ``check_case`` asks for these and for what a form can't say.
     """
 
     name: str
@@ -210,6 +215,8 @@ class Simulator:
     takes_personas: bool = False
     parameters: tuple[str, ...] = ()
     early_form: Callable[[Call], EarlyForm | None] = lambda call: None
+    case_fields: type[Strict] | None = None
+    case_needs: tuple[str, ...] = ()
 
     @property
     def roles(self) -> tuple[ActorRole, ...]:

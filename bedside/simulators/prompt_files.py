@@ -34,8 +34,18 @@ _NAME = r"[a-z][a-z0-9_]*"
 _PIECE = re.compile(rf"\{{\{{|\}}\}}|\{{({_NAME})\}}|[{{}}]")
 
 
-class _PromptForm(Strict):
-    """A prompt file's keys."""
+class PromptForm(Strict):
+    """A prompt file's keys.
+
+    Attributes:
+        id: its name, equal in all languages.
+        language: code of its language.
+        purpose: what it is for.
+        variables: what each slot holds, by name.
+        brief: who the actor is and what it knows; a slot is written {name}.
+        instruction: what is wanted now; a slot is written {name}.
+        schema: JSON Schema of the reply, where it is an object.
+    """
 
     id: Annotated[str, Field(pattern=rf"^{_NAME}$", strict=True)]
     language: Literal["en", "zh"]
@@ -188,9 +198,9 @@ def read_prompt(path: Path) -> PromptFile:
     if wrong is not None:
         raise RegistryError(wrong, where=str(path))
     try:
-        form = _PromptForm.model_validate(data)
+        form = PromptForm.model_validate(data)
     except ValidationError as error:
-        key, text = complaints(error, _PromptForm)[0]
+        key, text = complaints(error, PromptForm)[0]
         raise RegistryError(f"{key_name(key)}: {text}", where=str(path)) from error
     return PromptFile(
         id=form.id,

@@ -52,7 +52,12 @@ ScriptLine = Text | dict[str, Any]
 
 
 class ScriptPattern(Strict):
-    """What is said where the other side's last message fits an expression."""
+    """What is said where the other side's last message fits an expression.
+
+    Attributes:
+        when: a regular expression, which is searched for in the other side's last message.
+        say: what is said then, the last line again where they run out.
+    """
 
     when: Text
     say: tuple[ScriptLine, ...] = Field(min_length=1)
@@ -69,7 +74,15 @@ class ScriptPattern(Strict):
 
 
 class Script(Strict):
-    """A script, as its file holds it."""
+    """A script, as its file holds it.
+
+    Attributes:
+        name: what tables call it; the file's name without it.
+        language: the language of its lines.
+        lines: what is said in order, the last line again where they run out.
+        patterns: what is tried before the lines, in this order.
+        replies: what is replied to calls for data, by purpose, in order.
+    """
 
     name: Name
     language: Literal["en", "zh"] = "en"
@@ -126,7 +139,17 @@ def _text(spoken: Any, call: Call) -> str:
 
 
 class RecordedReply(Strict):
-    """One reply of a recorded conversation."""
+    """One reply of a recorded conversation.
+
+    Attributes:
+        actor: whose reply it is.
+        purpose: what the call was for.
+        ordinal: which call of this purpose it was, from 1.
+        attempt: which attempt at it, from 1.
+        text: the reply.
+        cut: whether it was cut off at its longest.
+        declined: why the model would not reply; empty where it did.
+    """
 
     actor: ActorRole
     purpose: Text

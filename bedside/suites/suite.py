@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
@@ -25,7 +25,10 @@ def _labelled(names: Any) -> Any:
 
 
 #: Names in the order of tables, each with its label in print; a bare list where names are printed as they are.
-Labelled = Annotated[Mapping[str, str], BeforeValidator(_labelled)]
+Labelled = Annotated[
+    Mapping[str, str],
+    BeforeValidator(_labelled, json_schema_input_type=Mapping[str, str] | list[str | float]),
+]
 
 
 class Entry(BaseModel):
@@ -38,7 +41,7 @@ class Entry(BaseModel):
         paper: which table or figure of the source it is after, such as ``Table 2``.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True)
 
     id: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")
     kind: str
@@ -65,7 +68,7 @@ class AsPublished(BaseModel):
         tables, figures: in the order of the source.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     tables: tuple[Entry, ...] = ()
     figures: tuple[Entry, ...] = ()
@@ -97,7 +100,7 @@ class Suite(BaseModel):
         as_published: the tables and figures of the source, for ``bedside report --as-published``.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     title: str

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -14,10 +13,8 @@ from hypothesis import strategies as st
 
 from bedside.simulators.case import Case
 from bedside.simulators.case_files import (
-    case_schema,
     case_text,
     check_cases,
-    persona_schema,
     read_cases,
     read_personas,
 )
@@ -167,26 +164,6 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert [(place, remark.text) for place, remark in check_cases(doubled)] == [
         (f"{doubled}:2", f"'a' is there twice; the first is at {doubled}:1")
     ]
-
-
-@pytest.mark.parametrize(
-    ("file", "schema", "good", "bad"),
-    [
-        ("case.schema.json", case_schema, CASES, {"id": "a", "chrat": {}}),
-        ("persona.schema.json", persona_schema, [{"id": "a"}], {"id": "a", "traits": {"open": "medium"}}),
-    ],
-)
-def test_published_schemas_are_current(file: str, schema: Any, good: Any, bad: Any) -> None:
-    text = (SIMULATORS / file).read_text("utf-8")
-    assert text == schema(), (
-        f"write what {schema.__name__} of bedside.simulators.case_files gives into the file"
-    )
-    form = json.loads(text)
-    jsonschema.Draft202012Validator.check_schema(form)
-    jsonschema.validate(good, form)
-    jsonschema.validate(good[0], form)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(bad, form)
 
 
 def test_cases_are_written_as_they_are_read(tmp_path: Path) -> None:

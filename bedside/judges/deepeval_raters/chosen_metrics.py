@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -40,9 +40,15 @@ _PAGE = "docs/deepeval.md"
 
 
 class ScoreBand(BaseModel):
-    """What a number from ``lowest`` to ``highest``, both from 0 to 10, stands for."""
+    """What a number from ``lowest`` to ``highest``, both from 0 to 10, stands for.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Attributes:
+        lowest: the lowest number of the band.
+        highest: the highest number of the band.
+        outcome: what a number of the band stands for.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     lowest: int = Field(ge=0, le=10)
     highest: int = Field(ge=0, le=10)
@@ -50,9 +56,17 @@ class ScoreBand(BaseModel):
 
 
 class CriterionFile(BaseModel):
-    """A metric of the user's own: a criterion for G-Eval, or a graph of decisions."""
+    """A metric of the user's own: a criterion for G-Eval, or a graph of decisions.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Attributes:
+        name: small letters, digits and _; the metric's name in the ratings.
+        criterion: the question, in words.
+        steps: what to look at, in order; a model writes them where they are left out.
+        bands: what numbers from 0 to 10 stand for.
+        graph: a graph of decisions, in place of all the others.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     criterion: str | None = Field(default=None, min_length=1)

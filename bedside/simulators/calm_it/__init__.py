@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.simulators.calm_it.client_fields import client_facts, fields_of, problems
+from bedside.simulators.calm_it.client_fields import CalmItFields, client_facts, fields_of, problems
 from bedside.simulators.calm_it.session import FREE, SCAFFOLD, converse, most_calls
 from bedside.simulators.calm_it.state_calls import FOLDER
 from bedside.simulators.calm_it.therapist import free_brief, scaffold_brief
@@ -104,6 +104,8 @@ SIMULATOR = Simulator(
         ),
     ),
     check_case=lambda case: problems(case),
+    case_fields=CalmItFields,
+    case_needs=("extra.calm-it",),
     patient_facts=client_facts,
     briefs=_brief,
     converse=converse,

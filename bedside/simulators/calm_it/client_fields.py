@@ -65,7 +65,12 @@ class ClientBackground(Strict):
 
 
 class InitialState(Strict):
-    """How the client begins."""
+    """How the client begins.
+
+    Attributes:
+        stage: the stage of change.
+        rapport: how close client and therapist are, from -1 to 1.
+    """
 
     stage: Stage = "contemplation"
     emotion: str | None = Field(default=None, description="One of the ten; asked for where it is left out.")
@@ -74,7 +79,17 @@ class InitialState(Strict):
 
 
 class RespondentMatch(Strict):
-    """The respondent of a survey that a case was matched to."""
+    """The respondent of a survey that a case was matched to.
+
+    Attributes:
+        file: the name of the survey's file.
+        sha256: of the file.
+        kappa: agreement of the answers.
+        weights: of kappa.
+        demographics: what the survey says of the respondent.
+        answers: the respondent's 42 answers.
+        tipi: the respondent's answers on personality.
+    """
 
     file: str
     sha256: str
@@ -87,7 +102,13 @@ class RespondentMatch(Strict):
 
 
 class DassAnswers(Strict):
-    """Answers to the DASS-42, from 1 (did not apply) to 4 (applied very much)."""
+    """Answers to the DASS-42, from 1 (did not apply) to 4 (applied very much).
+
+    Attributes:
+        answers: the 42 answers, in the order of the questionnaire.
+        tipi: the ten answers on personality, from 1 to 7.
+        match: whom the case was matched to.
+    """
 
     answers: tuple[Annotated[int, Field(ge=1, le=4, strict=True)], ...] = Field(
         min_length=DASS_ITEMS, max_length=DASS_ITEMS
@@ -100,7 +121,15 @@ class DassAnswers(Strict):
 
 
 class ClientSketch(Strict):
-    """The protocol's own fields of a case of which background and goal may still be missing."""
+    """The protocol's own fields of a case of which background and goal may still be missing.
+
+    Attributes:
+        profile: eleven facts of the client.
+        background: plain facts by section.
+        topic: what the sessions are about.
+        initial: how the client begins.
+        dass: answers to the DASS-42.
+    """
 
     profile: ClientProfile
     background: ClientBackground = ClientBackground()

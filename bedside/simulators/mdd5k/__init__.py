@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bedside.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
 from bedside.simulators.mdd5k.bundled_material import BUNDLED, FOLDER
-from bedside.simulators.mdd5k.case_fields import patient_lines, problems
+from bedside.simulators.mdd5k.case_fields import PsychiatricRecord, patient_lines, problems
 from bedside.simulators.mdd5k.doctor import FREE, GUIDED, brief_text
 from bedside.simulators.mdd5k.interview import converse, most_calls
 from bedside.simulators.mdd5k.toy_replies import RULES
@@ -82,6 +82,8 @@ SIMULATOR = Simulator(
         ),
     ),
     check_case=problems,
+    case_fields=PsychiatricRecord,
+    case_needs=("extra.mdd5k", "hidden.diagnosis"),
     briefs=brief_text,
     converse=converse,
     rules=RULES,

@@ -57,6 +57,16 @@ class PsychiatricRecord(Strict):
     """A patient's record.
 
     ``none`` or ``无`` says that there is nothing of the kind; an empty text, that nobody asked.
+
+    Attributes:
+        sex: the patient's.
+        icd_codes: of the diagnosis; in no prompt.
+        chief_complaint: what the patient came for.
+        present_illness: how this illness went.
+        physical_illness: illnesses of the body.
+        family_history: illnesses in the family.
+        personal_history: by heading, or as one text.
+        mental_examination: by heading, or as one text.
     """
 
     age: Annotated[int, Field(ge=0, le=120, strict=True)] = Field(

@@ -48,7 +48,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 class DoctorPersona(Strict):
-    """How a doctor is and asks."""
+    """How a doctor is and asks.
+
+    Attributes:
+        id: its name, which no other doctor of the file has.
+        age: in years, from 20 to 90.
+        sex: the doctor's.
+        speed: how fast the doctor talks.
+    """
 
     id: Name
     age: Annotated[int, Field(ge=20, le=90, strict=True)]

@@ -25,7 +25,11 @@ _SEE = "see docs/simulators/mdd5k.md, Story"
 
 
 class StoryGraph(Strict):
-    """What can have happened to people of a sex and decade."""
+    """What can have happened to people of a sex and decade.
+
+    Attributes:
+        time: when something can have happened.
+    """
 
     time: tuple[Text, ...] = Field(min_length=1)
     people: Mapping[Text, tuple[Text, ...]] = Field(min_length=1, description="People by category.")

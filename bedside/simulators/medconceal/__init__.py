@@ -55,6 +55,7 @@ SIMULATOR = Simulator(
         ),
     ),
     check_case=problems,
+    case_needs=("chart", "patient.facts", "patient.deflections", "hidden.concerns", "intervention"),
     briefs=_brief,
     converse=converse,
     rules=RULES,

@@ -5,7 +5,12 @@ from __future__ import annotations
 from bedside.simulators.case import Case
 from bedside.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
 from bedside.simulators.multisense.conversation import FREE, SCAFFOLD, converse, most_calls
-from bedside.simulators.multisense.patient_preparation import chart_lines, known_facts, problems
+from bedside.simulators.multisense.patient_preparation import (
+    SensemakingCase,
+    chart_lines,
+    known_facts,
+    problems,
+)
 from bedside.simulators.multisense.plain_agent import PlainAgent
 from bedside.simulators.multisense.prompt_guides import FOLDER
 from bedside.simulators.multisense.sensemaker import OBJECTS, scaffold_brief
@@ -56,6 +61,7 @@ SIMULATOR = Simulator(
         ),
     ),
     check_case=problems,
+    case_fields=SensemakingCase,
     briefs=_brief,
     converse=converse,
     rules=RULES,

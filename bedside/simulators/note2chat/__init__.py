@@ -57,6 +57,7 @@ SIMULATOR = Simulator(
         *OPTIONS,
     ),
     check_case=problems,
+    case_needs=("note.vignette", "note.findings", "hidden.diagnosis"),
     briefs=_brief,
     converse=converse,
     rules=RULES,

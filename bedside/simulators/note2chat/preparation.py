@@ -23,7 +23,14 @@ ASPECTS: tuple[Category, ...] = get_args(Category)
 
 
 class DischargeNote(Strict):
-    """What a case is made of, as a file of notes holds it."""
+    """What a case is made of, as a file of notes holds it.
+
+    Attributes:
+        id: its name, which no other note of the file has.
+        language: the language of the note.
+        chief_complaint: what the patient came for.
+        licence: under which the note may be used.
+    """
 
     id: Name
     language: Literal["en", "zh"] = "en"

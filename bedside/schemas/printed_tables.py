@@ -1,0 +1,39 @@
+"""The form of what every command prints with ``--json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TABLE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "table": {
+            "description": "The table's name, which no other table of the command has.",
+            "type": "string",
+        },
+        "title": {"description": "What the table shows, as its heading says it.", "type": "string"},
+        "notes": {
+            "description": "Remarks that stand below the table.",
+            "type": "array",
+            "items": {"type": "string"},
+        },
+        "rows": {
+            "description": "One object a row, with all digits of its numbers; null where a value is missing. "
+            "What the keys are, each table has of its own.",
+            "type": "array",
+            "items": {"type": "object"},
+        },
+    },
+    "required": ["table", "title", "notes", "rows"],
+    "additionalProperties": False,
+}
+
+
+def printed_tables_schema() -> dict[str, Any]:
+    """The JSON Schema of it, without its dialect and title."""
+    return {
+        "description": "The tables of the answer, in the order in which they are printed; none where there is nothing "
+        "to show.",
+        "type": "array",
+        "items": _TABLE,
+    }

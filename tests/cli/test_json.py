@@ -1,0 +1,148 @@
+"""``--json``: every command has it, all print one form, and standard output holds nothing else."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import bedside
+from bedside.schemas import schema_names, schema_text
+from tests.cli.test_commands import COMMANDS, EXAMPLES, talk, write_lines
+from tests.conftest import Call
+
+
+@cache
+def form() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json.loads(schema_text("output")))
+
+
+def tables(call: Call, *arguments: object, code: int = 0) -> dict[str, list[dict[str, Any]]]:
+    """What a command prints with --json: rows by table."""
+    ended, out, err = call(*arguments, "--json")
+    assert ended == code, err
+    printed = json.loads(out)
+    form().validate(printed)
+    names = [table["table"] for table in printed]
+    return dict(zip(names, (table["rows"] for table in printed), strict=True))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_it(name: str) -> None:
+    """Groups that list nothing have nothing to print."""
+    command = COMMANDS[name]
+    if hasattr(command, "commands") and not command.invoke_without_command:
+        return
+    assert "--json" in [option for parameter in command.params for option in parameter.opts]
+
+
+def test_lists_and_descriptions(call: Call) -> None:
+    for group, known in (
+        ("readers", "jsonl"),
+        ("metrics", "smog"),
+        ("suites", "default"),
+        ("rubrics", "empathy"),
+        ("probes", "length"),
+        ("simulators", "mdd5k"),
+    ):
+        rows = tables(call, group)[group]
+        assert known in [row["name"] for row in rows]
+        assert all(row["title"] for row in rows)
+        (shown,) = tables(call, group, "show", known).values()
+        assert shown[0]["name"] == known
+    assert "rules" in [row["name"] for row in tables(call, "coder")["coders"]]
+    assert {row["name"] for row in tables(call, "schema")["schemas"]} == set(schema_names())
+    assert tables(call, "rubrics", "show", "empathy")["rubric"][0]["scale"][0]["value"] == 1
+    code, out, err = call("suites", "--json", "show", "default")
+    assert (code, out) == (2, "")
+    assert err == "bedside: --json: it stands before show; write it after show\n"
+
+
+def test_a_schema_is_printed(call: Call) -> None:
+    for name in ("rubric", "output"):
+        code, out, err = call("schema", name)
+        assert (code, err) == (0, "")
+        assert out == schema_text(name)
+        assert tables(call, "schema", name)["schema"][0]["schema"] == json.loads(out)
+    code, out, err = call("schema", "rubrik")
+    assert (code, out) == (2, "")
+    assert err == "bedside: no schema is called 'rubrik'; did you mean rubric or code-rubric?\n"
+
+
+def test_a_study(call: Call, tmp_path: Path) -> None:
+    """Reading, scoring, people's ratings, and what is asked of them; each prints what the run then holds."""
+    transcripts = EXAMPLES / "transcripts.jsonl"
+    read = tables(call, "read", transcripts)
+    assert "12 transcripts" in read["understood"][0]["line"]
+    assert read["turns"][0]["role"] == "clinician"
+    assert "understood" in tables(call, "read", EXAMPLES / "ratings.csv")
+    (scored,) = tables(call, "score", transcripts, "--metrics", "turns,question", "--out", "run")["scored"]
+    run = bedside.read_run("run")
+    assert scored["transcripts"] == 12
+    assert scored["ratings"] == len(run.ratings)
+    imported = tables(call, "ratings", "import", "run", EXAMPLES / "ratings.csv", "--scale", "1-5")
+    assert imported["imported"][0]["new"] == imported["imported"][0]["ratings"] == 71
+    assert tables(call, "ratings", "import", "run", EXAMPLES / "ratings.csv")["imported"][0]["new"] == 0
+    assert "agreement" in tables(call, "agree", "run")
+    assert "methods" in tables(call, "report", "run", "--methods")
+    assert tables(call, "report", "run", "--table", "results")["results"]
+    assert tables(call, "explain", "run", "--cell", "turns/steady")
+    sampled = ("--rubrics", "empathy", "--raters", "anna,ben", "--per", "2")
+    assert tables(call, "sample", "run", *sampled)
+    files = tables(call, "annotate", "export", "plan.json", "--format", "csv")["files"]
+    assert all((tmp_path / row["file"]).is_file() for row in files)
+    assert (
+        tables(call, "annotate", "import", "plan.json", *(row["file"] for row in files))["answers"][0]["new"]
+        == 0
+    )
+    assert tables(call, "annotate", "status", "plan.json")
+    links = tables(call, "annotate", "page", "plan.json", "--links")["links"]
+    assert {row["rater"] for row in links} == {"anna", "ben"}
+    moved = tables(call, "annotate", "reassign", "plan.json", "--rater", "ben")["reassigned"]
+    assert sum(row["items"] for row in moved) > 0
+    copied = tables(call, "view", "run", "--export", "copy", "--sample", "2")["copy"][0]
+    assert copied["transcripts"] == 2
+    assert (tmp_path / copied["page"]).is_file()
+    write_lines(tmp_path / "more.jsonl", talk("more"))
+    tables(call, "score", "more.jsonl", "--metrics", "turns", "--out", "other")
+    (merged,) = tables(call, "merge", "run", "other", "--out", "both")["merged"]
+    assert merged["transcripts"] == 13
+    assert tables(call, "doctor")
+    assert tables(call, "plan", "kappa")
+
+
+def test_what_is_wrong_with_a_file_is_listed(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "warmth.yaml").write_text("name: warmth\ncolour: red\n")
+    remarks = tables(call, "rubrics", "check", "warmth.yaml", code=2)["remarks"]
+    assert {"severity": "error", "key": "colour", "text": "unknown key"} in remarks
+    (tmp_path / "case.yaml").write_text("id: a\nchrat: {}\n")
+    remarks = tables(call, "simulators", "check", "case.yaml", code=2)["remarks"]
+    assert remarks[0]["where"] == "case.yaml:2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("agree", "nowhere"), "nowhere: there is no such run"),
+        (("score", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("metrics", "show", "smogg"), "did you mean smog"),
+    ],
+)
+def test_an_error_is_a_line_on_standard_error(call: Call, arguments: tuple[str, ...], words: str) -> None:
+    code, out, err = call(*arguments, "--json")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_what_is_served_prints_none(call: Call) -> None:
+    call("score", EXAMPLES / "transcripts.jsonl", "--metrics", "turns", "--out", "run")
+    call("sample", "run", "--rubrics", "empathy", "--raters", "anna,ben", "--per", "2")
+    for words in (("view", "run"), ("annotate", "page", "plan.json")):
+        code, out, err = call(*words, "--json")
+        assert (code, out) == (2, "")
+        assert "a page that is served prints no JSON" in err
