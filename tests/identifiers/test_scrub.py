@@ -1,0 +1,116 @@
+"""``bedside scrub``: what it prints, how it ends, what it writes, and that it reaches for no network."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.cli import main
+from bedside.identifiers.kinds import NO_PROMISE
+from bedside.transcripts import read_transcripts
+
+pytest.importorskip("presidio_analyzer", reason="presidio isn't installed")
+pytestmark = [pytest.mark.model, pytest.mark.slow]
+
+TALKS = """\
+{"id": "one", "language": "en", "turns": [{"role": "clinician", "speaker": "Dr Osei", "text": "What is your name?"}, \
+{"role": "patient", "speaker": "patient", "text": "my name is jenny brown, born 1.2.1990, call 0113 496 0982"}]}
+{"id": "two", "language": "en", "turns": [{"role": "patient", "speaker": "patient", \
+"text": "jan@example.org \\u001b[2J"}]}
+"""
+NOTHING = """\
+{"id": "three", "language": "en", "turns": [{"role": "patient", "speaker": "patient", "text": "I sleep badly."}]}
+{"id": "four", "language": "fr", "turns": [{"role": "patient", "speaker": "patient", "text": "Je dors mal."}]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with talks, and no way out."""
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a network was tried")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    (tmp_path / "talks.jsonl").write_text(TALKS, "utf-8")
+    (tmp_path / "nothing.jsonl").write_text(NOTHING, "utf-8")
+
+
+def scrubbed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[Any, str, str]:
+    """How the command ended, and what it printed to either side."""
+    with pytest.raises(SystemExit) as ended:
+        main(["scrub", *words, "--model", "none"])
+    printed = capsys.readouterr()
+    return ended.value.code or 0, printed.out, printed.err
+
+
+def test_what_is_seen_is_told_covered_and_ends_with_1(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = scrubbed(capsys, "talks.jsonl")
+    assert code == 1
+    assert "talks.jsonl" in out
+    assert "j•••• b••••" in out
+    assert "turn 1" in out
+    for word in ("jenny", "brown", "Osei", "1990", "0982", "jan@"):
+        assert word not in out
+    assert " ".join(NO_PROMISE.split()) in " ".join(out.split())
+    assert "no model of names" in " ".join(out.split())
+
+
+def test_what_is_seen_is_shown_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = scrubbed(capsys, "talks.jsonl", "--show")
+    assert code == 1
+    for word in ("jenny brown", "Dr Osei", "1.2.1990", "0113 496 0982", "jan@example.org"):
+        assert word in out
+    assert "\x1b" not in out
+
+
+def test_nothing_seen_ends_with_0_and_says_what_could_not_be_looked_at(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = scrubbed(capsys, "nothing.jsonl")
+    assert code == 0
+    assert "1 transcript in languages that can't be looked at" in " ".join(out.split())
+    assert " ".join(NO_PROMISE.split()) in " ".join(out.split())
+
+
+def test_json_is_two_tables_with_places(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = scrubbed(capsys, "talks.jsonl", "--json")
+    assert code == 1
+    places, counts = json.loads(out)
+    texts = {
+        (talk.id, turn.index): turn.text for talk in read_transcripts("talks.jsonl") for turn in talk.turns
+    }
+    dates = [record for record in places["rows"] if record["kind"] == "date"]
+    assert [texts["one", 1][date["start"] : date["end"]] for date in dates] == ["1.2.1990"]
+    assert sum(record["identifiers"] for record in counts["rows"]) == len(places["rows"])
+    assert NO_PROMISE in counts["notes"]
+    assert "1990" not in out
+
+
+def test_copies_are_covered_read_again_and_overwrite_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = scrubbed(capsys, "talks.jsonl", "--out", "masked")
+    assert code == 1
+    assert "Wrote 2 masked transcripts" in err
+    copies = {talk.id: talk for talk in read_transcripts(tmp_path / "masked")}
+    assert copies["one"].turns[0].speaker == "clinician"
+    assert copies["one"].turns[1].text == "my name is [NAME], born [DATE], call [PHONE]"
+    before = (tmp_path / "masked" / "transcripts.jsonl").read_bytes()
+    code, _, err = scrubbed(capsys, "talks.jsonl", "--out", "masked")
+    assert code == 2
+    assert "nothing is overwritten" in err
+    assert (tmp_path / "masked" / "transcripts.jsonl").read_bytes() == before
+
+
+def test_a_model_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["scrub", "talks.jsonl", "--model", "no_such_model"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
