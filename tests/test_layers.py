@@ -19,7 +19,6 @@ LAYERS = """
     api
     schemas
     exports
-    exports
     reports viewer
     annotation
     tuning

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli import completion as complete
+from bedside.cli.json_output import show_records
 from bedside.cli.output import note, say
 from bedside.cli.parsing import read_pairs
 from bedside.support.errors import InputError
@@ -140,6 +141,22 @@ def export(
             "--origin simulated, recorded or written does."
         )
     note("Nothing was uploaded.")
+    show_records(
+        "export",
+        f"What was written to {out}",
+        [
+            {
+                "folder": str(out),
+                "form": written.form,
+                "bytes": written.size,
+                "rows": {table.name: table.rows for table in written.tables},
+                "text": written.text,
+                "judgements": written.judgements,
+                "people_renamed": written.pseudonyms,
+                "transcripts_of_unknown_origin": written.unknown_origins,
+            }
+        ],
+    )
 
 
 def _origin(text: str | None) -> str | dict[str, str] | None:

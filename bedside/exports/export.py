@@ -22,8 +22,9 @@ from bedside.support.errors import InputError
 from bedside.support.files import write_json
 from bedside.support.owned_folders import replacing_folder
 
-#: Says that a folder holds an export, and which files it is made of.
-MARK = "bedside-export.json"
+#: Says that a folder holds an export, and which files it is made of. A folder that is searched for transcripts may be
+#: one: by its name this is none.
+MARK = ".bedside-export"
 #: A licence by its identifier.
 _LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,95}")
 

@@ -47,9 +47,9 @@ def origins(run: Run, stated: str | Mapping[str, str] | None) -> pl.DataFrame:
     unknown = next((system for system in by_system if system not in systems), None)
     if unknown is not None:
         raise InputError(f"no system is called {unknown!r}", where="`origin`", todo=nearest(unknown, systems))
-    told = pl.lit(stated, dtype=pl.String()) if isinstance(stated, str) else pl.lit(None, dtype=pl.String())
+    of_user = pl.lit(stated if isinstance(stated, str) else None, dtype=pl.String())
     if by_system:
-        told = pl.col("system").replace_strict(
+        of_user = pl.col("system").replace_strict(
             list(by_system), list(by_system.values()), default=None, return_dtype=pl.String()
         )
     factors = run.factors
@@ -62,14 +62,14 @@ def origins(run: Run, stated: str | Mapping[str, str] | None) -> pl.DataFrame:
     table = (
         run.index.select(pl.col("id").alias("transcript_id"), "system")
         .join(factors, on="transcript_id", how="left", maintain_order="left")
-        .with_columns(told.alias("told"), known.alias("known"))
+        .with_columns(of_user.alias("stated"), known.alias("known"))
     )
-    wrong = table.filter(pl.col("known").is_not_null() & (pl.col("told") != pl.col("known")))
+    wrong = table.filter(pl.col("known").is_not_null() & (pl.col("stated") != pl.col("known")))
     if not wrong.is_empty():
         raise InputError(
             f"the run says that transcript {wrong['transcript_id'][0]!r} was simulated, and not "
-            f"{wrong['told'][0]}",
+            f"{wrong['stated'][0]}",
             where="`origin`",
             todo="name the origin of the other systems only",
         )
-    return table.select("transcript_id", pl.coalesce("known", "told").alias("origin"))
+    return table.select("transcript_id", pl.coalesce("known", "stated").alias("origin"))

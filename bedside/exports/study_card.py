@@ -177,13 +177,15 @@ def _sampling(study: ExportedStudy) -> str:
         return ""
     reported = ReportedStudy(study.run, study.view, {})
     words = [FACTS[name](reported) for name in ("planned", "sampling", "process")]
-    told = [word for word in words if word]
-    if not told:
+    designs = [word for word in words if word]
+    if not designs:
         return (
             "What people rated was drawn by no plan that the run knows: nothing is known of the chance with which a "
             "conversation came to be rated."
         )
-    return "What people rated was drawn by a plan: " + escape_markdown(study.renamed("; ".join(told))) + "."
+    return (
+        "What people rated was drawn by a plan: " + escape_markdown(study.renamed("; ".join(designs))) + "."
+    )
 
 
 def _left_out(study: ExportedStudy) -> str:

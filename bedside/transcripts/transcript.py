@@ -175,9 +175,12 @@ class Transcript:
         return "\n".join(f"{turn.index} {turn.speaker}: {turn.text}" for turn in self.turns)
 
     def _repr_html_(self) -> str:
-        from bedside.transcripts.transcript_html import transcript_html
+        from bedside.transcripts.conversation_html import conversation_html
 
-        return transcript_html(self)
+        facts = [fact for fact in (self.system, self.case_id, self.language) if fact is not None]
+        return conversation_html(
+            self.id, facts, [(turn.role, turn.speaker, turn.text) for turn in self.turns]
+        )
 
     def of(self, role: Role) -> Iterator[Turn]:
         """The turns of one role, in order."""

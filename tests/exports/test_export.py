@@ -190,9 +190,8 @@ def test_no_rater_is_named_unless_asked(form: str, run: bedside.Run, tmp_path: P
             assert b'"%s"' % rater not in text, name
             assert b"human:%s" % rater not in text, name
         assert str(run.path.parent).encode() not in text, name
-        assert b"ratings.csv" not in text.replace(b'read.csv("ratings.csv"', b"").replace(
-            b'"ratings.csv": {', b""
-        )
+        own = (b'read.csv("ratings.csv"', b'"ratings.csv": {')
+        assert text.count(b"ratings.csv") == sum(map(text.count, own)), name
     bedside.export(run, form, tmp_path / "named", rater_names=True, **FOR_OTHERS)
     assert any(b"human:anna" in text for _, text in contents(tmp_path / "named"))
 
@@ -352,6 +351,17 @@ def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
     assert "What was said is in it" in out
     assert "Of 4 conversations nobody says where they come from" in err
     assert err.endswith("Nothing was uploaded.\n")
+    code, out, err = call(
+        "export", run.path, "--to", "csv-folder", "--out", "more", "--rater-names", "--json"
+    )
+    (record,) = json.loads(out)[0]["rows"]
+    assert record["rows"]["ratings"] == run.ratings.height
+    assert (record["form"], record["people_renamed"], record["transcripts_of_unknown_origin"]) == (
+        "csv-folder",
+        0,
+        12,
+    )
+    assert "has other names" not in err
     assert header(tmp_path / "data")["pretty_name"] == "A: study"
     assert "@misc{b}" in (tmp_path / "data" / "README.md").read_text("utf-8")
 

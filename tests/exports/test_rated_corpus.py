@@ -138,4 +138,4 @@ def test_ratings_that_differ_by_pass_round_or_partner_stand_apart(tmp_path: Path
     assert corpus.get_utterance("a#1").meta["bedside_ratings"]["kind"] == {
         "human:anna round pilot": 1, "human:anna round main": 2,
     }  # fmt: skip
-    assert list(bedside.from_convokit(corpus)) == talks
+    assert list(bedside.from_convokit(corpus)) == list(scored.transcripts())
