@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -205,6 +207,30 @@ def test_a_table_spilled_to_parts_is_the_same_table(tmp_path: Path) -> None:
     assert small.result().collect().equals(large.result().collect())
     assert len(list(tmp_path.glob("small/*"))) == 16
     assert not (tmp_path / "large").exists()
+    at_once = TableWriter(schema, tmp_path / "at_once", batch=64, utf8=["name"])
+    added = [
+        at_once.add_rows((name.encode(), value) for name, value in rows[at : at + 70])
+        for at in range(0, 1000, 70)
+    ]
+    assert sum(added) == 1000
+    assert at_once.result().collect().equals(small.result().collect())
+    assert [file.read_bytes() for file in sorted(tmp_path.glob("at_once/*"))] == [
+        file.read_bytes() for file in sorted(tmp_path.glob("small/*"))
+    ]
+
+
+def test_the_default_suite_is_scored_without_numpy(file: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from bedside.scoring.score import score; score([sys.argv[1]], sys.argv[2]); "
+        "print('numpy' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file), str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "False\n"
 
 
 def test_pandas_gets_the_same_table(file: Path, tmp_path: Path) -> None:
