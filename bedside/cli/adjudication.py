@@ -42,7 +42,7 @@ def annotate_adjudicate(
         int,
         typer.Option(
             metavar="LEVELS",
-            help="Settle only what raters are more than so many levels apart on. Without it, all they differ on.",
+            help="Settle only where raters are more than this many levels apart. Without it, wherever they differ.",
         ),
     ] = 0,
     out: Annotated[
@@ -53,7 +53,7 @@ def annotate_adjudicate(
 ) -> None:
     """Have somebody settle what the raters of a plan differ on, without seeing who said what.
 
-    The plan that is written goes the way of any other: push and pull, page, or export and import. Its answers become
+    Use the plan that it writes like any other: push and pull, page, or export and import. Its answers become
     final labels, which stand for what people say together; agreement stays that of the raters.
 
     Examples:

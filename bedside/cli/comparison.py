@@ -42,8 +42,8 @@ MarginOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NUMBER",
-        help="Also say which systems are alike, or no worse, but for this difference, in the metric's unit; "
-        "empathy=0.3 is the margin of one metric. May be repeated.",
+        help="Also say which systems are alike, or no worse, if a difference up to this is accepted, in the metric's "
+        "unit; empathy=0.3 is the margin of one metric. May be repeated.",
         rich_help_panel=HOW,
     ),
 ]

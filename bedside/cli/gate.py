@@ -33,7 +33,7 @@ def gate(
     baseline: Annotated[
         str,
         typer.Option(
-            metavar="SYSTEM", help="The system that the new one is held against.", rich_help_panel=WHICH
+            metavar="SYSTEM", help="The system that the new one is compared with.", rich_help_panel=WHICH
         ),
     ],
     margin: Annotated[
@@ -64,7 +64,7 @@ def gate(
         str | None,
         typer.Option(
             metavar="A,B*",
-            help="Raters whose ratings the margins rest on, such as human:* or judge:*. Of safety everybody's count.",
+            help="Raters whose ratings the margins rest on, such as human:* or judge:*. For safety all count.",
             autocompletion=rater_names,
             rich_help_panel=WHICH,
         ),

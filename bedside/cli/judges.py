@@ -84,8 +84,8 @@ ReasoningEffortOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="How long a model that reasons does so: none, minimal, low, medium, high or xhigh; each takes some. "
-        "Without it, as the provider has it.",
+        help="How much a model that reasons may do so: none, minimal, low, medium, high or xhigh; models take some "
+        "of these. Without it, the provider decides.",
         autocompletion=complete.one_of(*_EFFORTS),
         rich_help_panel=JUDGES,
     ),

@@ -132,7 +132,7 @@ RepeatsOption = Annotated[
     typer.Option(
         min=1,
         metavar="NUMBER",
-        help="How often each conversation is had.",
+        help="How many times each conversation is simulated.",
         rich_help_panel=_CASES,
     ),
 ]

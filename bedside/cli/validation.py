@@ -82,8 +82,8 @@ def validate(
 
     It shows the judge's agreement with people beside people's own, the alternative annotator test by case, its bias,
     how well it finds what is rare, its sensitivity and specificity where there are two levels, and whether the levels
-    that it expects come true. A judge that doesn't vary, may agree by chance only or never gives a level that people
-    use gets no yes.
+    that it expects come true. There is no yes for a judge that always gives the same level, that may agree by chance
+    only, or that never gives a level that people use.
 
     With --probe it asks models about changed conversations instead, and shows whether their levels move with what they
     must not move with. The same command again asks only what is missing.
