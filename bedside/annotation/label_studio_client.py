@@ -125,7 +125,7 @@ class LabelStudioClient:
                 where="`url`",
                 todo="leave it out; the server's key is named by `key`",
             )
-        self.url = url.rstrip("/")
+        self.url: str = url.rstrip("/")
         if not (key.isascii() and key.isprintable()):
             raise LabelStudioError(
                 "the key holds characters that can't be sent", where=self.url, todo="copy it again"
@@ -138,7 +138,7 @@ class LabelStudioClient:
             session = httpx.Client(
                 timeout=_TIMEOUT, follow_redirects=False, transport=patient_transport(self.url)
             )
-            self.client = connect(base_url=f"{self.url}/", api_key=key, httpx_client=session)
+            self.client: Any = connect(base_url=f"{self.url}/", api_key=key, httpx_client=session)
             self.client.users.whoami()
 
     @contextmanager

@@ -272,7 +272,7 @@ class TaskSender:
         self.projects = projects
         self.target = target
         self.progress = progress
-        self.removed = 0
+        self.removed: int = 0
 
     def send(self, tasks: Sequence[dict[str, Any]]) -> None:
         """Send tasks, all of them.

@@ -13,6 +13,7 @@ from bedside.annotation.answer_store import read_store
 from bedside.annotation.items import problem
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans, rated_by_judges, rated_by_juries, unit_name
 from bedside.ratings.run import Run
+from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
@@ -92,16 +93,16 @@ class RatingState:
         rubrics = plan.questions
         self.run = run
         self.plan = plan
-        self.metrics = [rubric.name for rubric in rubrics]
-        self.scales = plan_scales(plan)
-        self.ratings = run.ratings.filter(
+        self.metrics: list[str] = [rubric.name for rubric in rubrics]
+        self.scales: dict[str, Scale] = plan_scales(plan)
+        self.ratings: pl.DataFrame = run.ratings.filter(
             pl.col("metric").is_in(self.metrics),
             pl.col("error").is_null(),
             ~rated_by_humans() | (pl.col("round") == round_of(plan)),
         )
-        self.people = self.ratings.filter(rated_by_humans())
+        self.people: pl.DataFrame = self.ratings.filter(rated_by_humans())
         answered = read_store(run, plan).counting()
-        self.open = [
+        self.open: list[tuple[str, str]] = [
             (name, rater)
             for rater, order in plan.assignment.items()
             for name in order
@@ -111,7 +112,7 @@ class RatingState:
         waiting = {(item.transcript, item.unit) for item in plan.items if item.id in open_items}
         about_turns = plan.mode == "rate" and rubrics[0].unit == "turn"
         training = {(item.transcript, item.unit) for item in plan.training if item.content is None}
-        self.systems = dict(run.index.select("id", "system").iter_rows())
+        self.systems: dict[str, str | None] = dict(run.index.select("id", "system").iter_rows())
         self.units: list[RatedUnit] = [
             (transcript.id, unit)
             for transcript in sorted(run.transcripts(), key=lambda transcript: transcript.id)

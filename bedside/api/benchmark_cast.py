@@ -46,7 +46,7 @@ class BenchmarkCast:
     def __init__(self, request: BenchmarkRequest, prices: Prices) -> None:
         self._request = request
         self._prices = prices
-        self.judges = dict(self._judges())
+        self.judges: dict[str, CastJudge] = dict(self._judges())
 
     def _judges(self) -> list[tuple[str, CastJudge]]:
         from bedside.llm.endpoints import named_models

@@ -20,7 +20,7 @@ class JudgeBudget:
 
     def __init__(self, max_cost: float | None = None) -> None:
         self.max_cost = max_cost
-        self.spent = 0.0
+        self.spent: float = 0.0
         self.known = True
         self.calls = 0
 
@@ -47,7 +47,7 @@ class PricedClient:
     """
 
     def __init__(self, client: Client, price: Price, budget: JudgeBudget) -> None:
-        self.max_prompt_tokens = client.max_prompt_tokens
+        self.max_prompt_tokens: int | None = client.max_prompt_tokens
         self._client = client
         self._price = price
         self._budget = budget

@@ -18,7 +18,7 @@ class RatingRows:
 
     def __init__(self, rater: str, add: Callable[[tuple[Any, ...]], object]) -> None:
         self.rater = rater
-        self.count = 0
+        self.count: int = 0
         self._add = add
 
     def add(

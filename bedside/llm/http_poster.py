@@ -70,7 +70,7 @@ class HttpPoster:
         key_header: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.secrets = Secrets(more=[key])
+        self.secrets: Secrets = Secrets(more=[key])
         self._url = url
         self._partner = partner
         self._where = where

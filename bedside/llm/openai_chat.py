@@ -79,7 +79,7 @@ class OpenAIChat:
         self._schema_in_object = name.provider not in (_OPENAI, _AZURE)
         facts = facts or ModelFacts()
         listed = name.provider == _OPENAI and facts != ModelFacts()
-        self.parameters = ChatParameters(
+        self.parameters: ChatParameters = ChatParameters(
             name.model,
             sampling,
             facts,

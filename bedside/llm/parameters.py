@@ -103,7 +103,7 @@ class ChatParameters:
             if meaning not in refused:
                 self.fields |= fields
         left_out = [meaning for meaning in wishes if meaning in refused]
-        self.unsent = tuple(left_out) if self._limits else ("max_tokens", *left_out)
+        self.unsent: tuple[str, ...] = tuple(left_out) if self._limits else ("max_tokens", *left_out)
 
     def learn(self, problem: ServerProblem, sent: Mapping[str, Any]) -> str | None:
         """The parameter that a server refused and that isn't sent so again; None where it refused another thing.

@@ -116,7 +116,7 @@ class UnusableError(Exception):
         super().__init__(problem)
         self.problem = problem
         self.final = final
-        self.reply = Reply(text, cut=cut, **counts)
+        self.reply: Reply = Reply(text, cut=cut, **counts)
 
 
 class DeclinedError(UnusableError):

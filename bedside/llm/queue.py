@@ -110,7 +110,7 @@ class RequestQueue:
         seed: int = 0,
         calls: int = 0,
     ) -> None:
-        self.calls = calls
+        self.calls: int = calls
         self._client = client
         self._address = address
         self._patience = patience

@@ -122,7 +122,7 @@ class SharedOut:
             )
         ]
         limits = [client.max_prompt_tokens for client in clients if client.max_prompt_tokens is not None]
-        self.max_prompt_tokens = min(limits, default=None)
+        self.max_prompt_tokens: int | None = min(limits, default=None)
         #: Where calls are that begin alike, and how many of them are under way or waiting.
         self._homes: dict[str, tuple[_Server, int]] = {}
         #: The form of structured output to try next for a judgement, at an endpoint that didn't take another.

@@ -65,7 +65,7 @@ class Likelihood:
         bare, whole = (list(tokenizer.encode("a", add_special_tokens=added)) for added in (False, True))
         self.start: tuple[int, ...] = tuple(whole[: whole.index(bare[0])]) if bare[0] in whole else ()
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
-        self.together = self._keeps and self._works_together()
+        self.together: bool = self._keeps and self._works_together()
         if not self.together:
             _LOG.info("A %s is asked one sequence at a time.", config.model_type)
         if precision == "bfloat16":

@@ -123,9 +123,9 @@ class PassageQuestions:
     """
 
     def __init__(self, rubric: Rubric, texts: Iterable[PassageText]) -> None:
-        self.question = Question(rubric, _PER_CALL)
-        self.tally = Tally()
-        self.asked = tuple(texts)
+        self.question: Question = Question(rubric, _PER_CALL)
+        self.tally: Tally = Tally()
+        self.asked: tuple[PassageText, ...] = tuple(texts)
         self.texts: dict[str, tuple[str, ...] | str] = {}
 
     def groups(self) -> Iterator[QuestionGroup]:

@@ -107,8 +107,8 @@ class ProbeAids:
         self._paraphrasing: PassageQuestions | None = None
         if judge is not None:
             self._paraphrasing = PassageQuestions(paraphrase_rubric(), map(of_rubric, rubrics))
-        self.languages = tuple(self._translating)
-        self.writings = tuple(self._writings(judge, translator))
+        self.languages: tuple[str, ...] = tuple(self._translating)
+        self.writings: tuple[PassageWriting, ...] = tuple(self._writings(judge, translator))
 
     def _writings(self, judge: ModelName | None, translator: ModelName | None) -> Iterator[PassageWriting]:
         for target, questions in self._translating.items():

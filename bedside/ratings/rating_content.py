@@ -59,7 +59,7 @@ class RatingContent:
     def __init__(self, reading: RatingReading, place: str) -> None:
         self.reading = reading
         self.place = place
-        self.account = FileAccount()
+        self.account: FileAccount = FileAccount()
 
     @cached_property
     def table(self) -> tuple[list[str], Rows] | None:
@@ -179,7 +179,7 @@ class FileContent(RatingContent):
         options = ReadOptions(sheet=reading.sheet, header_row=reading.header_row, encoding=reading.encoding)
         self._source = JsonSource(path, path.stem, options=options)
         self._parquet = path.suffix.lower() == ".parquet" or is_parquet(self._source)
-        self.account = self._source.account
+        self.account: FileAccount = self._source.account
 
     @cached_property
     def first(self) -> Any:

@@ -13,7 +13,7 @@ from bedside.support.json_shape import INTEGER, TEXT
 PARTS_KEY = "merged"
 #: What the manifest holds of each: its folder as it was named, the SHA-256 of its ratings, how many transcripts it had,
 #: and the rounds in which people rated it.
-PARTS_SHAPE = [{"run": TEXT, "sha256": TEXT, "transcripts": INTEGER, "rounds": [TEXT]}]
+PARTS_SHAPE: Any = [{"run": TEXT, "sha256": TEXT, "transcripts": INTEGER, "rounds": [TEXT]}]
 #: The file of a merged run that says which transcript is of which runs, by their place in the manifest's list.
 PARTS_FILE = "parts.parquet"
 PARTS_SCHEMA = pl.Schema({"transcript_id": pl.String(), "part": pl.Int32()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,7 +29,7 @@ class ChecklistItem(BaseModel):
         fact: the name of what the run knows of it; None where only the authors know.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     item: str
     asks: str
@@ -38,7 +39,7 @@ class ChecklistItem(BaseModel):
 class Checklist(BaseModel):
     """A checklist: its title, its source, and its items in order."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     title: str

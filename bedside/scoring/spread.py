@@ -80,7 +80,7 @@ class SpreadScoring(ScoringPass):
         super().__init__(plan, reading, waiting=waiting, text=text, progress=progress)
         self.engine = engine
         self.source_files = reading
-        self.folder = parts_folder(out)
+        self.folder: Path = parts_folder(out)
 
     def go(self, folder: Path, hashes: Mapping[str, str] | None = None) -> pl.LazyFrame:
         """As for one process.
@@ -131,7 +131,7 @@ class SpreadScoring(ScoringPass):
         unscored = {
             part.number: (part, name) for part, name in zip(parts, names, strict=True) if name not in finished
         }
-        self.resumed = len(parts) - len(unscored)
+        self.resumed: int = len(parts) - len(unscored)
         stopped: dict[int, list[ReadPiece]] = {}
         lost: list[str] = []
         transcripts = files = 0
@@ -182,6 +182,8 @@ class SpreadScoring(ScoringPass):
             if not stopped:
                 filtered = folder / RATING_PARTS / f"{name}.parquet"
                 ratings += join_tables(part_folder, admissions, transcripts, filtered)
+        self.transcripts: int
+        self.turns: int
         self.transcripts, self.turns = joined.transcripts, joined.turns
         self.source_files.finish()
         self.check()

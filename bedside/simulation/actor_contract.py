@@ -164,8 +164,8 @@ class Spending:
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
         self.max_calls = max_calls
         self.max_cost = max_cost
-        self.calls = 0
-        self.cost = 0.0
+        self.calls: int = 0
+        self.cost: float = 0.0
 
     def take(self) -> None:
         """Count a request that is about to be sent.
@@ -184,7 +184,7 @@ class LimitedClient:
     """A client whose requests count against what a run may send; a :class:`bedside.llm.protocol.Client`."""
 
     def __init__(self, client: Client, spending: Spending) -> None:
-        self.max_prompt_tokens = client.max_prompt_tokens
+        self.max_prompt_tokens: int | None = client.max_prompt_tokens
         self._client = client
         self._spending = spending
 

@@ -100,7 +100,7 @@ class PersonAtKeyboard:
     ) -> None:
         self.screen = screen
         self.lines = lines
-        self.seconds = None if minutes is None else minutes * 60
+        self.seconds: float | None = None if minutes is None else minutes * 60
         self.early_form = early_form
         self.clock = clock
         self._sittings: dict[tuple[str, str], _Sitting] = {}

@@ -337,8 +337,8 @@ class TalkRun:
     ) -> None:
         self.folder = folder
         self.settings = settings
-        self.log = folder / LOG_FILE if log is None else log
-        self.calls = CallCounts()
+        self.log: Path = folder / LOG_FILE if log is None else log
+        self.calls: CallCounts = CallCounts()
         self._order = order
         self._files = files
         self._spending = Spending(None if settings.by_batch else settings.max_calls, settings.max_cost)

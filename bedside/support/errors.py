@@ -26,9 +26,9 @@ class BedsideError(Exception):
     """
 
     def __init__(self, what: str, *, where: str | None = None, todo: str | None = None) -> None:
-        self.what = what
-        self.where = where
-        self.todo = todo
+        self.what: str = what
+        self.where: str | None = where
+        self.todo: str | None = todo
         super().__init__(self._line())
 
     def _line(self) -> str:
@@ -49,7 +49,7 @@ class BedsideError(Exception):
         self.what = with_options(self.what, options)
         self.where = None if self.where is None else with_options(self.where, options)
         self.todo = None if self.todo is None else with_options(self.todo, options)
-        self.args = (self._line(),)
+        self.args: tuple[object, ...] = (self._line(),)
 
 
 def with_options(text: str, options: Mapping[str, str]) -> str:

@@ -62,7 +62,7 @@ class Registry(Generic[T]):
         self.attribute = attribute
         self.noun = noun
         self.kind = kind
-        self.group = group or package
+        self.group: str = group or package
         self.suffix = ".py"
         self._folders = folders
         self._loaded: dict[str, T] = {}

@@ -109,10 +109,10 @@ class ByteSource:
     def __init__(self, path: Path, span: Span | None = None, options: ReadOptions | None = None) -> None:
         self.path = path
         self.span = span
-        self.options = options or ReadOptions()
-        self.account = FileAccount()
+        self.options: ReadOptions = options or ReadOptions()
+        self.account: FileAccount = FileAccount()
         self.readable: bool | None = None
-        self.name = printable_path(path)
+        self.name: str = printable_path(path)
         self.companions: list[tuple[str, str, int]] = []
         self._hashing: _Hashing | None = None
 

@@ -26,7 +26,7 @@ class Head:
     __slots__ = ("source",)
 
     def __init__(self, source: SourceFile) -> None:
-        self.source = source
+        self.source: SourceFile = source
 
     @property
     def path(self) -> Path:

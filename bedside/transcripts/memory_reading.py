@@ -72,12 +72,12 @@ class MemoryReading:
 
     def __init__(self, transcripts: Iterable[Transcript]) -> None:
         self._transcripts = transcripts
-        self.options = ReadOptions()
-        self.inputs = [MemoryInput()]
+        self.options: ReadOptions = ReadOptions()
+        self.inputs: list[MemoryInput] = [MemoryInput()]
         self.skipped: list[BedsideError] = []
         self.reasons: list[str] = []
         self.ignored: list[Path] = []
-        self.account = ReadingAccount()
+        self.account: ReadingAccount = ReadingAccount()
 
     def __iter__(self) -> Iterator[Transcript]:
         (record,) = self.inputs

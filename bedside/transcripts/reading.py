@@ -71,20 +71,20 @@ class Reading:
     _span: Span | None = None
 
     def __init__(self, paths: Paths, options: ReadOptions | None = None) -> None:
-        self.options = options or ReadOptions()
+        self.options: ReadOptions = options or ReadOptions()
         self.inputs: list[InputFile] = []
         self.skipped: list[BedsideError] = []
         self.reasons: list[str] = []
         self.ignored: list[Path] = []
-        self.account = ReadingAccount()
+        self.account: ReadingAccount = ReadingAccount()
         if self.options.format is None:
             self._readers = readers_by_priority()
         else:
             self._readers = [READERS.load(self.options.format)]
         self._endings = transcript_endings()
         self.companions: set[str] = set()
-        self.root = ""
-        self.files = self._find(paths)
+        self.root: str = ""
+        self.files: list[Path] = self._find(paths)
         self.root = os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in self.files})
         self._seen: dict[bytes, tuple[int, str]] = {}
 

@@ -61,11 +61,11 @@ class TranscriptMaker:
         self, path: Path, stem: str, options: ReadOptions, skipped: list[BedsideError], bare_path: str
     ) -> None:
         self.path = path
-        self.name = printable_path(path)
+        self.name: str = printable_path(path)
         self.stem = stem
         self.options = options
         self.aliases: Mapping[str, Role] = {}
-        self.account = FileAccount()
+        self.account: FileAccount = FileAccount()
         self.unknown: set[str] | None = None
         self._skipped = skipped
         self._bare_path = bare_path

@@ -65,8 +65,8 @@ class Workbook:
         # A damaged workbook makes openpyxl raise whatever its parts happen to raise.
         except Exception as error:
             raise _damaged(source) from error
-        self.sheets = shown or list(self._sheets)
-        self.hidden = [name for name in self._sheets if name not in self.sheets]
+        self.sheets: list[str] = shown or list(self._sheets)
+        self.hidden: list[str] = [name for name in self._sheets if name not in self.sheets]
 
     def rows(self, sheet: str) -> Iterator[tuple[int, list[str]]]:
         """Number, from 1, and cells of each row of a worksheet that isn't blank."""

@@ -43,7 +43,7 @@ class JudgementLookup:
     """
 
     def __init__(self, run: Path) -> None:
-        self.path = run / FILE_NAME
+        self.path: Path = run / FILE_NAME
         self._stamp: tuple[tuple[int, int], ...] = ()
         self._listed: sqlite3.Connection | None = None
 

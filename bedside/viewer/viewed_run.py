@@ -73,7 +73,7 @@ class ViewedRun:
         self._open()
 
     def _open(self) -> None:
-        self.run = Run(self.path)
+        self.run: Run = Run(self.path)
         self._stamp = self._stamped()
         self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         for name in ("index", "overview", "_names"):

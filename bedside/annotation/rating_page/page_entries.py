@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -43,7 +43,7 @@ _Texts = Annotated[
 class SentEntry(BaseModel):
     """What stands on the page, as a browser sends it; see :class:`~.page_database.PageEntry`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     state: State
     version: int = Field(ge=0, le=10**9)

@@ -83,7 +83,7 @@ class PageState:
         }
         self._plan = _Fresh(plan_folder(run, plan) / REASSIGNED, lambda: as_assigned(run, plan))
         self._raters = _Fresh(folder.links_file, self._raters_by_digest)
-        self.database = PageDatabase(folder.database, plan)
+        self.database: PageDatabase = PageDatabase(folder.database, plan)
 
     @property
     def plan(self) -> AnnotationPlan:

@@ -38,7 +38,7 @@ CODER_FILE = ArrayFileKind("trained coder", "coder", "bedside coder train")
 CODER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 
 
-CARD_SHAPE = {
+CARD_SHAPE: dict[str, Any] = {
     "name": TEXT,
     "date": TEXT,
     "codes": ObjectOf([TEXT]),

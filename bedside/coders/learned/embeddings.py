@@ -50,9 +50,12 @@ class Embeddings:
         MissingExtraError: the package isn't installed.
     """
 
+    name: str
+    folder: Path
+
     def __init__(self, name_or_folder: str | os.PathLike[str]) -> None:
         self.name, self.folder = _find(str(name_or_folder))
-        self.sha256 = _digest(self.folder)
+        self.sha256: str = _digest(self.folder)
         self._first = _pools_first(self.folder)
         self._loaded: tuple[Any, Any] | None = None
 

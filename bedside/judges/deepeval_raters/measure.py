@@ -75,7 +75,7 @@ class MetricStep(AnswerGroup):
             measure.transcript, measure.metric.metric, measure.version, measure.number, measure.tally
         )
         pieces, form = (PromptPiece(text),), PromptPiece(schema_text(schema))
-        self.prompt = Prompt(TRANSCRIPT, pieces, form, None, {}, {}, _REPLY_TOKENS)
+        self.prompt: Prompt = Prompt(TRANSCRIPT, pieces, form, None, {}, {}, _REPLY_TOKENS)
         self.answered: asyncio.Future[JudgeAnswer] = asyncio.get_running_loop().create_future()
         self._schema = schema
 
@@ -126,8 +126,8 @@ class Measure:
         self.transcript = transcript
         self.number = number
         self.tally = tally
-        self.version = metric.version(library_version())
-        self.asked = 0
+        self.version: str = metric.version(library_version())
+        self.asked: int = 0
         self._judge = judge
         self._ask: Callable[[MetricStep], Awaitable[None]]
         self._last: asyncio.Event | None = None

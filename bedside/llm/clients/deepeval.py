@@ -68,7 +68,7 @@ class DeepEvalClient:
 
     def __init__(self, name: ModelName, sampling: Sampling) -> None:
         assert name.provider is not None
-        self.max_prompt_tokens = sampling.max_prompt_tokens
+        self.max_prompt_tokens: int | None = sampling.max_prompt_tokens
         self._secrets = Secrets()
         self._name = name
         self._timeout = sampling.timeout

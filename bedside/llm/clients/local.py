@@ -77,7 +77,7 @@ class LocalClient:
         self._scorer = load_scorer(name.path or find_model(TOY).path)
         self._who = "the model" if name.path else "a toy model"
         self._sampling = sampling
-        self.max_prompt_tokens = self._scorer.window
+        self.max_prompt_tokens: int | None = self._scorer.window
 
     async def complete(self, request: Request) -> Reply:
         """Answer one request; see :class:`bedside.llm.protocol.Client`."""

@@ -53,8 +53,8 @@ class LabelledCourse:
 
     def __init__(self, case: str, rows: Sequence[LabelledTurn]) -> None:
         self.case = case
-        self.concerns = list(dict.fromkeys(row.concern for row in rows))
-        self.turns = sorted({row.turn for row in rows})
+        self.concerns: list[str] = list(dict.fromkeys(row.concern for row in rows))
+        self.turns: list[int] = sorted({row.turn for row in rows})
         table = {(row.turn, row.concern): row for row in rows}
         if len(table) < len(rows):
             raise DataError(
@@ -66,7 +66,9 @@ class LabelledCourse:
                 where=f"case {case!r}",
                 todo="give all turns of a case",
             )
-        self.rows = [[table[turn, concern] for concern in self.concerns] for turn in self.turns]
+        self.rows: list[list[LabelledTurn]] = [
+            [table[turn, concern] for concern in self.concerns] for turn in self.turns
+        ]
         for turn, row in zip(self.turns, self.rows, strict=True):
             if any((label.z, label.intent) != (row[0].z, row[0].intent) for label in row):
                 raise DataError(
@@ -81,7 +83,7 @@ class LabelledCourse:
                 where=f"case {case!r}",
                 todo="label the primary concern only",
             )
-        self.primary = marked.pop() if marked else None
+        self.primary: str | None = marked.pop() if marked else None
 
     @property
     def primary_category(self) -> CategoryName | None:

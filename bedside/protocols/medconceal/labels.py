@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, get_args
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -96,7 +97,7 @@ class ConcernTurnLabels(Strict):
 class Concern(BaseModel):
     """A concern that the patient hides; further keys are left alone."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore", frozen=True)
 
     id: Text
     category: Category
@@ -229,4 +230,8 @@ def simulated_turns(transcript: Transcript) -> Mapping[int, ConcernTurnLabels] |
 #: The labels of MedConceal.
 LABELS = LabelForm("medconceal", ConcernLabels, role="clinician", page="docs/medconceal.md")
 #: See :class:`bedside.protocols.label_files.LabelForm`.
-label_raters, rater_labels, with_labels = LABELS.raters, LABELS.of_rater, LABELS.laid_over
+label_raters: Callable[[Transcript], list[str]] = LABELS.raters
+#: See :class:`bedside.protocols.label_files.LabelForm`.
+rater_labels: Callable[[Transcript, str], ConcernLabels] = LABELS.of_rater
+#: See :class:`bedside.protocols.label_files.LabelForm`.
+with_labels: Callable[[Iterable[Transcript], str | os.PathLike[str]], Iterator[Transcript]] = LABELS.laid_over

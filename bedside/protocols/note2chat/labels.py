@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from bedside.protocols.label_files import (
     Text,
     TurnKey,
 )
+from bedside.transcripts.transcript import Transcript
 
 Category = Literal[
     "site",
@@ -83,4 +85,8 @@ class HistoryLabels(LabelledTranscript):
 #: The labels of Note2Chat.
 LABELS = LabelForm("note2chat", HistoryLabels, role="patient", page="docs/note2chat.md")
 #: See :class:`bedside.protocols.label_files.LabelForm`.
-label_raters, rater_labels, with_labels = LABELS.raters, LABELS.of_rater, LABELS.laid_over
+label_raters: Callable[[Transcript], list[str]] = LABELS.raters
+#: See :class:`bedside.protocols.label_files.LabelForm`.
+rater_labels: Callable[[Transcript, str], HistoryLabels] = LABELS.of_rater
+#: See :class:`bedside.protocols.label_files.LabelForm`.
+with_labels: Callable[[Iterable[Transcript], str | os.PathLike[str]], Iterator[Transcript]] = LABELS.laid_over

@@ -76,10 +76,10 @@ class QueuedActor:
         parameters: dict[str, Any] | None = None,
         price: Price | None = None,
     ) -> None:
-        self.room = room or settings.max_concurrency
+        self.room: int = room or settings.max_concurrency
         self.stateful = stateful
         self.price = price
-        self.parameters = parameters or {}
+        self.parameters: dict[str, Any] = parameters or {}
         self._client = LimitedClient(client, settings.spending)
         self._requests = RequestQueue(self._client, address, patience or settings.patience)
 

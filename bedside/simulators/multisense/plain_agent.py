@@ -52,8 +52,8 @@ class PlainAgent:
 
     def __init__(self, language: str, observations: Sequence[str]) -> None:
         self.language = language
-        self.observations = tuple(observations)
-        self.stage = FOSTERING
+        self.observations: tuple[str, ...] = tuple(observations)
+        self.stage: int = FOSTERING
         self.counted: Counter[str] = Counter()
         self._repeats = 0
 

@@ -72,10 +72,10 @@ class Sensemaker:
         self, language: str, observations: Sequence[str], draws: Draws, *, risk_line: bool = False
     ) -> None:
         self.language = language
-        self.observations = tuple(observations)
+        self.observations: tuple[str, ...] = tuple(observations)
         self.draws = draws
         self.risk_line = risk_line
-        self.at = StageState()
+        self.at: StageState = StageState()
         self.facts: list[str] = []
         self.said: list[str] = []
         self.counted: Counter[str] = Counter()

@@ -61,7 +61,7 @@ class SensemakingPatient:
         self.case = case
         self.persona = persona
         self.prepared = prepared
-        self.style = persona_text(case, persona)
+        self.style: str = persona_text(case, persona)
 
     def opening(self) -> Exchange[Spoken]:
         """Its first message, the same for all clinicians.

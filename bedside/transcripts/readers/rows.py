@@ -18,7 +18,7 @@ from bedside.transcripts.transcript import CODES, Transcript
 from bedside.transcripts.transcript_fields import factor_or_reference
 
 #: Names understood without a mapping, in lower case, for each of bedside's columns.
-COLUMNS = {
+COLUMNS: dict[str, tuple[str, ...]] = {
     **TABLE_FIELDS,
     "speaker": ("speaker", "role", "interlocutor", "participant"),
     "text": ("text", "utterance", "utterance_text", "message", "content"),
