@@ -53,7 +53,7 @@ _NO_NAME = _any(
     "or our out over people please pretty probably quite really right said say says she should so some someone "
     "something sometimes sorry still stupid such sure tell than thank thanks that that's the their them then there "
     "they think this those to today tomorrow tonight too two uh um under until up us very wait want wanted was we well "
-    "were what what's when where which who why will with would yeah yep yes yesterday yet you you're your names lazy mr mrs ms dr "
+    "were what what's when where which who why will with would yeah yep yes yesterday yet you you're your names lazy mr mrs ms dr being "
     "crazy monday tuesday wednesday thursday friday saturday sunday january february march april june july august "
     "september october november december "
     # of German: what follows a title or an introduction and is none
@@ -61,6 +61,8 @@ _NO_NAME = _any(
     "im ist ja kein kommt mein mich mir mit nach nein nicht noch nur oder schon sehr sein sie sind so und uns von vor "
     "war wann was wegen weil wenn wer wie wieder will wir wo zu zum zur"
 )
+#: Words that are no names, in small letters.
+NO_NAMES = frozenset(_NO_NAME.split("|"))
 _WORD = rf"(?!(?:{_NO_NAME})\b)\p{{L}}[\p{{L}}\p{{M}}'’-]*"
 _CAPITAL = rf"(?!(?:{_NO_NAME})\b)(?-i:(?:O['’]|Mc|Mac|[dD]['’]|[aA]l-|[eE]l-)?\p{{Lu}}(?:[\p{{L}}\p{{M}}'’-]*\p{{L}}|\.)?)"
 _PARTICLES = r"(?:(?:van|von|de|der|den|del|della|di|da|dos|bin|bint|ibn|al|el|la|le|ter|zu)\s+){0,2}"
@@ -410,7 +412,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
     IdentifierPattern(
         "link",
         "handle told",
-        r"(?<![\w.])(?=[\w.]{0,30}[_.\d])[a-z][\w.]{3,30}\b",
+        r"(?<![\w.])(?=\w{0,30}(?:[_\d]|\.\w))[a-z][\w.]{3,30}\b",
         beside=(
             "instagram",
             "insta",

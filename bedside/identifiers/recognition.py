@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.identifiers.kinds import KINDS
-from bedside.identifiers.patterns import PATTERNS, THRESHOLD
+from bedside.identifiers.patterns import PATTERNS, THRESHOLD, IdentifierPattern
 from bedside.models.model_files import SPACY, spacy_package
 from bedside.support.errors import MissingExtraError, ModelError
 
@@ -79,7 +79,9 @@ class Recognition:
         analyzer = _library("presidio_analyzer")
         spacy = _library("spacy")
         pipeline = None if model == "" else _pipeline(spacy, model)
-        self.model: str | None = None if pipeline is None else f"{pipeline.meta['name']} {pipeline.meta['version']}"
+        self.model: str | None = (
+            None if pipeline is None else f"{pipeline.meta['name']} {pipeline.meta['version']}"
+        )
         pipelines = {_PLAIN: spacy.blank(_PLAIN)}
         if pipeline is not None:
             pipelines[_NAMES] = pipeline
@@ -247,13 +249,17 @@ def _installed(name: str) -> Path | None:
 
 
 def _recognizers(analyzer: Any, language: str) -> Iterator[Any]:
-    """Our patterns, one recogniser each, and presidio's own of forms that check themselves."""
+    """Our patterns, those that ask for the same words beside them in one recogniser, and presidio's own of forms that
+    check themselves."""
+    alike: dict[tuple[str, tuple[str, ...]], list[IdentifierPattern]] = {}
     for pattern in PATTERNS:
+        alike.setdefault((pattern.kind, pattern.beside), []).append(pattern)
+    for number, ((kind, beside), patterns) in enumerate(alike.items()):
         yield analyzer.PatternRecognizer(
-            supported_entity=pattern.kind,
-            name=f"{pattern.kind}: {pattern.name}",
-            patterns=[analyzer.Pattern(pattern.name, pattern.expression, pattern.score)],
-            context=list(pattern.beside) or None,
+            supported_entity=kind,
+            name=f"{kind} {number}",
+            patterns=[analyzer.Pattern(each.name, each.expression, each.score) for each in patterns],
+            context=list(beside) or None,
             supported_language=language,
         )
     known = analyzer.predefined_recognizers

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.identifiers.kinds import LANGUAGES
+from bedside.identifiers.patterns import NO_NAMES
 from bedside.identifiers.recognition import Recognition, SeenSpan
 from bedside.transcripts.language import not_english, primary_language
 from bedside.transcripts.transcript import Transcript, is_speaker_word
@@ -70,7 +71,7 @@ def _covered(word: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _LookedAtText:
     turn: int | None
     field: str
     text: str
@@ -104,27 +105,31 @@ def identifiers_of(transcript: Transcript, recognition: Recognition) -> tuple[Se
     """
     texts = list(_texts(transcript))
     english = language_of(transcript) not in LANGUAGES.keys() - {"en"}
-    seen = recognition.see([each.text for each in texts], [each.before for each in texts], english=english)
+    seen = recognition.see(
+        [looked_at.text for looked_at in texts], [looked_at.before for looked_at in texts], english=english
+    )
     spans = [
-        [SeenSpan("name", 0, len(each.text), 1.0)] if each.field == "speaker" else found
-        for each, found in zip(texts, seen, strict=True)
+        [SeenSpan("name", 0, len(looked_at.text), 1.0)] if looked_at.field == "speaker" else places
+        for looked_at, places in zip(texts, seen, strict=True)
     ]
     known = _known_names(texts, spans)
     if known is not None:
-        spans = [_with_known(each.text, found, known) for each, found in zip(texts, spans, strict=True)]
+        spans = [
+            _with_known(looked_at.text, places, known) for looked_at, places in zip(texts, spans, strict=True)
+        ]
     return tuple(
         SeenIdentifier(
             transcript=transcript.id,
             source=transcript.source,
-            turn=each.turn,
-            field=each.field,
+            turn=looked_at.turn,
+            field=looked_at.field,
             kind=span.kind,
             start=span.start,
             end=span.end,
-            text=each.text[span.start : span.end],
+            text=looked_at.text[span.start : span.end],
         )
-        for each, found in zip(texts, spans, strict=True)
-        for span in found
+        for looked_at, places in zip(texts, spans, strict=True)
+        for span in places
     )
 
 
@@ -133,27 +138,27 @@ def names_somebody(speaker: str) -> bool:
     return not is_speaker_word(speaker) and _NOBODY.fullmatch(speaker.strip(" :：")) is None
 
 
-def _texts(transcript: Transcript) -> Iterator[_Text]:
+def _texts(transcript: Transcript) -> Iterator[_LookedAtText]:
     """All text of a transcript, what was said last; a speaker's name once."""
     for field in ("id", "system", "case_id"):
         value = getattr(transcript, field)
         if value:
-            yield _Text(None, field, re.sub(r"[_/]", " ", value))
+            yield _LookedAtText(None, field, re.sub(r"[_/]", " ", value))
     for field, values in (("factors", transcript.factors), ("reference", transcript.reference)):
         for path, text, key in strings(values, field):
-            yield _Text(None, path, text, tuple(_WORD.findall(key.lower().replace("_", " "))))
+            yield _LookedAtText(None, path, text, tuple(_WORD.findall(key.lower().replace("_", " "))))
     speakers: set[str] = set()
     before: tuple[str, ...] = ()
     for turn in transcript.turns:
         if turn.speaker not in speakers and names_somebody(turn.speaker):
             speakers.add(turn.speaker)
-            yield _Text(turn.index, "speaker", turn.speaker)
+            yield _LookedAtText(turn.index, "speaker", turn.speaker)
         words = tuple(_WORD.findall(turn.text.lower()))
-        yield _Text(turn.index, "text", turn.text, before if len(words) <= _ANSWER else ())
+        yield _LookedAtText(turn.index, "text", turn.text, before if len(words) <= _ANSWER else ())
         before = words[-_WORDS_BEFORE:]
         for path, text, _ in strings(turn.meta, "meta"):
             if path not in ("meta.stage", "meta.time"):
-                yield _Text(turn.index, path, text)
+                yield _LookedAtText(turn.index, path, text)
 
 
 def strings(value: Any, path: str, key: str = "") -> Iterator[tuple[str, str, str]]:
@@ -168,19 +173,29 @@ def strings(value: Any, path: str, key: str = "") -> Iterator[tuple[str, str, st
             yield from strings(part, f"{path}.{place}", key)
 
 
-def _known_names(texts: Sequence[_Text], spans: Sequence[Sequence[SeenSpan]]) -> re.Pattern[str] | None:
+def _known_names(
+    texts: Sequence[_LookedAtText], spans: Sequence[Sequence[SeenSpan]]
+) -> re.Pattern[str] | None:
     """What finds the names of a transcript wherever they stand: whole, and each of their words.
 
     A name that is also a word (Will, Mai) is looked for with the capitals that it was seen with.
     """
     names: set[str] = set()
-    for each, found in zip(texts, spans, strict=True):
-        for span in found:
+    for looked_at, places in zip(texts, spans, strict=True):
+        for span in places:
             if span.kind != "name":
                 continue
-            text = each.text[span.start : span.end]
+            text = looked_at.text[span.start : span.end]
             parts = re.findall(r"[^\W\d_][\w'’-]*", text)
-            names.update(part for part in parts if len(part) > 2 and names_somebody(part))
+            said = looked_at.field in ("text", "speaker")
+            names.update(
+                part
+                for part in parts
+                if len(part) > 2
+                and part.casefold() not in NO_NAMES
+                and names_somebody(part)
+                and (said or part[0].isupper())
+            )
             if _HAN.search(text) and len(text) > 1:
                 names.add(text)
     if not names:
@@ -192,12 +207,12 @@ def _known_names(texts: Sequence[_Text], spans: Sequence[Sequence[SeenSpan]]) ->
     return re.compile(whole)
 
 
-def _with_known(text: str, found: Sequence[SeenSpan], known: re.Pattern[str]) -> list[SeenSpan]:
+def _with_known(text: str, seen: Sequence[SeenSpan], known: re.Pattern[str]) -> list[SeenSpan]:
     more = [
         SeenSpan("name", match.start(), match.end() - (2 if match[0][-2:] in ("'s", "’s") else 0), 1.0)
         for match in known.finditer(text)
     ]
     free = [
-        span for span in more if all(span.end <= other.start or span.start >= other.end for other in found)
+        span for span in more if all(span.end <= other.start or span.start >= other.end for other in seen)
     ]
-    return sorted([*found, *free], key=lambda span: span.start)
+    return sorted([*seen, *free], key=lambda span: span.start)
