@@ -9,20 +9,20 @@ list of metrics that a shell offers.
 
 from __future__ import annotations
 
-import io
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir
 from pathlib import Path
 
 from catalogue_pages import DOCS, FOLDERS, MARK, catalogue_pages, cell
+from printed_commands import WIDTH, what_is_said
 
 from bedside.api.simulating import simulate
-from bedside.cli import main as command_line
 from bedside.metrics import FAMILIES
 from bedside.ratings.table import COLUMNS
 from bedside.rubrics.description import answer_in_words, unit_in_words
@@ -33,11 +33,10 @@ from bedside.simulators.case_files import read_cases
 from bedside.simulators.contract import SIMULATORS, Simulator
 
 EXAMPLES = DOCS.parent / "bedside" / "examples"
-#: Pages whose commands are run, and how wide their tables may be.
+#: Pages whose commands are run, and what they print put in.
 CONSOLE = (
     "compare-systems.md", "equivalence.md", "drift.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md",
 )  # fmt: skip
-WIDTH = 118
 #: Messages of each simulated conversation that are shown.
 EXCERPT = 8
 #: What is made beside the pages: the names that a shell offers.
@@ -204,20 +203,11 @@ def console_page(path: Path) -> str:
             lines = ["```console"]
             for command in re.findall(r"^\$ (.+)$", match[1], flags=re.MULTILINE):
                 with chdir(folder):
-                    said = what_is_printed(command.split()[1:])
-                printed = "\n".join(line.rstrip() for line in said.rstrip().splitlines())
-                lines += [f"$ {command}", *([printed] if printed else [])]
+                    _, said = what_is_said(shlex.split(command)[1:])
+                lines += [f"$ {command}", *([said] if said else [])]
             return "\n".join(lines) + "\n```"
 
         return re.sub(r"```console\n(.*?)\n```", filled, path.read_text("utf-8"), flags=re.DOTALL)
-
-
-def what_is_printed(words: list[str]) -> str:
-    """What a command prints, which runs in this process."""
-    said = io.StringIO()
-    with redirect_stdout(said), redirect_stderr(said), suppress(SystemExit):
-        command_line(words)
-    return said.getvalue()
 
 
 def main() -> None:

@@ -38,15 +38,6 @@ def test_made_pages_are_current() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
-def test_commands_print_what_the_pages_show() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "make_docs.py", "--check", "--console"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-
-
 def dead_links(page: Path) -> list[str]:
     """Targets of a page's links that aren't there."""
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
