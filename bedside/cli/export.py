@@ -122,7 +122,7 @@ def export(
         judgements=judgements,
     )
     holds = ", ".join(f"{table.name} ({table.rows:,})" for table in written.tables)
-    say(f"Wrote {out}, {written.size / 1e6:,.1f} MB: {holds}.")
+    say(f"Wrote {out}, {written.size / 1e3:,.0f} kB: {holds}.")
     say(f"Read {out / 'README.md'}: it says what the folder holds and how the ratings were made.")
     if written.text:
         say("What was said is in it, with all names that occur there. See that you may give it away.")
