@@ -11,7 +11,7 @@ pytest.importorskip("aiohttp")
 
 from bedside.llm.http_poster import AnswerTooLargeError, HttpPoster, PostAnswer
 from bedside.llm.protocol import FaultError, LanguageModelError, RefusedError
-from tests.llm.server import Action, JudgeServer
+from tests.llm.server import Action, JudgeServer, Received
 
 KEY = "sk-very-secret-0123456789"
 
@@ -98,3 +98,29 @@ def test_a_server_on_this_computer_is_asked_without_a_proxy(monkeypatch: pytest.
     monkeypatch.setenv("http_proxy", "http://[broken")
     with pytest.raises(FaultError, match="the connection failed"):
         posted("http://127.0.0.1:9/")
+
+
+@pytest.mark.server
+def test_another_computer_is_asked_by_the_proxy_unless_it_is_excepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    asked: list[Received] = []
+
+    def answer_whatever(request: Received, number: int) -> Action:
+        asked.append(request)
+        return Action(body=b"{}")
+
+    with JudgeServer(answer_whatever, keep=False) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+        answer, _ = posted("http://agent.invalid/v1/chat/completions")
+        assert answer.body == b"{}"
+        (request,) = asked
+        assert {name.lower(): value for name, value in request.headers.items()}["host"] == "agent.invalid"
+        # The key is the agent's: the proxy, which needs none, isn't given it as its own.
+        assert "proxy-authorization" not in {name.lower() for name in request.headers}
+        monkeypatch.setenv("no_proxy", "agent.invalid")
+        with pytest.raises(FaultError, match="the connection failed"):
+            posted("http://agent.invalid/v1/chat/completions")
+        assert len(asked) == 1
