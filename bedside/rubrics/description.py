@@ -34,7 +34,9 @@ def describe(rubric: Rubric) -> str:
         lines.append(f"- missing where: {shown.not_applicable}")
     lines.append(f"- version: `{rubric.version}`")
     if rubric.translated_from:
-        lines.append(f"- language: {rubric.words.language}; a translation of version `{rubric.translated_from}`")
+        lines.append(
+            f"- language: {rubric.words.language}; a translation of version `{rubric.translated_from}`"
+        )
     if shown.scale:
         lines += ["", *_levels(shown.scale)]
     if shown.labels:
