@@ -21,7 +21,7 @@ from bedside.judges.store import Judgement, Store
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Client, NotAskableError, NotAskedError
 from bedside.llm.queue import RequestQueue
-from bedside.telemetry.spans import span
+from bedside.telemetry.trace_spans import span
 
 #: How often judgements that another process is asking are looked for, in seconds.
 _LOOK_AGAIN = 0.5

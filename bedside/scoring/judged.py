@@ -42,7 +42,7 @@ from bedside.scoring.run_transcripts import (
 )
 from bedside.scoring.versions import run_versions
 from bedside.support.name_lists import Names, listed
-from bedside.telemetry.spans import span
+from bedside.telemetry.trace_spans import span
 from bedside.transcripts import ReadOptions
 from bedside.transcripts.memory_reading import TranscriptInput
 

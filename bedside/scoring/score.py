@@ -20,7 +20,7 @@ from bedside.scoring.versions import run_versions
 from bedside.suites import SUITES, Suite
 from bedside.support.errors import InputError, RunError
 from bedside.support.name_lists import Names, listed
-from bedside.telemetry.spans import span
+from bedside.telemetry.trace_spans import span
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.memory_reading import MemoryReading, TranscriptInput, open_reading
 

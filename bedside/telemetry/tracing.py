@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bedside.support.errors import InputError
-from bedside.telemetry.spans import TRACER
+from bedside.telemetry.trace_spans import TRACER
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
