@@ -13,7 +13,7 @@ from bedside.judges.reply import Parsed, parse
 from bedside.judges.store import Judgement
 from bedside.judges.wordless import wordless
 from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.wording import prompt_words
+from bedside.rubrics.wording import PromptWords, prompt_words
 from bedside.transcripts.transcript import Transcript
 
 

@@ -3,7 +3,7 @@
 A line of calls is ``{"custom_id", "method", "url", "body"}``, a line of answers ``{"custom_id", "response":
 {"status_code", "body"}, "error"}``. OpenAI, Azure and other services take such files, and so do vLLM (``run-batch``)
 and SGLang. The body is what a live run would send, and the id names what the request is for and which reply to it is
-wanted, so that live and batch mix, and an answer counts once however often its file is read.
+wanted, so that live requests and batch files can take turns, and an answer counts once however often its file is read.
 """
 
 from __future__ import annotations
@@ -212,8 +212,10 @@ class Answers:
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self.lines = self.errors = self.twice = 0
-        self.unreadable = 0
+        self.lines: int = 0
+        self.errors: int = 0
+        self.twice: int = 0
+        self.unreadable: int = 0
         self.first_unreadable: str | None = None
         self._paths = list(paths)
         #: Id → number of the file, place in it, and whether there is an error.
@@ -354,7 +356,7 @@ class BatchClient:
         self, name: ModelName, sampling: Sampling, answers: Answers | None, writer: CallWriter | None
     ) -> None:
         check_batchable(name)
-        self.max_prompt_tokens = sampling.max_prompt_tokens
+        self.max_prompt_tokens: int | None = sampling.max_prompt_tokens
         self._model = name.identity
         facts = listed_facts(name)
         self._chat = OpenAIChat(name, sampling, Secrets(), facts)
