@@ -88,7 +88,9 @@ def _serve(viewed: ViewedRun, port: int | None, no_browser: bool) -> None:
     """Serve until Ctrl-C."""
     if is_json():
         raise InputError(
-            "a page that is served prints no JSON", where="--json", todo="leave it out, or add --export FOLDER"
+            "a page that is served prints no JSON",
+            where="--json",
+            todo="leave it out, or add --export FOLDER",
         )
     import secrets
     from contextlib import ExitStack, closing, suppress

@@ -39,8 +39,8 @@ from bedside.ratings.names import pair_unit
 from bedside.ratings.pair_preferences import FIRST, SECOND, SHARES, TIE, preference_metric
 from bedside.rubrics.answer_form import Label, RubricPart
 from bedside.rubrics.preference_rubric import better_words, check_comparable, level_lines
+from bedside.rubrics.prompt_words import PromptWords
 from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.wording import PromptWords
 from bedside.transcripts.transcript import Transcript
 
 #: What a reply is taken to cost, in tokens, before it is there.

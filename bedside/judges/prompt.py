@@ -22,8 +22,8 @@ from bedside.judges.rubric_examples import RubricExamples
 from bedside.llm.tokens import estimate_tokens
 from bedside.ratings.names import unit_name
 from bedside.rubrics.answer_form import RubricPart
+from bedside.rubrics.prompt_words import PromptWords, prompt_words
 from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric, plain_name
-from bedside.rubrics.wording import PromptWords, prompt_words
 from bedside.transcripts.transcript import Transcript, Turn
 
 Order = Literal["transcript-first", "rubric-first"]

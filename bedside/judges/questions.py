@@ -12,8 +12,8 @@ from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Quest
 from bedside.judges.reply import Parsed, parse
 from bedside.judges.store import Judgement
 from bedside.judges.wordless import wordless
+from bedside.rubrics.prompt_words import PromptWords, prompt_words
 from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.wording import PromptWords, prompt_words
 from bedside.transcripts.transcript import Transcript
 
 

@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from bedside.rubrics.wording import PromptWords, prompt_words
+from bedside.rubrics.prompt_words import PromptWords, prompt_words
 from bedside.transcripts.transcript import ROLES
 
 PartType = Literal[

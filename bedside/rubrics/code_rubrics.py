@@ -10,9 +10,9 @@ import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from bedside.rubrics.prompt_words import PromptWords, prompt_words
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import SUFFIX, examine_entries
-from bedside.rubrics.wording import PromptWords, prompt_words
 from bedside.support.errors import RegistryError
 from bedside.support.registry import DataRegistry, nearest
 from bedside.support.yaml_files import keys_and_values

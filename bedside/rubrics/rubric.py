@@ -42,8 +42,8 @@ from bedside.rubrics.answer_form import (
     items_fault,
     key_fault,
 )
+from bedside.rubrics.prompt_words import ENGLISH, PromptWords, languages, prompt_words
 from bedside.rubrics.tuned_parts import MappedLevel, RatedExample, TuningRecord, tuning_fault
-from bedside.rubrics.wording import ENGLISH, PromptWords, languages, prompt_words
 from bedside.transcripts.transcript import Role
 
 Unit = Literal["transcript", "turn"]
@@ -121,7 +121,7 @@ class Rubric:
         examples: of a tuned rubric: conversations that people rated, which judges are shown; people never are.
         level_map: of a tuned rubric: what is recorded where a judge gives a level.
         history: of a tuned rubric: how it came to be, the latest tuning last.
-        language: the language of its texts, one of :func:`bedside.rubrics.wording.languages`; prompts and pages are in
+        language: the language of its texts, one of :func:`bedside.rubrics.prompt_words.languages`; prompts and pages are in
             it.
         translated_from: of a translation (:mod:`bedside.rubrics.translations`): the version of what it is made from.
     """

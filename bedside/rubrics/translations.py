@@ -16,8 +16,8 @@ from pydantic.dataclasses import dataclass
 
 from bedside.rubrics.answer_form import STRICT, FieldName, FieldText, Label, Level, RubricPart
 from bedside.rubrics.linter import Remark, check
+from bedside.rubrics.prompt_words import check_language, languages
 from bedside.rubrics.rubric import Input, Rubric, named_inputs
-from bedside.rubrics.wording import check_language, languages
 from bedside.support.errors import RegistryError
 from bedside.support.yaml_files import keys_and_values
 
@@ -91,7 +91,7 @@ def translated(rubric: Rubric, path: Path, language: str) -> Rubric:
     Args:
         rubric: the rubric.
         path: its file.
-        language: one of :func:`bedside.rubrics.wording.languages`; in its own language it is as it is.
+        language: one of :func:`bedside.rubrics.prompt_words.languages`; in its own language it is as it is.
 
     Raises:
         InputError: there are no words of prompts in that language.
@@ -207,13 +207,12 @@ def _list_misfits(
     key: str, name: str, entries: Sequence[Any], texts: Sequence[Any], text: str = "descriptor"
 ) -> Iterator[tuple[str, str]]:
     wanted = [getattr(entry, name) for entry in entries]
-    there = [getattr(entry, name) for entry in texts]
-    if wanted != there:
-        told = ", ".join(map(str, wanted)) or "none"
-        yield (
-            key,
-            f"the rubric has {told}, in this order, and the translation {', '.join(map(str, there)) or 'none'}",
+    translated = [getattr(entry, name) for entry in texts]
+    if wanted != translated:
+        rubric_words, translation_words = (
+            ", ".join(map(str, names)) or "none" for names in (wanted, translated)
         )
+        yield key, f"the rubric has {rubric_words}, in this order, and the translation {translation_words}"
         return
     for position, (entry, other) in enumerate(zip(entries, texts, strict=True)):
         yield from _text_misfits(f"{key}.{position}.{text}", getattr(entry, text), getattr(other, text))

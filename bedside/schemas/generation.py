@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: A text that is not only of spaces.
@@ -28,15 +27,15 @@ class SchemaWithHelp(GenerateJsonSchema):
 
     conditions: Mapping[str, tuple[JsonSchemaValue, ...]] = {}
 
-    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+    def model_schema(self, schema: Any) -> JsonSchemaValue:
         """The schema of a model."""
         return self._with_help(schema["cls"], super().model_schema(schema))
 
-    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+    def dataclass_schema(self, schema: Any) -> JsonSchemaValue:
         """The schema of a dataclass."""
         return self._with_help(schema["cls"], super().dataclass_schema(schema))
 
-    def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
+    def str_schema(self, schema: Any) -> JsonSchemaValue:
         """The schema of a text: one that is stripped and must not be empty has a word; no pattern has inline flags,
         which editors don't know."""
         text = super().str_schema(schema)

@@ -15,10 +15,10 @@ from bedside.judges.prompt import Conversation, NotAskable, Question, objection
 from bedside.judges.raters import rubric_rater
 from bedside.llm.endpoints import model_name
 from bedside.rubrics.preference_rubric import incomparable, preference_rubric
+from bedside.rubrics.prompt_words import filled_words, languages, prompt_words
 from bedside.rubrics.rubric import Rubric, as_data, read
 from bedside.rubrics.rubric_files import RUBRICS, check_file, find_rubric
 from bedside.rubrics.translations import translate, translation_path
-from bedside.rubrics.wording import filled_words, languages, prompt_words
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.support.errors import InputError, RegistryError
 from tests.conftest import conversation

@@ -43,9 +43,24 @@ def imported() -> dict[str, set[str]]:
         for name in _names(path):
             top = name.partition(".")[0]
             if top != "bedside" and top not in sys.stdlib_module_names:
-                for owner in known.get(top, [top]):
+                for owner in _owners(name, known.get(top, [top])):
                     found[canonicalize_name(owner)].add(path.relative_to(ROOT).as_posix())
     return found
+
+
+def _owners(module: str, owners: list[str]) -> list[str]:
+    """Of distributions that share a namespace, those that have the module."""
+    if len(owners) == 1:
+        return owners
+    place = module.replace(".", "/")
+    return [
+        owner
+        for owner in owners
+        if any(
+            file.as_posix().startswith((f"{place}/", f"{place}.py"))
+            for file in distribution(owner).files or ()
+        )
+    ]
 
 
 def _names(path: Path) -> list[str]:
