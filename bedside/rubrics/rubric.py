@@ -121,8 +121,8 @@ class Rubric:
         examples: of a tuned rubric: conversations that people rated, which judges are shown; people never are.
         level_map: of a tuned rubric: what is recorded where a judge gives a level.
         history: of a tuned rubric: how it came to be, the latest tuning last.
-        language: the language of its texts, one of :func:`bedside.rubrics.prompt_words.languages`; prompts and pages are in
-            it.
+        language: the language of its texts, one of :func:`bedside.rubrics.prompt_words.languages`; prompts and pages
+            are in it.
         translated_from: of a translation (:mod:`bedside.rubrics.translations`): the version of what it is made from.
     """
 
