@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bedside.api.run_files import open_run
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
 from bedside.support.name_lists import Names, listed
@@ -67,7 +66,7 @@ def merge(
 
     if isinstance(runs, str | os.PathLike | Run):
         raise InputError("one run is named", where="`runs`", todo="name all that are to be merged, in a list")
-    paths = [open_run(run).path for run in runs]
+    paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     sources = merge_sources(paths, listed(systems, "systems"))
     renamed = systems is not None
     with merging(sources, Path(out)) as (folder, done):
