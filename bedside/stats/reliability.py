@@ -470,6 +470,9 @@ def _bounds(
     df_error = (a * raters + b * error) ** 2 / (
         (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
     )
+    # Below 0 the parts' weights differ in sign and cancel, so that nothing is left of the degrees of freedom, and the
+    # interval is beside its estimate. Wherever they don't differ, the smaller part's are the fewest there can be.
+    df_error = max(df_error, k - 1.0)
     mixed = k * raters + (k * n - k - n) * error
     upper_f, lower_f = float(f.ppf(tail, n - 1, df_error)), float(f.ppf(tail, df_error, n - 1))
     low = n * (items - upper_f * error) / (upper_f * mixed + n * items)
