@@ -16,6 +16,7 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import (
     MARKED_MODES,
     NONE,
+    NOTHING,
     REASONED_MODES,
     choices,
     code_field,
@@ -25,6 +26,7 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.rating_page.page_words import PageWords, words_of
 from bedside.ratings.run import Run
 from bedside.rubrics.preference_rubric import level_lines
 from bedside.rubrics.rubric import Rubric
@@ -69,8 +71,15 @@ def _question(plan: AnnotationPlan, number: int) -> dict[str, Any]:
         ]
     else:
         described = choices(rubric)
+        words = words_of(plan)
+        values = words.values(plan)
         question["choices"] = [
-            {"value": value, "descriptor": descriptor, "key": key}
+            {
+                "value": value,
+                "shown": values.get(value, value),
+                "descriptor": words.say("value_none_means") if value == NONE else descriptor,
+                "key": key,
+            }
             for (value, descriptor), key in zip(
                 described, choice_keys([v for v, _ in described]), strict=True
             )
@@ -98,6 +107,7 @@ def training_feedback(
     """
     item = plan.by_id[answer.item]
     assert isinstance(item, TrainingItem)
+    words, values = words_of(plan), words_of(plan).values(plan)
     lines: list[dict[str, Any]] = []
     for rubric in plan.questions:
         known = item.answers.get(rubric.name)
@@ -111,34 +121,51 @@ def training_feedback(
             ]
             known_entries = [f"{entry[label.name]}: {entry[text.name]}" for entry in known]
             right = None if own_entries and known_entries else own_entries == known_entries
-            lines.append(_line(title, right, known_entries, own_entries))
+            lines.append(_line(words, values, title, right, known_entries, own_entries))
         elif plan.mode == "codes":
-            lines += _coded_lines(rubric, title, known, answer, task)
+            lines += _coded_lines(words, values, rubric, title, known, answer, task)
         else:
             expected = sorted(known) if isinstance(known, list) else [known]
-            lines.append(_compared(title, expected, answer.choices.get(rubric.name, ())))
+            lines.append(_compared(words, values, title, expected, answer.choices.get(rubric.name, ())))
     return lines
 
 
 def _coded_lines(
-    rubric: Rubric, title: str, known: Mapping[str, str], answer: RaterAnswer, task: Mapping[str, Any]
+    words: PageWords,
+    values: Mapping[str, str],
+    rubric: Rubric,
+    title: str,
+    known: Mapping[str, str],
+    answer: RaterAnswer,
+    task: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     lines = []
     for position, turn in enumerate(task[f"{rubric.role}_turns"]):
         if turn["turn"] in known:
             own = answer.choices.get(code_field(rubric.name, position), ())
-            lines.append(_compared(f"Turn {turn['turn']}, {title}", [known[turn["turn"]]], own))
+            said = words.say("known_turn", turn=turn["turn"], title=title)
+            lines.append(_compared(words, values, said, [known[turn["turn"]]], own))
     return lines
 
 
-def _compared(title: str, known: Sequence[str], own: Sequence[str]) -> dict[str, Any]:
-    return _line(title, sorted(set(own) - {NONE}) == sorted(known), known or [NONE], own)
+def _compared(
+    words: PageWords, values: Mapping[str, str], title: str, known: Sequence[str], own: Sequence[str]
+) -> dict[str, Any]:
+    right = sorted(set(own) - {NONE}) == sorted(known)
+    return _line(words, values, title, right, known or [NONE], own)
 
 
-def _line(title: str, right: bool | None, known: Sequence[str], own: Sequence[str]) -> dict[str, Any]:
+def _line(
+    words: PageWords,
+    values: Mapping[str, str],
+    title: str,
+    right: bool | None,
+    known: Sequence[str],
+    own: Sequence[str],
+) -> dict[str, Any]:
     return {
         "title": title,
         "right": right,
-        "known": "; ".join(known) or "nothing to list",
-        "own": "; ".join(own) or "no answer",
+        "known": "; ".join(values.get(one, one) for one in known) or values[NOTHING],
+        "own": "; ".join(values.get(one, one) for one in own) or words.say("no_answer"),
     }

@@ -20,6 +20,7 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answers import RaterAnswer, State
+from bedside.annotation.rating_page.page_words import words_of
 from bedside.support.errors import BedsideError, InputError, RunError
 
 _SCHEMA = """
@@ -76,6 +77,7 @@ class PageDatabase:
 
     def __init__(self, path: Path, plan: AnnotationPlan) -> None:
         self.path = path
+        self._words = words_of(plan)
         with self._saying_where():
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             self._connection = sqlite3.connect(
@@ -120,11 +122,9 @@ class PageDatabase:
             if row is not None and last_mark == mark:
                 return int(version)
             if final and self._was_submitted(item, rater):
-                raise EntryConflictError(
-                    "You have seen the known answers of this item: yours stays as it was."
-                )
+                raise EntryConflictError(self._words.say("answers_seen"))
             if version != entry.version:
-                raise EntryConflictError("This item was changed in another window or on another device.")
+                raise EntryConflictError(self._words.say("changed_elsewhere"))
             values = (item, rater, version + 1, mark, entry.state, content, created)
             self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", values)
             if entry.state != "draft":

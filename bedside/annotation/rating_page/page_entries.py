@@ -23,6 +23,7 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import clean
 from bedside.annotation.rating_page.page_database import PageEntry
+from bedside.annotation.rating_page.page_words import words_of
 from bedside.ratings.audit_metrics import AGREE, DISAGREE
 from bedside.support.errors import InputError
 
@@ -111,6 +112,7 @@ def open_questions(
 ) -> dict[str, str]:
     """Field → what is still to do there before an answer can be handed in; nothing where it is complete."""
     wanting: dict[str, str] = {}
+    words = words_of(plan)
     for rubric in plan.questions:
         title = rubric.shown().title
         if plan.mode == "adjudicate" and rubric.name not in plan.opinions[item]:
@@ -119,19 +121,17 @@ def open_questions(
             for position, turn in enumerate(task[f"{rubric.role}_turns"]):
                 field = code_field(rubric.name, position)
                 if field not in entry.choices:
-                    wanting[field] = f"Please code turn {turn['turn']}: {title}."
+                    wanting[field] = words.say("please_code", turn=turn["turn"], title=title)
             continue
         chosen = entry.choices.get(rubric.name, ())
         if not chosen:
-            wanting[rubric.name] = f"Please answer: {title}."
+            wanting[rubric.name] = words.say("please_answer", title=title)
         elif plan.mode == "findings":
             listed = any(entry.texts.get(field) for field in entry_fields(rubric))
             if chosen == (LISTED,) and not listed:
-                wanting[rubric.name] = "Please list what there is, or say that there is nothing to list."
+                wanting[rubric.name] = words.say("please_list")
             if chosen == (NOTHING,) and listed:
-                wanting[rubric.name] = (
-                    "You say that there is nothing to list, and something is listed: remove one of them."
-                )
+                wanting[rubric.name] = words.say("nothing_but_listed")
         elif NONE in chosen and len(chosen) > 1:
-            wanting[rubric.name] = f"You say that none applies, and name some: {title}."
+            wanting[rubric.name] = words.say("none_but_named", title=title)
     return wanting

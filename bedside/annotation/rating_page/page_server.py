@@ -45,7 +45,7 @@ ShowLine = Callable[[str], None]
 COLLECT_SECONDS = 10.0
 #: How long a request may take to arrive, in seconds.
 _REQUEST_SECONDS = 30.0
-_FILES = ("page.html", "page.css", "page.js", "server.js", "questions.js", "conversation.js")
+_FILES = ("page.html", "page.css", "page.js", "server.js", "questions.js", "conversation.js", "words.js")
 _STATUS: dict[type[BedsideError], int] = {
     NoSuchItemError: 404,
     ClosedItemError: 403,
@@ -153,14 +153,17 @@ def _application(
         status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
         if status == 503:
             say(f"A rater's request failed: {error}")
-            return {"error": "The server can't keep this now. Whoever runs it sees why."}, status
+            return {"error": state.words.say("server_trouble")}, status
         said = {"error": " ".join(filter(None, (error.what, error.todo)))}
         return (
             {**said, "wanting": error.wanting} if isinstance(error, IncompleteEntryError) else said
         ), status
 
     application = web.Application(middlewares=[guard(place, told)], client_max_size=MOST_BYTES)
-    add_files(application, page_contents(__package__, _FILES), "page.html")
+    contents = page_contents(__package__, _FILES)
+    contents["page.html"] = state.words.page(contents["page.html"])
+    contents["texts.js"] = state.words.script()
+    add_files(application, contents, "page.html")
     application.router.add_get("/share", share)
     application.router.add_get("/items/{item}", item)
     application.router.add_put("/items/{item}", save)

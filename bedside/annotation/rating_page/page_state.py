@@ -23,6 +23,7 @@ from bedside.annotation.rating_page.page_entries import (
     open_questions,
 )
 from bedside.annotation.rating_page.page_folder import PageFolder, secret_digest
+from bedside.annotation.rating_page.page_words import words_of
 from bedside.annotation.reassignment import FILE as REASSIGNED
 from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.training_result import TrainingResult, training_result
@@ -66,6 +67,8 @@ class PageState:
     """
 
     def __init__(self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "") -> None:
+        self.words = words_of(plan)
+        values = self.words.values(plan)
         self._drawn = plan
         self._run = run
         self._folder = folder
@@ -79,7 +82,13 @@ class PageState:
             "questions": page_questions(plan),
             "instructions": instructions_page(plan, text),
             "notes": NOTES,
-            "lists": {"listed": LISTED, "nothing": NOTHING},
+            "values": values,
+            "lists": {
+                "listed": LISTED,
+                "listed_shown": values[LISTED],
+                "nothing": NOTHING,
+                "nothing_shown": values[NOTHING],
+            },
         }
         self._plan = _Fresh(plan_folder(run, plan) / REASSIGNED, lambda: as_assigned(run, plan))
         self._raters = _Fresh(folder.links_file, self._raters_by_digest)
@@ -169,7 +178,7 @@ class PageState:
                 raise IncompleteEntryError(wanting)
         is_training = self._is_training(item)
         if is_training and entry.state == "skipped":
-            raise InputError("A training item can't be skipped.", todo="Answer it as well as you can.")
+            raise InputError(self.words.say("no_skip"), todo=self.words.say("no_skip_todo"))
         version = self.database.save(item, rater, entry, sent.mark, final=is_training)
         kept = self.database.entry(item, rater)
         return {
@@ -180,9 +189,9 @@ class PageState:
 
     def _see_it_is_theirs(self, rater: str, item: str) -> None:
         if item not in self.plan.assignment.get(rater, ()):
-            raise NoSuchItemError("There is no such item in your share, or it was given to somebody else.")
+            raise NoSuchItemError(self.words.say("no_such_item"))
         if not self._is_training(item) and not self._has_passed(rater):
-            raise ClosedItemError("This item is closed until you have passed the training.")
+            raise ClosedItemError(self.words.say("closed_item"))
 
     def _is_training(self, item: str) -> bool:
         return isinstance(self._drawn.by_id[item], TrainingItem)

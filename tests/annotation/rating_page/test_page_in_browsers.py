@@ -18,6 +18,7 @@ from bedside.annotation.plan_file import read_plan
 from bedside.annotation.training_cases import read_training
 from bedside.ratings.run import Run
 from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric_files import find_rubric
 from bedside.scoring.score import score
 from tests.annotation.rating_page.server import ServedPage
 from tests.annotation.study import EMPATHY, GOAL, rating_plan
@@ -337,6 +338,32 @@ def test_two_hundred_turns_are_coded_beside_what_was_said(talks: Run, browser: A
             ("question", "open"),
             ("client_talk", "change"),
         }
+    finally:
+        if served.stands:
+            served.kill()
+
+
+def test_a_plan_in_german_is_rated_on_a_german_page(talks: Run, browser: Any, tmp_path: Path) -> None:
+    run = Run(shutil.copytree(talks.path, tmp_path / "run"))
+    empathy = find_rubric("empathy", language="de")
+    served = ServedPage(rating_plan(run, rubrics=(empathy,), raters=("dora",), overlap=1), run)
+    served.start()
+    try:
+        page = opened(browser, served.links["dora"], set())
+        page.get_by_role("button", name="Beginnen").click()
+        page.locator("h1", has_text="Gespräch 1 von 3").wait_for()
+        assert page.locator("html").get_attribute("lang") == "de"
+        assert page.get_by_label("Anmerkungen zum Ganzen").is_visible()
+        assert page.locator(".turn .speaker").first.inner_text() == "Behandler"
+        page.get_by_role("button", name="Abgeben").click()
+        page.locator(".wanted", has_text="Bitte antworten Sie").wait_for()
+        for _ in range(3):
+            page.keyboard.press("2")
+            hand_in(page)
+        page.locator("p", has_text="Alles ist abgegeben").wait_for()
+        assert served.stop()[0] == 0
+        rows = Run(run.path).ratings.filter(pl.col("rater") == "human:dora", pl.col("metric") == "empathy")
+        assert rows["value"].to_list() == [2.0] * 3
     finally:
         if served.stands:
             served.kill()

@@ -1,6 +1,7 @@
 // The conversation as it is shown: turns numbered from 0, speakers told apart by name, sign, line and place.
 
 import { button, el, written } from "./elements.js";
+import { say } from "./words.js";
 
 const SIGNS = { Clinician: "■", Patient: "●" };
 
@@ -21,8 +22,8 @@ export function turnList(turns, { prefix = "turn", rated = null, below = () => n
           { class: "who" },
           el("span", { class: "number" }, `[${number}]`),
           el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[turn.speaker] || "▲"),
-          el("span", { class: "speaker" }, turn.speaker),
-          isRated ? el("span", { class: "badge" }, "rate this turn") : null,
+          el("span", { class: "speaker" }, say(turn.speaker.toLowerCase())),
+          isRated ? el("span", { class: "badge" }, say("rate_this")) : null,
           el("span", { class: "marks" }),
         ),
         written("p", turn.text, { class: "said" }),
@@ -38,7 +39,7 @@ export function knownTexts(task) {
   if (!known.length) return null;
   return el(
     "section",
-    { class: "known", "aria-label": "What is known of the case" },
+    { class: "known", "aria-label": say("known_of_case") },
     known.map(([name, text]) => {
       const title = name.slice("input_".length).replaceAll("_", " ");
       return [el("h3", {}, title[0].toUpperCase() + title.slice(1)), written("p", text, { class: "said" })];
@@ -49,10 +50,10 @@ export function knownTexts(task) {
 /** Two conversations side by side; on a narrow screen one at a time. */
 export function twoConversations(first, second) {
   const sides = [
-    ["First conversation", turnList(first, { prefix: "first" })],
-    ["Second conversation", turnList(second, { prefix: "second" })],
+    [say("first_conversation"), turnList(first, { prefix: "first" })],
+    [say("second_conversation"), turnList(second, { prefix: "second" })],
   ].map(([title, list]) => el("section", { class: "side", "aria-label": title }, el("h2", {}, title), list));
-  const switches = ["First conversation", "Second conversation"].map((title, place) =>
+  const switches = [say("first_conversation"), say("second_conversation")].map((title, place) =>
     button(title, () => show(place), { "aria-pressed": "false" }),
   );
   function show(place) {

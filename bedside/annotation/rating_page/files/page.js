@@ -1,23 +1,17 @@
 // The rating page: a rater's share, one item after the other.
 
-import { button, counted, el, written } from "./elements.js";
+import { button, el, written } from "./elements.js";
 import { knownTexts, turnList, twoConversations } from "./conversation.js";
 import {
   EvidenceMarks, Stops, choiceGroup, codeDefinitions, codedCount, entryLists, textField,
 } from "./questions.js";
 import { Keeper, Refused, Unreachable, ask, drawer, hasSecret } from "./server.js";
+import { counting, say } from "./words.js";
 
 const top = document.getElementById("top");
 const view = document.getElementById("view");
 const bar = document.getElementById("bar");
 const notices = document.getElementById("notices");
-
-const STATUS = {
-  typing: "Being kept …",
-  kept: "Kept.",
-  unreachable: "The server can't be reached. What you filled in stays in this browser and is sent as soon as it can be.",
-  unkept: "This browser keeps nothing for this page: don't close it before “Kept.” stands here.",
-};
 
 let share = null;
 let keeper = null;
@@ -31,7 +25,7 @@ let active = Date.now();
 function status(kind) {
   const line = document.getElementById("status");
   if (!line) return;
-  line.textContent = STATUS[kind];
+  line.textContent = say(kind);
   line.classList.toggle("trouble", kind === "unreachable" || kind === "unkept");
 }
 
@@ -42,14 +36,14 @@ function notice(words, ...actions) {
 
 function wrong(error) {
   if (error instanceof Unreachable) {
-    notice("The server can't be reached. Whoever runs the study has to start it again; nothing that was kept is lost.",
-      button("Try again", () => location.reload()));
+    notice(say("server_away"),
+      button(say("try_again"), () => location.reload()));
   } else if (error instanceof Refused && error.status === 401) {
-    notice("This link is not valid, or not any more. Ask whoever runs the study for yours.");
+    notice(say("bad_link"));
   } else if (error instanceof Refused && error.status === 409) {
-    notice(error.message, button("Load the page again", () => location.reload()));
+    notice(error.message, button(say("load_again"), () => location.reload()));
   } else {
-    notice(error.message, button("Load the page again", () => location.reload()));
+    notice(error.message, button(say("load_again"), () => location.reload()));
   }
 }
 
@@ -57,18 +51,17 @@ function wrong(error) {
 
 const isDone = (item) => item.handed_in !== null;
 const isOpen = (item) => item.handed_in === null && !item.closed;
-const STATES = { open: "open", draft: "begun", submitted: "handed in", skipped: "skipped" };
 
 function stateOf(item) {
-  if (item.closed && item.handed_in === null) return "closed until the training is passed";
-  if (item.handed_in !== null && item.state === "draft") return "changed and not handed in again";
-  return STATES[item.handed_in ?? item.state];
+  if (item.closed && item.handed_in === null) return say("state_closed");
+  if (item.handed_in !== null && item.state === "draft") return say("state_changed");
+  return say(`state_${item.handed_in ?? item.state}`);
 }
 
 function titleOf(item) {
   const group = share.items.filter((one) => one.training === item.training);
-  const noun = item.training ? "Training" : share.mode === "pairs" ? "Pair" : "Conversation";
-  return `${noun} ${group.indexOf(item) + 1} of ${group.length}`;
+  const kind = item.training ? "training" : share.mode === "pairs" ? "pair" : "conversation";
+  return say(`title_${kind}`, { number: group.indexOf(item) + 1, all: group.length });
 }
 
 function showTop(title) {
@@ -77,12 +70,12 @@ function showTop(title) {
   top.replaceChildren(
     el("h1", {}, title),
     el("div", { class: "progress" },
-      el("progress", { value: done, max: Math.max(share.items.length, 1), "aria-label": "Handed in" }),
-      el("span", {}, `${done} of ${share.items.length} handed in`)),
-    el("nav", { "aria-label": "Pages" },
-      button("Instructions", () => showInstructions()),
-      button("All items", () => showList()),
-      button("Keys", () => showKeys())),
+      el("progress", { value: done, max: Math.max(share.items.length, 1), "aria-label": say("handed_in") }),
+      el("span", {}, say("progress", { done, all: share.items.length }))),
+    el("nav", { "aria-label": say("pages") },
+      button(say("instructions"), () => showInstructions()),
+      button(say("all_items"), () => showList()),
+      button(say("keys"), () => showKeys())),
   );
 }
 
@@ -107,7 +100,7 @@ async function showInstructions() {
   } catch (error) {
     return wrong(error);
   }
-  showTop("Instructions");
+  showTop(say("instructions"));
   const text = new DOMParser().parseFromString(share.instructions, "text/html");
   for (const link of text.querySelectorAll("a")) {
     link.rel = "noreferrer noopener";
@@ -117,7 +110,7 @@ async function showInstructions() {
   const first = share.items.findIndex(isOpen);
   view.replaceChildren(
     words,
-    button(share.items.some((item) => item.state !== "open") ? "Go on" : "Begin",
+    button(share.items.some((item) => item.state !== "open") ? say("go_on") : say("begin"),
       () => (first < 0 ? showList() : showItem(first)), { class: "main" }),
   );
   view.focus();
@@ -130,16 +123,16 @@ async function showList() {
   } catch (error) {
     return wrong(error);
   }
-  showTop("All items");
+  showTop(say("all_items"));
   const rest = share.items.filter((item) => !isDone(item)).length;
   view.replaceChildren(
     el("p", { class: "plain" },
-      !share.items.length ? "There is nothing for you to rate."
-        : rest ? `${counted(rest, "item")} to go. What was handed in can be opened and changed.`
-          : "All of it is handed in: thank you. It can be opened and changed."),
+      !share.items.length ? say("nothing_to_rate")
+        : rest ? counting("to_go", rest)
+          : say("all_handed_in")),
     el("p", { class: "plain", hidden: !trainingWords() }, trainingWords()),
     el("ol", { class: "items" }, share.items.map((item, place) =>
-      el("li", {}, button(`${titleOf(item)}: ${stateOf(item)}`, () => showItem(place), { disabled: item.closed })))),
+      el("li", {}, button(say("item_and_state", { title: titleOf(item), state: stateOf(item) }), () => showItem(place), { disabled: item.closed })))),
   );
   view.focus();
   scrollTo(0, 0);
@@ -149,23 +142,16 @@ async function showList() {
 function trainingWords() {
   const { done, passed, kappa, wanted } = share.training;
   if (wanted === null || !done) return "";
-  const figures = `kappa with the known answers ${kappa === null ? "can't be told" : kappa.toFixed(2)}, ${wanted} is needed`;
-  return passed ? `Training passed: ${figures}.`
-    : `Training not passed: ${figures}. Ask whoever runs the study how to go on.`;
+  const figures = { kappa: kappa === null ? say("kappa_unknown") : kappa.toFixed(2), wanted };
+  return say(passed ? "training_passed" : "training_not_passed", figures);
 }
 
 function showKeys() {
-  const rows = [
-    ["The key on a choice", "chooses it in the question with the frame, and goes on to the next open one"],
-    ["J and K", "go to the next question, and back"],
-    ["N", "goes to the notes"],
-    ["Ctrl and Enter", "hand the item in"],
-    ["Tab, arrows, space", "work as everywhere"],
-  ];
-  const dialog = el("dialog", { "aria-label": "Keys" },
-    el("h2", {}, "Keys"),
+  const rows = ["choice", "moves", "notes", "hand_in", "others"].map((one) => [say(`key_${one}`), say(`key_${one}_does`)]);
+  const dialog = el("dialog", { "aria-label": say("keys") },
+    el("h2", {}, say("keys")),
     el("dl", {}, rows.map(([key, words]) => [el("dt", {}, key), el("dd", {}, words)])),
-    button("Close", () => dialog.close()));
+    button(say("close"), () => dialog.close()));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
@@ -216,8 +202,8 @@ function wantsOwn() {
       resolve(own);
     };
     notice(
-      "This item was changed in another window, and something you filled in here was never sent. Which is to stay?",
-      button("What I filled in here", decide(true)), button("What was kept elsewhere", decide(false)),
+      say("changed_twice"),
+      button(say("keep_here"), decide(true)), button(say("keep_elsewhere"), decide(false)),
     );
   });
 }
@@ -237,21 +223,21 @@ function drawItem(item, { task, entry, feedback, opinions }) {
   showTop(title);
   view.replaceChildren(
     el("div", { class: `columns ${share.mode}` },
-      el("section", { id: "conversation", "aria-label": "Conversation", tabindex: "-1" }, parts.left),
-      el("form", { id: "questions", "aria-label": "Questions", onsubmit: (event) => event.preventDefault() },
+      el("section", { id: "conversation", "aria-label": say("conversation"), tabindex: "-1" }, parts.left),
+      el("form", { id: "questions", "aria-label": say("questions"), onsubmit: (event) => event.preventDefault() },
         el("div", { id: "feedback", tabindex: "-1" }),
         el("div", { id: "fields" }, parts.right,
-          textField({ field: share.notes, label: "Notes on the whole", answer: keeper, changed,
+          textField({ field: share.notes, label: say("notes"), answer: keeper, changed,
             attributes: { id: "notes" } })))));
   parts.after?.();
   bar.replaceChildren(
     el("span", { id: "status", role: "status" }, ""),
     el("span", { class: "jumps" },
-      button("Text", () => document.getElementById("conversation").scrollIntoView(), { "aria-label": "To the conversation" }),
-      button(share.mode === "codes" ? "Codes" : "Questions", () => document.getElementById("questions").scrollIntoView(), { "aria-label": "To the questions" })),
+      button(say("text"), () => document.getElementById("conversation").scrollIntoView(), { "aria-label": say("to_conversation") }),
+      button(share.mode === "codes" ? say("codes") : say("questions"), () => document.getElementById("questions").scrollIntoView(), { "aria-label": say("to_questions") })),
     el("span", { class: "actions" },
-      item.training ? null : button("Skip", () => handIn("skipped"), { id: "skip" }),
-      button(final ? "Next" : entry.handed_in === "submitted" ? "Hand in again" : "Hand in",
+      item.training ? null : button(say("skip"), () => handIn("skipped"), { id: "skip" }),
+      button(say(final ? "next" : entry.handed_in === "submitted" ? "hand_in_again" : "hand_in"),
         () => (final ? goOn() : handIn("submitted")), { class: "main", id: "hand-in" })));
   if (final) showFeedback(feedback);
   if (entry.version) status("kept");
@@ -264,8 +250,8 @@ function ratingParts(task, opinions) {
   const marks = new EvidenceMarks(task.dialogue.length, keeper, changed);
   const left = [knownTexts(task)];
   if (share.mode === "pairs") left.push(twoConversations(task.dialogue, task.dialogue_second));
-  else left.push(el("h2", {}, "Conversation"), turnList(task.dialogue, { rated: task.rated_turn ?? null }));
-  const right = task.rated_turn === undefined ? [] : [el("p", { class: "task" }, `Rate the last turn shown: turn ${task.rated_turn}.`)];
+  else left.push(el("h2", {}, say("conversation")), turnList(task.dialogue, { rated: task.rated_turn ?? null }));
+  const right = task.rated_turn === undefined ? [] : [el("p", { class: "task" }, say("rate_turn", { turn: task.rated_turn }))];
   const asked = share.questions.filter((question) => share.mode !== "adjudicate" || question.name in opinions);
   asked.forEach((question, place) => {
     if (share.mode === "findings") {
@@ -278,7 +264,7 @@ function ratingParts(task, opinions) {
       about: [written("p", question.definition), judge === null ? null : judged(question, judge, task), said(opinions[question.name]), levels(question)],
     });
     if (question.reason) {
-      group.append(textField({ field: question.reason, label: "Reason", answer: keeper, changed, rows: 1 }));
+      group.append(textField({ field: question.reason, label: say("reason"), answer: keeper, changed, rows: 1 }));
     }
     if (question.evidence) group.append(marks.control(question, place + 1));
     right.push(group);
@@ -289,22 +275,22 @@ function ratingParts(task, opinions) {
 function judged(question, judge, task) {
   const choice = question.choices.find((one) => one.value === judge);
   return el("div", { class: "judged" },
-    el("p", {}, el("strong", {}, "The judge says "), written("strong", judge), ": ", written("span", choice?.descriptor ?? "")),
+    el("p", {}, el("strong", {}, say("judge_says")), written("strong", share.values[judge] ?? judge), ": ", written("span", choice?.descriptor ?? "")),
     written("p", task[`judge_reason_${question.name}`], { class: "said" }),
-    el("p", { class: "soft" }, "Choose what is right by the whole scale: the same where you agree."));
+    el("p", { class: "soft" }, say("choose_right")));
 }
 
 /** What raters said, where their disagreement is settled. */
 function said(opinions) {
   if (!opinions) return null;
-  return el("div", { class: "judged" }, el("p", {}, el("strong", {}, "Raters said")),
+  return el("div", { class: "judged" }, el("p", {}, el("strong", {}, say("raters_said"))),
     el("ul", {}, opinions.map((opinion) =>
-      el("li", {}, written("strong", opinion.answer), opinion.reason ? written("p", opinion.reason, { class: "said" }) : null))));
+      el("li", {}, written("strong", share.values[opinion.answer] ?? opinion.answer), opinion.reason ? written("p", opinion.reason, { class: "said" }) : null))));
 }
 
 function levels(question) {
   if (!question.levels) return null;
-  return el("details", {}, el("summary", {}, "Levels of the rubric"),
+  return el("details", {}, el("summary", {}, say("levels")),
     el("ul", {}, question.levels.map((line) => written("li", line))));
 }
 
@@ -327,12 +313,12 @@ function codingParts(task) {
     return share.questions.filter((question) => question.role === turn.role).map((question) => {
       codes += 1;
       return choiceGroup({
-        question, field: `${question.name}__${turn.position}`, legend: `Turn ${number}: ${question.title}`, answer: keeper,
+        question, field: `${question.name}__${turn.position}`, legend: say("turn_question", { turn: number, title: question.title }), answer: keeper,
         changed: counting, stops, compact: true,
       });
     });
   };
-  const left = [knownTexts(task), el("h2", {}, "Conversation"), turnList(task.dialogue, { below })];
+  const left = [knownTexts(task), el("h2", {}, say("conversation")), turnList(task.dialogue, { below })];
   count.textContent = codedCount(Object.keys(keeper.choices).length, codes);
   return { left, right: [count, ...codeDefinitions(share.questions)] };
 }
@@ -344,10 +330,10 @@ function showFeedback(lines) {
   const compared = lines.filter((line) => line.right !== null).length;
   const place = document.getElementById("feedback");
   place.replaceChildren(
-    el("h2", {}, compared ? `${right} of ${compared} as known` : "Compare with what is known"),
+    el("h2", {}, compared ? say("as_known_count", { right, all: compared }) : say("compare")),
     el("ul", {}, lines.map((line) => el("li", { class: line.right === false ? "off" : "same" },
-      written("strong", line.title), line.right === true ? " ✓ as known" : line.right === false ? " ✗ otherwise" : "",
-      el("br"), "Known: ", written("span", line.known), el("br"), "You: ", written("span", line.own)))));
+      written("strong", line.title), line.right === true ? say("as_known") : line.right === false ? say("otherwise") : "",
+      el("br"), say("known"), written("span", line.known), el("br"), say("you"), written("span", line.own)))));
   place.focus();
 }
 
@@ -401,7 +387,7 @@ function showWanting(wanting) {
     if (line) line.textContent = words;
   }
   const first = stops.groups.findIndex((group) => group.element.dataset.field in wanting);
-  notice(entries.length > 1 ? `Not handed in: ${counted(entries.length, "question")} to go.` : `Not handed in. ${entries[0][1]}`);
+  notice(entries.length > 1 ? say("incomplete", { count: entries.length }) : say("incomplete_one", { what: entries[0][1] }));
   notices.firstElementChild.classList.add("incomplete");
   stops.go(first);
 }
@@ -469,7 +455,7 @@ addEventListener("hashchange", () => location.reload());
 async function begin() {
   if (!hasSecret) {
     view.replaceChildren(el("p", { class: "plain" },
-      "Open this page by the link that you were given: all of it, with what stands behind the #."));
+      say("whole_link")));
     return;
   }
   try {

@@ -1,8 +1,9 @@
 // The questions: choices with their descriptors and keys, reasons, marked turns and lists. What is filled in is
 // `answer`, {choices: {field: [value]}, texts: {field: [text]}}; every change of it calls `changed`.
 
-import { button, counted, el, keyCap, written } from "./elements.js";
+import { button, el, keyCap, written } from "./elements.js";
 import { goToTurn } from "./conversation.js";
+import { counting, say } from "./words.js";
 
 /** Everything that can be chosen by keys: groups of choices, in the order of the page. */
 export class Stops {
@@ -75,8 +76,8 @@ export function choiceGroup({ question, field, legend, about = [], answer, chang
       el(
         "span",
         { class: "words" },
-        written("strong", choice.value),
-        judge === choice.value ? el("span", { class: "badge" }, "the judge says this") : null,
+        written("strong", choice.shown),
+        judge === choice.value ? el("span", { class: "badge" }, say("judge_says_this")) : null,
         compact ? null : written("span", choice.descriptor, { class: "descriptor" }),
       ),
     ),
@@ -140,11 +141,11 @@ export class EvidenceMarks {
   /** What stands under a question: what is marked, and the button that lets one mark turns. */
   control(question, number) {
     const chips = el("span", { class: "chips" });
-    const mark = button("Mark turns", () => this.mark(this.active === question ? null : question), {
+    const mark = button(say("mark_turns"), () => this.mark(this.active === question ? null : question), {
       "aria-pressed": "false",
     });
     this.questions.push({ question, number, chips, mark });
-    return el("div", { class: "evidence" }, el("span", {}, "Evidence: "), chips, mark);
+    return el("div", { class: "evidence" }, el("span", {}, say("evidence")), chips, mark);
   }
 
   mark(question) {
@@ -157,26 +158,26 @@ export class EvidenceMarks {
   show() {
     for (const { question, chips, mark } of this.questions) {
       mark.setAttribute("aria-pressed", String(this.active === question));
-      mark.textContent = this.active === question ? "Done marking" : "Mark turns";
+      mark.textContent = this.active === question ? say("done_marking") : say("mark_turns");
       const marks = this.marked(question);
       chips.replaceChildren(
-        ...(marks.length ? marks.map((one) => this.chip(question, one)) : [el("span", { class: "soft" }, "no turn is marked")]),
+        ...(marks.length ? marks.map((one) => this.chip(question, one)) : [el("span", { class: "soft" }, say("no_turn"))]),
       );
     }
     const active = this.questions.find(({ question }) => question === this.active);
     for (let turn = 0; turn < this.turns; turn += 1) {
       const has = ({ question }) => this.marked(question).some((mark) => turnOf(mark) === turn);
       const numbers = this.questions.filter(has).map(({ number }) => number);
-      const parts = numbers.length ? [el("span", { class: "badge" }, `evidence for ${numbers.join(", ")}`)] : [];
+      const parts = numbers.length ? [el("span", { class: "badge" }, say("evidence_for", { questions: numbers.join(", ") }))] : [];
       if (active) {
         const isMarked = has(active);
         parts.push(
-          button(isMarked ? "Unmark" : "Mark", () => {
+          button(isMarked ? say("unmark") : say("mark"), () => {
             this.toggle(active.question, turn);
             document.querySelector(`#turn-${turn} .marks button`)?.focus();
           }, {
             "aria-pressed": String(isMarked),
-            "aria-label": `Turn ${turn} is evidence for question ${active.number}`,
+            "aria-label": say("turn_is_evidence", { turn, question: active.number }),
             // The selection of words stays.
             onpointerdown: (event) => event.preventDefault(),
           }),
@@ -188,9 +189,9 @@ export class EvidenceMarks {
     if (active) {
       document.getElementById("conversation").prepend(
         el("div", { class: "marking-hint", role: "status" },
-          el("span", {}, `Mark turns for question ${active.number}, `, written("strong", active.question.title),
-            ". Select words of a turn first to mark those alone. "),
-          button("Done marking", () => {
+          el("span", {}, say("marking_before", { question: active.number }), written("strong", active.question.title),
+            say("marking_after")),
+          button(say("done_marking"), () => {
             this.mark(null);
             active.mark.focus();
           })),
@@ -203,9 +204,9 @@ export class EvidenceMarks {
     return el(
       "span",
       { class: "chip" },
-      button(mark === String(turn) ? `turn ${turn}` : `turn ${mark}`, () => goToTurn(turn), { "aria-label": `Go to turn ${turn}`, dir: "auto" }),
+      button(say("turn", { turn: mark }), () => goToTurn(turn), { "aria-label": say("go_to_turn", { turn }), dir: "auto" }),
       button("×", () => this.keep(question, this.marked(question).filter((one) => one !== mark)), {
-        "aria-label": `Take the mark of turn ${turn} away`,
+        "aria-label": say("take_mark", { turn }),
       }),
     );
   }
@@ -230,8 +231,8 @@ export function entryLists({ question, lists, answer, changed, stops }) {
   const asked = {
     ...question,
     choices: [
-      { value: lists.listed, descriptor: "There is something to list.", key: "1" },
-      { value: lists.nothing, descriptor: "There is nothing to list.", key: "2" },
+      { value: lists.listed, shown: lists.listed_shown, descriptor: say("something_listed"), key: "1" },
+      { value: lists.nothing, shown: lists.nothing_shown, descriptor: say("nothing_listed"), key: "2" },
     ],
   };
   function follow() {
@@ -261,19 +262,19 @@ function entryList(list, answer, changed) {
   }
   function add(text) {
     const area = written("textarea", text, {
-      rows: 1, maxlength: 20000, oninput: write, placeholder: "Enter adds another line",
-      "aria-label": `${list.title}, entry ${fields().length + 1}`,
+      rows: 1, maxlength: 20000, oninput: write, placeholder: say("enter_adds"),
+      "aria-label": say("entry_of", { title: list.title, number: fields().length + 1 }),
       onkeydown: (event) => {
         if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
         event.preventDefault();
         if (area.value.trim()) add("").focus();
       },
     });
-    const row = el("div", { class: "entry" }, area, button("Remove", () => {
+    const row = el("div", { class: "entry" }, area, button(say("remove"), () => {
       row.remove();
       if (!fields().length) add("");
       write();
-    }, { "aria-label": "Remove this entry" }));
+    }, { "aria-label": say("remove_entry") }));
     rows.append(row);
     return area;
   }
@@ -285,7 +286,7 @@ function entryList(list, answer, changed) {
     el("h4", {}, list.title[0].toUpperCase() + list.title.slice(1)),
     written("p", list.descriptor, { class: "soft" }),
     rows,
-    button("Add an entry", () => add("").focus()),
+    button(say("add_entry"), () => add("").focus()),
   );
 }
 
@@ -301,7 +302,7 @@ export function codeDefinitions(questions) {
         "dl",
         {},
         question.choices.map((choice) => [
-          el("dt", {}, keyCap(choice.key), " ", choice.value),
+          el("dt", {}, keyCap(choice.key), " ", choice.shown),
           written("dd", choice.descriptor),
         ]),
       ),
@@ -310,5 +311,5 @@ export function codeDefinitions(questions) {
 }
 
 export function codedCount(coded, all) {
-  return `${coded} of ${counted(all, "code")} given`;
+  return counting("coded", all, { coded });
 }

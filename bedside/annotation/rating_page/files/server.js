@@ -1,5 +1,7 @@
 // What is asked of the server, and how what a rater typed gets there and is kept until it is.
 
+import { say } from "./words.js";
+
 const SECRET = location.hash.slice(1);
 const AGAIN = 2500;
 const PATIENCE = 15000;
@@ -11,7 +13,7 @@ export class Unreachable extends Error {}
 
 export class Refused extends Error {
   constructor(status, data) {
-    super(data.error || "The server refuses this.");
+    super(data.error || say("refused"));
     this.status = status;
     this.wanting = data.wanting || {};
   }
@@ -32,7 +34,7 @@ export async function ask(method, path, body) {
     });
     data = await response.json();
   } catch {
-    throw new Unreachable("The server can't be reached.");
+    throw new Unreachable(say("server_away"));
   }
   if (response.status >= 500 || response.status === 408) throw new Unreachable(data.error);
   if (!response.ok) throw new Refused(response.status, data);

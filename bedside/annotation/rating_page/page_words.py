@@ -1,0 +1,73 @@
+"""What the rating page says, besides the rubrics, in the language of a plan's rubrics: a file of words for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import orjson
+
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.fields import LISTED, NONE, NOT_APPLICABLE, NOTHING
+from bedside.ratings.pair_preferences import FIRST, SECOND, TIE
+from bedside.rubrics.prompt_words import ENGLISH
+from bedside.support.yaml_files import keys_and_values
+
+_FOLDER = Path(__file__).parent / "languages"
+#: What is said in the page before its script runs.
+_IN_THE_PAGE = ("page_title", "loading", "no_script")
+
+
+@dataclass(frozen=True, eq=False)
+class PageWords:
+    """The words of one language.
+
+    Attributes:
+        code: the language's tag, such as ``de``.
+        texts: key → text, in which words in braces are filled in.
+    """
+
+    code: str
+    texts: Mapping[str, str]
+
+    def say(self, key: str, **filled: object) -> str:
+        """A text, with its words in braces filled in."""
+        return self.texts[key].format(**filled)
+
+    def values(self, plan: AnnotationPlan) -> dict[str, str]:
+        """What is shown for choices that every rubric shares: their values stay the same in every language."""
+        keys = {NONE: "none", NOT_APPLICABLE: "not_applicable", LISTED: "listed", NOTHING: "nothing"}
+        if plan.mode == "pairs":
+            keys |= {FIRST: "first", SECOND: "second", TIE: "tie"}
+        return {value: self.say(f"value_{key}") for value, key in keys.items()}
+
+    def page(self, page: bytes) -> bytes:
+        """The page itself, with its language and what it says before its script runs."""
+        said = page.decode().replace('lang="en"', f'lang="{self.code}"', 1)
+        for key in _IN_THE_PAGE:
+            said = said.replace(f"{{{key}}}", escape(self.texts[key], quote=False))
+        return said.encode()
+
+    def script(self) -> bytes:
+        """The texts, as a module that the page's scripts import."""
+        return b"export const texts = " + orjson.dumps(self.texts) + b";\n"
+
+
+def words_of(plan: AnnotationPlan) -> PageWords:
+    """The words in the language of a plan's rubrics; in English where they are in several."""
+    tags = {planned.rubric.language for planned in plan.rubrics}
+    return page_words(tags.pop() if len(tags) == 1 else ENGLISH)
+
+
+@cache
+def page_words(tag: str) -> PageWords:
+    """The words of a language that there are words of prompts in.
+
+    Raises:
+        RegistryError: the file can't be read.
+    """
+    data = keys_and_values(_FOLDER / f"{tag}.yaml", "file of words", "the docs on languages")
+    return PageWords(tag, data)

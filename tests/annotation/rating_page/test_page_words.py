@@ -1,0 +1,62 @@
+"""What the rating page says is the same in every language, and nothing that a reader sees stands outside the words."""
+
+from __future__ import annotations
+
+import re
+import string
+from importlib.resources import files
+
+import pytest
+
+from bedside.annotation.rating_page.page_words import page_words
+from bedside.rubrics.prompt_words import languages
+
+SCRIPTS = ("page.js", "questions.js", "conversation.js", "server.js")
+PAGE = files("bedside.annotation.rating_page").joinpath("files")
+#: Names, symbols and words that the languages share, by language.
+SAME = {"de": {"key_notes", "patient"}, "zh": {"key_notes"}}
+#: What scripts say to browsers and servers, not to readers.
+UNSEEN = {"Clinician", "Content-Type", "Enter", "Escape", "GET", "PUT"}
+
+
+def places(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("tag", languages())
+def test_every_language_says_the_same_things(tag: str) -> None:
+    english, other = page_words("en").texts, page_words(tag).texts
+    assert list(other) == list(english)
+    assert {key: places(text) for key, text in other.items()} == {
+        key: places(text) for key, text in english.items()
+    }
+    if tag != "en":
+        assert {key for key, text in other.items() if text == english[key]} == SAME[tag]
+
+
+def test_every_text_is_said_by_the_page_and_there_is_a_text_for_all_that_it_says() -> None:
+    scripts = "".join(PAGE.joinpath(name).read_text("utf-8") for name in SCRIPTS)
+    said = set(re.findall(r'say\("(\w+)"', scripts))
+    said |= {f"{key}_{form}" for key in re.findall(r'counting\("(\w+)"', scripts) for form in ("one", "many")}
+    assert len(said) > 60
+    assert said <= set(page_words("en").texts)
+
+
+def test_scripts_and_page_hold_no_words_of_their_own() -> None:
+    for name in SCRIPTS:
+        code = re.sub(r"(?m)^\s*(//|/?\*).*$|/\*\*.*?\*/", "", PAGE.joinpath(name).read_text("utf-8"))
+        literals = re.findall(r'"([^"\n]*)"', code) + re.findall(r"`([^`\n]*)`", code)
+        texts = [re.sub(r"\$\{[^}]*\}", "", text) for text in literals]
+        wordy = {text for text in texts if re.search(r"\b[A-Z][a-z]+|[a-z]{2,} [a-z]{2,}.*[.?!]", text)}
+        assert wordy <= UNSEEN | {text for text in wordy if text.startswith("Bearer ")}, name
+    page = PAGE.joinpath("page.html").read_text("utf-8")
+    seen = re.sub(r"<[^>]*>|\{\w+\}", "", page)
+    assert not seen.strip()
+
+
+@pytest.mark.parametrize("tag", languages())
+def test_the_page_says_its_language(tag: str) -> None:
+    page = page_words(tag).page(PAGE.joinpath("page.html").read_bytes()).decode()
+    assert f'<html lang="{tag}">' in page
+    assert page_words(tag).say("loading") in page
+    assert "{" not in page
