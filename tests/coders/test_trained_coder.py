@@ -404,7 +404,7 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
     assert "12 transcripts coded by 1 person" in shown.out
     with pytest.raises(SystemExit):
         main(["coder", "show", str(out), "--json"])
-    card = json.loads(capsys.readouterr().out)
+    ((card,),) = (table["rows"] for table in json.loads(capsys.readouterr().out))
     assert card["date"] == "2026-11-22"
     run = tmp_path / "run"
     with pytest.raises(SystemExit) as ended:
