@@ -231,6 +231,10 @@ class AnnotationPlan(_PlanPart):
                 raise ValueError(f"the assignment of {rater} names an unknown item, or one twice")
         if any(not 0 <= item.stratum < len(self.strata) for item in self.items):
             raise ValueError("an item is of an unknown stratum")
+        if (self.mode == "audit") != (self.judge is not None):
+            raise ValueError("an audit names the judge whose scores are shown, and no other plan does")
+        if self.known and self.mode in ("audit", "pairs", "adjudicate"):
+            raise ValueError(f"a plan in mode {self.mode} has no training set or gold items")
         if set(self.opinions) != ({item.id for item in self.items} if self.mode == "adjudicate" else set()):
             raise ValueError("what raters said is not of the items that are adjudicated")
         if not all(set(names["rubric"]).issuperset(by_rubric) for by_rubric in self.opinions.values()):

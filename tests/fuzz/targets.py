@@ -29,7 +29,7 @@ import polars as pl
 import yaml
 
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.annotation_plan import AnnotationPlan, Opinion
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_store import STORE, keep_answers, plan_folder
 from bedside.annotation.answers import CollectedAnswers
@@ -37,6 +37,7 @@ from bedside.annotation.items import coded_positions, label_studio_tasks
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, sealed, write_plan
+from bedside.annotation.training_cases import TrainingCase
 from bedside.coders.learned.array_file import digest
 from bedside.coders.learned.coder_file import load_card, load_coder, save_coder
 from bedside.coders.learned.trained_coder import TrainedCoder
@@ -845,9 +846,36 @@ def _make_workbook(random: Random) -> bytes:
 
 
 @cache
+def _plan_with_known_items() -> AnnotationPlan:
+    """With a training set and gold items, of transcripts that aren't the run's."""
+    cases = [
+        TrainingCase(
+            f"known-{number}", {"empathy": "4", "goal_alignment": "2"}, content=transcript.to_json().decode()
+        )
+        for number, transcript in enumerate(_run().transcripts())
+    ]
+    return rating_plan(_run(), training=cases[:2], gold=cases[2:4])
+
+
+def _adjudication() -> AnnotationPlan:
+    """What two raters said otherwise, for a third."""
+    plan = rating_plan(_run())
+    said = (Opinion(answer="2", reason="Cold."), Opinion(answer="5"))
+    drawn = [item.model_copy(update={"drawn": "disagreement", "chance": 0.0}) for item in plan.items]
+    return sealed(
+        plan.model_copy(
+            update={
+                "mode": "adjudicate",
+                "items": tuple(drawn),
+                "opinions": {item.id: {"empathy": said, "goal_alignment": said[:1]} for item in drawn},
+            }
+        )
+    )
+
+
 def _plan_json() -> list[Any]:
     made = []
-    for mode, plan in _plans().items():
+    for mode, plan in {**_plans(), "known": _plan_with_known_items(), "adjudicate": _adjudication()}.items():
         path = shared() / f"{mode}.plan.json"
         write_plan(plan, path)
         made.append(json.loads(path.read_text("utf-8")))
