@@ -47,6 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return made
 
 
+@pytest.mark.slow
 def test_agreement_and_validation_count_fresh_units_only(run: Run) -> None:
     rows = {row.rater: row for row in bedside.agree(run).results if row.kind == "mean"}
     assert (rows[RATER].units, rows[RATER].learnt) == (20, 20)

@@ -76,6 +76,7 @@ def odd_address() -> Iterator[tuple[str, list[float]]]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_server_that_asks_for_patience_gets_it_and_a_login_page_is_named(
     odd_address: tuple[str, list[float]],
 ) -> None:

@@ -298,6 +298,7 @@ def test_what_is_no_plan_is_refused_in_one_line(tmp_path: Path, text: str) -> No
         read_plan(tmp_path / "none.json")
 
 
+@pytest.mark.slow
 def test_a_plan_of_another_run_is_refused_and_a_copied_run_is_the_same(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     write_plan(rating_plan(run), path)

@@ -77,6 +77,7 @@ def test_ratings_come_back(tool: str, run: Run, tmp_path: Path) -> None:
     assert from_tool(run, tmp_path, plan, tool, say) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_sets_and_labels_come_back(tool: str, run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, rubrics=(RUBRICS.load("values_detected"), RUBRICS.load("dominant_trait")), per=3)
@@ -91,6 +92,7 @@ def test_sets_and_labels_come_back(tool: str, run: Run, tmp_path: Path) -> None:
     assert from_tool(run, tmp_path, plan, tool, say) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_ratings_of_turns_training_and_repeats_come_back(tool: str, run: Run, tmp_path: Path) -> None:
     case = TrainingCase(_first_transcript(run), {"open_question": "open"}, unit="turn:0")
@@ -127,6 +129,7 @@ def test_an_audit_comes_back(tool: str, run: Run, tmp_path: Path) -> None:
     assert from_tool(run, tmp_path, plan, tool, say) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_comparisons_come_back(tool: str, run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, mode="pairs", per=4)
@@ -141,6 +144,7 @@ def test_comparisons_come_back(tool: str, run: Run, tmp_path: Path) -> None:
     assert from_tool(run, tmp_path, plan, tool, say) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_codes_come_back(tool: str, run: Run, tmp_path: Path) -> None:
     codes = [CODEBOOK.load("question")]
@@ -174,6 +178,7 @@ def test_findings_come_back(tool: str, run: Run, tmp_path: Path) -> None:
     assert (from_tool(run, tmp_path / "again", plan, tool, unsaid) == expected) == (tool == "argilla")
 
 
+@pytest.mark.slow
 def test_every_mode_is_held_or_refused_in_a_line(run: Run, tmp_path: Path) -> None:
     rubrics = {
         "findings": (RUBRICS.load("finding_extraction"),),
@@ -341,6 +346,7 @@ def test_who_answered_whose_tasks_is_asked_not_guessed(run: Run, tmp_path: Path)
         read_files(plan, run, paths[:1])
 
 
+@pytest.mark.slow
 def test_what_a_tool_was_given_is_no_answer(run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, per=2)
     for tool, name in (("prodigy", "tasks.jsonl"), ("potato", "tasks.jsonl")):

@@ -37,6 +37,8 @@ from tests.annotation.study import EMPATHY
 from tests.conftest import Call
 from tests.llm.server import JudgeServer
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = [json.loads(line) for line in (bedside.EXAMPLES / "transcripts.jsonl").read_text().splitlines()]
 JUDGE = "judge:m"
 

@@ -111,6 +111,7 @@ def test_comparisons_take_a_lone_name() -> None:
     )
 
 
+@pytest.mark.slow
 def test_transcripts_take_a_lone_path(tmp_path: Path) -> None:
     """Its letters were files: ``/`` among them, so that the whole disk was read."""
     lone = bedside.score(str(TALKS), tmp_path / "lone", metrics="turns", waiting="turns")
@@ -164,6 +165,7 @@ def test_simulations_take_a_lone_name() -> None:
             bedside.preview_simulation(None, "note2chat", clinician="rules", lengths=lengths)
 
 
+@pytest.mark.slow
 def test_checks_of_patients_take_a_lone_name(tmp_path: Path) -> None:
     bedside.simulate(None, "note2chat", tmp_path / "talks", clinician="script:brisk", sample=1)
     for number, sessions in enumerate((str(TALKS), [str(TALKS)])):

@@ -22,6 +22,7 @@ from tests.api.test_note2chat_files import TEST, run
 from tests.llm.server import Action, JudgeServer, Received
 
 
+@pytest.mark.slow
 def test_one_limit_counts_for_interviews_and_their_check(tmp_path: Path) -> None:
     asked: list[str] = []
 

@@ -20,6 +20,8 @@ from bedside.simulators.note2chat.training_rules import training_evaluator
 from bedside.support.errors import BedsideError, InputError
 from tests.llm.server import JudgeServer
 
+pytestmark = pytest.mark.slow
+
 NOTES = SIMULATOR.cases.with_name("notes.yaml")
 FILES = ("cases.jsonl", "transcripts.jsonl", "states.jsonl", "failed.jsonl")
 
@@ -158,7 +160,6 @@ def test_the_folder_is_shown_as_a_simulations_is(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.server
-@pytest.mark.slow
 def test_a_limit_of_costs_stops_a_command_and_a_dry_run_asks_nobody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

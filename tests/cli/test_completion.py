@@ -147,6 +147,7 @@ def test_nothing_heavy_is_loaded(place: Path, words: tuple[str, ...]) -> None:
     assert not loaded & {"matplotlib", "numpy", "orjson", "polars", "pydantic", "rich", "scipy", "yaml"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "files"),
     [
@@ -174,6 +175,7 @@ def test_fish_offers(place: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_zsh_offers(place: Path) -> None:
     """What zsh is given to evaluate, with its own marks for a colon."""
     out = called(

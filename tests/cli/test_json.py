@@ -73,6 +73,7 @@ def test_a_schema_is_printed(call: Call) -> None:
     assert err == "bedside: no schema is called 'rubrik'; did you mean rubric or code-rubric?\n"
 
 
+@pytest.mark.slow
 def test_a_study(call: Call, tmp_path: Path) -> None:
     """Reading, scoring, people's ratings, and what is asked of them; each prints what the run then holds."""
     transcripts = EXAMPLES / "transcripts.jsonl"

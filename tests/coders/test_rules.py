@@ -178,6 +178,7 @@ def test_agreement_with_experts(one_coder: list[Transcript], which: str) -> None
     assert found["question: type, where people see one"].macro_f1 >= 0.77
 
 
+@pytest.mark.slow
 def test_beats_looking_for_question_marks(one_coder: list[Transcript]) -> None:
     from sklearn.metrics import f1_score
 

@@ -9,10 +9,9 @@ import pytest
 
 import bedside
 from bedside.transcripts import Transcript, Turn
+from tests.installed import need
 
-# Not bound to a name here: pytest asks every object of a module for its marks, and ConvoKit answers any question
-# by importing all it has.
-pytest.importorskip("convokit", reason="ConvoKit is not installed")
+need("convokit")
 
 TALKS, RATINGS = bedside.EXAMPLES / "transcripts.jsonl", bedside.EXAMPLES / "ratings.csv"
 

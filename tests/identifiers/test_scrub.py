@@ -12,8 +12,9 @@ import pytest
 from bedside.cli import main
 from bedside.identifiers.kinds import NO_PROMISE
 from bedside.transcripts import read_transcripts
+from tests.installed import need
 
-pytest.importorskip("presidio_analyzer", reason="presidio isn't installed")
+need("presidio_analyzer")
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
 TALKS = """\

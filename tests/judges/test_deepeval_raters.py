@@ -26,10 +26,11 @@ from bedside.llm.prices import Price
 from bedside.llm.protocol import LanguageModelError
 from bedside.support.errors import BedsideError
 from bedside.transcripts import Transcript, Turn
+from tests.installed import need
 from tests.judges.deepeval_replies import reply, served
 from tests.llm.server import Action, JudgeServer, Received
 
-pytest.importorskip("deepeval")
+need("deepeval")
 
 CRITERION = {
     "name": "warmth",

@@ -216,6 +216,7 @@ def test_no_probabilities() -> None:
     assert expected_score(text, tokens[:-1], FIVE)[0] is None
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(0.001, 1), min_size=10, max_size=10),
     st.integers(0, 9),

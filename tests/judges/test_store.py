@@ -138,6 +138,7 @@ CLAIMER = """
 """
 
 
+@pytest.mark.slow
 def test_killed_with_what_it_had_done_on_disk_and_its_claims_free(path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(CLAIMER), str(path)],

@@ -94,6 +94,7 @@ def test_which_of_two_is_kept(
     assert list(read_judgements(target)) == named("k", **kept)
 
 
+@pytest.mark.slow
 def test_ties_don_t_depend_on_the_order(tmp_path: Path) -> None:
     answers = [
         named("k", answer={"reason": "r", "score": score}, replies=(str(score),)) for score in (1, 2, 3)

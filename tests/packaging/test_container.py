@@ -37,6 +37,7 @@ def test_the_image_is_made_as_hadolint_wants() -> None:
     assert json.loads(done.stdout) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "file"),
     [

@@ -157,6 +157,7 @@ def near(effect: ProbeEffect, shift: float) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_a_judge_that_looks_at_who_speaks_notices(study: Run) -> None:
     """One that sees half a scale less where the patient speaks as the clinician does."""
     quality = known_by_word(true_qualities(study.transcripts()))
@@ -170,6 +171,7 @@ def test_a_judge_that_looks_at_who_speaks_notices(study: Run) -> None:
     assert effects["speakers", "letters"].reading == "stayed"
 
 
+@pytest.mark.slow
 def test_a_steady_judge_stays_everywhere(study: Run) -> None:
     """Without noise nothing moves, and with thirty cases that is shown for each change."""
     judge = ReadingJudge(known_by_word(true_qualities(study.transcripts())))

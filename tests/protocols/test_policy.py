@@ -59,6 +59,7 @@ def at_once(steps: list[Step], concerns: list[str], primary: str | None, paramet
     return course
 
 
+@pytest.mark.slow
 @given(MANY, parameter_sets(progressive=True), st.sampled_from(["a", "b", None]))
 @settings(max_examples=150, deadline=None)
 def test_turn_by_turn_is_all_at_once(steps: list[Step], parameters: Parameters, primary: str | None) -> None:

@@ -176,6 +176,7 @@ def apart(given: list[Step], parameters: Parameters) -> bool:
     return True
 
 
+@pytest.mark.slow
 @given(STEPS, parameter_sets())
 @settings(max_examples=150, deadline=None)
 def test_replay_equals_the_slow_oracle(given: list[Step], parameters: Parameters) -> None:

@@ -227,6 +227,7 @@ def test_a_dict_in_place_of_prodigys_answer_is_told_in_one_line(tmp_path: Path) 
         read_rating_file(path)
 
 
+@pytest.mark.slow
 def test_argilla_nested_and_flat_hold_the_same(tmp_path: Path) -> None:
     responses = [{"value": 4, "user_id": "u1"}, {"value": 2, "user_id": "u2"}]
     nested = {

@@ -71,6 +71,7 @@ def test_other_names_of_columns() -> None:
     assert bedside.agree(renamed, scales="1-5", columns=told) == bedside.agree(FILE, scales="1-5")
 
 
+@pytest.mark.slow
 def test_a_part_of_a_runs_table_is_one(run: bedside.Run) -> None:
     """With units, labels, passes and missing values, which a rating file has other columns for."""
     asked = ["empathy", "question", "main_behaviour"]

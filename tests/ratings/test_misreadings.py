@@ -298,6 +298,7 @@ def test_worksheets_that_may_be_raters_or_rounds_are_asked_about(
     assert systems.account.systems == dict.fromkeys(names, 1)
 
 
+@pytest.mark.slow
 @published
 def test_all_worksheets_of_the_experts_are_read(call: Call) -> None:
     """κ of 60 items, computed by scikit-learn of the cells themselves, and not that of the first sheet's 15."""

@@ -192,6 +192,7 @@ def test_a_parquet_file_of_a_few_bytes_may_not_become_a_large_table(tmp_path: Pa
         read_rating_file(path)
 
 
+@pytest.mark.slow
 def test_parquet_is_read_as_the_same_table_in_csv(tmp_path: Path) -> None:
     """Numbers, dates and nothing are the text that they are in CSV; a file is Parquet by what stands in it."""
     table = pl.DataFrame(

@@ -138,6 +138,7 @@ def test_without_any_value_it_says_what_is_missing(tmp_path: Path) -> None:
     assert table.notes[0].startswith("None of the suite's main measures has a value")
 
 
+@pytest.mark.slow
 def test_a_report_begins_with_it_where_something_was_simulated(tmp_path: Path) -> None:
     parts = make_parts(judged(scored(tmp_path)), figures=False)
     assert parts[0].title == "Leaderboard"

@@ -52,6 +52,7 @@ def test_what_has_no_value_is_not_said_to_be_computed(run: Run) -> None:
     assert "consistency" not in words.casefold()
 
 
+@pytest.mark.slow
 def test_what_nobody_named_a_model_for_is_no_failure(run: Run) -> None:
     view = open_ratings_view(run.path)
     table = build(view)

@@ -189,6 +189,7 @@ def test_word_turns_the_page_for_a_wide_table_and_parts_a_wider_one() -> None:
         assert int(table._tbl.tblPr.find(qn("w:tblW")).get(qn("w:w"))) <= 20 * room
 
 
+@pytest.mark.slow
 def test_whatever_the_text_both_can_be_read_again() -> None:
     text = "".join(map(chr, (*range(32), 0xFFFE, 0xFFFF, 0x1F600))) + "".join(NASTY)
     odd = Table(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run
@@ -76,6 +77,7 @@ def test_each_rubric_has_its_raters_and_every_deviation_stands_once() -> None:
     assert build(view_of(("words", "algorithm:structure@1"))) is None
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_deviations_and_methods_count_them(tmp_path: Path) -> None:
     partnership = RUBRICS.load("partnership")
     run = judged_run(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
@@ -16,6 +18,7 @@ from tests.conftest import conversation
 SAID = "أنا لا أنام جيدا منذ أسابيع (حوالي 4 ساعات)، وأخذت Sertraline 50 mg."
 
 
+@pytest.mark.slow
 def test_turns_of_a_report_are_isolated_from_the_names_before_them(tmp_path: Path) -> None:
     talks = tmp_path / "talks.jsonl"
     talks.write_bytes(

@@ -184,6 +184,7 @@ def test_every_cell_is_recomputed(view: RatingsView, layout: tuple[tuple[str, ..
     assert there <= shown
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(evaluations())
 def test_ratios_of_sums_are_recomputed(view: RatingsView) -> None:
@@ -233,6 +234,7 @@ def test_the_interval_of_a_ratio_is_the_linearised_one() -> None:
     assert (table.records[0]["low"], table.records[0]["high"]) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(evaluations())
 def test_bold_is_what_intervals_of_differences_tell_apart(view: RatingsView) -> None:

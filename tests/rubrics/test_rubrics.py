@@ -748,6 +748,7 @@ BEYOND_SCHEMA = re.compile(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_check_refuses_what_the_schema_refuses(data: st.DataObject) -> None:

@@ -102,6 +102,7 @@ def test_what_the_core_declares_is_used() -> None:
     assert declared([""]) <= imported().keys()
 
 
+@pytest.mark.slow
 def test_what_extras_declare_is_used() -> None:
     # Names of modules in tables of modules count too: engines and models are found by name.
     words = " ".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
@@ -207,6 +208,7 @@ def test_the_lock_names_no_place() -> None:
     assert names == sorted(set(names))
 
 
+@pytest.mark.slow
 def test_the_lock_is_one_set_of_versions_that_fit() -> None:
     """What a locked version requires of another locked one holds, where it is the one installed here."""
     lines = (ROOT / "requirements-dev.lock").read_text("utf-8").splitlines()

@@ -52,6 +52,7 @@ def hosts() -> Iterator[tuple[str, list[str]]]:
         server.server_close()
 
 
+@pytest.mark.slow
 def test_label_studio(hosts: tuple[str, list[str]]) -> None:
     address, elsewhere = hosts
     with pytest.raises(LabelStudioError, match="redirects to another address"):

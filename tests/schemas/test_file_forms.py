@@ -311,6 +311,7 @@ def refusal(name: str, data: Any, folder: Path) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, (_, _, files) in READERS.items() if files])
 def test_reader_and_schema_refuse_the_same(name: str, tmp_path: Path) -> None:
     wrong: list[str] = []

@@ -219,6 +219,7 @@ def test_a_table_spilled_to_parts_is_the_same_table(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_default_suite_is_scored_without_numpy(file: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from bedside.scoring.score import score; score([sys.argv[1]], sys.argv[2]); "

@@ -269,6 +269,7 @@ def is_part(task: Any) -> bool:
     return isinstance(task[0], _spread_parts.ScoredPart)
 
 
+@pytest.mark.slow
 def test_what_was_lost_is_done_by_the_same_call(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     first = Here(lambda task: is_part(task) and task[0].number % 3 == 0)

@@ -169,6 +169,7 @@ def test_an_agent_that_fails_once_loses_that_conversation_only(tmp_path: Path) -
     assert run(tmp_path / "talks", agent).summary.counts.finished == 3
 
 
+@pytest.mark.slow
 def test_a_conversation_of_an_agent_that_remembers_is_begun_anew(tmp_path: Path) -> None:
     agent = Remembering()
     agent.breaks_at = 6

@@ -128,6 +128,7 @@ def test_a_folder_that_is_held_is_refused(tmp_path: Path) -> None:
     run_tiny(tmp_path / "talks", clinicians="rules")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"This is no database at all.", "middle"])
 def test_a_damaged_log_is_one_line(tmp_path: Path, damage: Any) -> None:
     out = tmp_path / "talks"
@@ -156,6 +157,7 @@ def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
         run_tiny(tmp_path / "talks", clinicians="rules")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_the_same_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

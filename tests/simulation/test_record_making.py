@@ -67,6 +67,7 @@ def test_records_are_written_in_order_with_what_they_took(tmp_path: Path) -> Non
     assert manifest["prompts"] == ["first@1", "second@1"]
 
 
+@pytest.mark.slow
 def test_how_each_record_ends(tmp_path: Path) -> None:
     def agent(request: dict[str, Any]) -> Any:
         if request["instruction"] == "a":
@@ -85,6 +86,7 @@ def test_how_each_record_ends(tmp_path: Path) -> None:
     assert reasons == ["not asked", "not asked"]
 
 
+@pytest.mark.slow
 def test_what_records_cost_must_be_known_where_it_is_limited(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="test_record_making:counting costs isn't known"):
         make(tmp_path / "out", counting, max_cost=1.0)

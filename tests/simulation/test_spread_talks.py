@@ -125,6 +125,7 @@ def test_it_comes_to_what_one_process_comes_to(tmp_path: Path, counted: Counting
     assert not (tmp_path / "parts" / PARTS).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["engine", "none", "replay"])
 def test_it_goes_on_from_what_is_there(tmp_path: Path, counted: CountingAgent, way: str) -> None:
     """Some of the cases first, then all, and again."""
@@ -185,6 +186,7 @@ def test_workers_that_die_cost_nothing_that_was_written(
     assert not (tmp_path / "parts" / PARTS).exists()
 
 
+@pytest.mark.slow
 def test_an_error_of_a_part_is_the_run_s_and_the_others_are_kept(
     tmp_path: Path, counted: CountingAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +209,7 @@ def test_an_error_of_a_part_is_the_run_s_and_the_others_are_kept(
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_logs_that_contradict_each_other_are_not_mixed(tmp_path: Path) -> None:
     """Two workers that were at the same part, as one was taken for dead: what one of them was told is kept."""
 

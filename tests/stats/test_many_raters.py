@@ -109,6 +109,7 @@ def test_alpha_published(rows: tuple[str, ...], metric: str, value: float) -> No
     assert result.estimate == pytest.approx(value, abs=1e-10)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(holed, st.sampled_from(METRICS))
 def test_alpha_by_definition_and_against_krippendorff(table: list[list[int | None]], metric: str) -> None:
@@ -250,6 +251,7 @@ def test_icc_forms_published(model: Any, average: bool, value: float, low: float
     assert (round(result.interval.low, 2), round(result.interval.high, 2)) == (low, high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raters", [2, 3, 5])
 def test_icc_against_pingouin(raters: int) -> None:
     import warnings

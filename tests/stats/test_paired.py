@@ -228,6 +228,7 @@ def test_mcnemar_against_statsmodels() -> None:
             assert ours.p == pytest.approx(mcnemar(table, exact=exact, correction=correction).pvalue)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(likert)
 def test_swapping_systems_mirrors_everything(values: list[tuple[int, int]]) -> None:

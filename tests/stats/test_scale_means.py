@@ -93,6 +93,7 @@ def test_what_is_not_on_the_scale_is_refused() -> None:
     assert 0 < interval.low < 0.9 < interval.high < 1
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_an_interval_holds_its_mean_and_stays_on_the_scale(data: st.DataObject) -> None:

@@ -66,6 +66,7 @@ def test_gwet_published() -> None:
     assert two_raters.scott_pi(a, b).estimate == pytest.approx(0.7962397, abs=5e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(rated, st.sampled_from(["unweighted", "linear", "quadratic"]))
 def test_kappa_against_scikit_learn_and_statsmodels(values: list[tuple[int, int]], weights: str) -> None:

@@ -76,6 +76,7 @@ def test_one_holds_at_a_time(tmp_path: Path, refusal: int) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_killed_process_holds_nothing(tmp_path: Path, refusal: int) -> None:
     file, folder = tmp_path / "a", tmp_path / "b"
     folder.mkdir()

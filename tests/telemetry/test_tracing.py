@@ -113,6 +113,7 @@ def test_a_collector_takes_what_was_scored(call: Call, environment: None) -> Non
     assert values["bedside.ratings"] == len(bedside.read_run("run").ratings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, None])
 def test_a_collector_that_is_away_stops_nothing(call: Call, status: int | None) -> None:
     with Collector(status or 200) as collector:

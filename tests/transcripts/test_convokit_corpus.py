@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 import bedside
 from bedside.support.errors import DataError, InputError
 from bedside.transcripts import ROLES, ReadOptions, Transcript, Turn, read_transcripts
+from tests.installed import need
 
-# Not bound to a name here: pytest asks every object of a module for its marks, and ConvoKit answers any question
-# by importing all it has.
-pytest.importorskip("convokit", reason="ConvoKit is not installed")
+need("convokit")
 
 
 @pytest.fixture(autouse=True)

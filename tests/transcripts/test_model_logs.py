@@ -148,6 +148,7 @@ def test_what_a_system_message_tells_the_model_to_be(prompt: str, stops: bool) -
         check_roles(speakers, texts, {}, "here")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FORMS.is_dir(), reason="the shared data is not here")
 def test_the_way_people_talk_tells_the_patient() -> None:
     """Real sessions as a model's log: with the clinician as assistant none stops, with the patient most do."""

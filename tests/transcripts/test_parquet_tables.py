@@ -40,6 +40,7 @@ def test_lists_of_messages(column: str, tmp_path: Path) -> None:
     assert reading.inputs[0].bytes == path.stat().st_size
 
 
+@pytest.mark.slow
 def test_rows_and_dialogues_are_as_in_csv(tmp_path: Path) -> None:
     rows = pl.DataFrame(
         {
@@ -58,6 +59,7 @@ def test_rows_and_dialogues_are_as_in_csv(tmp_path: Path) -> None:
         assert found
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
     pl.DataFrame({"id": ["a"] * 9, "dialogue": ["Doctor: Hello.\nPatient: Hi."] * 9}).write_parquet(
         tmp_path / "t.parquet"

@@ -126,6 +126,7 @@ def test_pieces_are_the_whole(form: str, end: str, mark: str, tmp_path: Path) ->
     assert counts[-1] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
@@ -164,6 +165,7 @@ def test_a_transcript_that_comes_back_keeps_the_file_whole(tmp_path: Path) -> No
     assert PartReading(path, ReadOptions(), str(tmp_path), None).spans(path, 1) == ([], "")
 
 
+@pytest.mark.slow
 def test_annomi_is_divided_between_sessions(annomi: Path) -> None:
     expected, _ = whole(annomi, ReadOptions())
     found, _, count = pieces(annomi, ReadOptions(), 50_000)

@@ -100,6 +100,7 @@ def test_a_missing_member_makes_the_rating_missing_unless_a_quorum_is_reached(tm
         bedside.jury(run, "panel", JUDGES, quorum=4)
 
 
+@pytest.mark.slow
 def test_no_rating_of_a_jury_outlives_what_it_rests_on(tmp_path: Path) -> None:
     run = rated_run(tmp_path / "run", 2, {"judge:a": [1, 1], "judge:b": [1, 1], "judge:c": [5, 5]})
     bedside.jury(run, "panel", JUDGES)
@@ -176,6 +177,7 @@ def test_members_agreement_is_the_house_s(tmp_path: Path) -> None:
     assert (answer.units, answer.cases) == (60, 60)
 
 
+@pytest.mark.slow
 def test_a_jury_is_a_rater_like_others(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     truth = random.normal(3, 1.2, 60)
@@ -200,6 +202,7 @@ def test_a_jury_is_a_rater_like_others(tmp_path: Path) -> None:
     assert gain.own == pytest.approx(own.mean.statistics["kappa"].estimate)
 
 
+@pytest.mark.slow
 def test_learnt_weights_find_the_better_judges_and_what_they_learnt_from_is_no_evidence(
     tmp_path: Path,
 ) -> None:
@@ -228,6 +231,7 @@ def test_learnt_weights_find_the_better_judges_and_what_they_learnt_from_is_no_e
     assert bedside.jury(run, "panel", JUDGES, by="weights", metrics="empathy").results[0].jury == answer.jury
 
 
+@pytest.mark.slow
 def test_votes_weigh_by_how_often_a_judge_is_right(tmp_path: Path) -> None:
     random = np.random.default_rng(6)
     labels = np.array(["none", "open", "closed"])
@@ -286,6 +290,7 @@ def test_the_mean_of_parallel_judges_is_as_valid_as_spearman_and_brown_say(tmp_p
     )
 
 
+@pytest.mark.slow
 @pytest.mark.soak
 def test_a_jury_of_noise_beats_its_best_member_in_no_more_than_one_of_twenty() -> None:
     """Judges and people who know nothing: learnt weights report a gain over every member on the other half seldom."""

@@ -315,6 +315,7 @@ def test_annomi_s_quality_is_told_from_words_as_well_as_another_model_tells_it(
     assert abs(kappa.estimate - other) < 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.soak
 def test_where_labels_are_noise_nothing_is_learnt_in_nineteen_of_twenty(tmp_path: Path) -> None:
     random = np.random.default_rng(11)

@@ -17,6 +17,8 @@ from bedside.viewer.viewed_run import ViewedRun
 from tests.conftest import Call
 from tests.viewer.runs import HOSTILE, HOSTILE_ID
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def viewed(rich: Run) -> ViewedRun:

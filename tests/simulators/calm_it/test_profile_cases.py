@@ -92,6 +92,7 @@ def writer(request: dict[str, Any]) -> Any:
     return WRITTEN if request["purpose"] == "profile background" else {"session_goal": "I want rest."}
 
 
+@pytest.mark.slow
 def test_they_are_made_over_a_log_and_can_be_talked_with(tmp_path: Path) -> None:
     path, out = write(tmp_path, profile(0), profile(1)), tmp_path / "prepared"
     first = cases_from_profiles(path, out, writer=writer, settings=SimulationSettings(max_calls=3))

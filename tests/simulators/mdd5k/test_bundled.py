@@ -158,6 +158,7 @@ def test_every_rubric_of_the_suite_has_what_it_needs(setting: str) -> None:
         assert not [prompt for prompt in prompts if isinstance(prompt, NotAskable)], rubric
 
 
+@pytest.mark.slow
 def test_a_patient_that_is_told_its_diagnosis_is_counted_as_told_what_is_hidden(tmp_path: Path) -> None:
     for knows in (False, True):
         made = simulate(

@@ -23,6 +23,7 @@ def talk(*roles: str, **fields: object) -> Transcript:
     return Transcript(**{"id": "t", "turns": turns, "system": "a", "case_id": "c", **fields})
 
 
+@pytest.mark.slow
 def test_the_readers_of_the_form_read_what_is_written(call: Call, tmp_path: Path) -> None:
     talks, out = tmp_path / "talks", tmp_path / "mdd5k"
     made = simulate(

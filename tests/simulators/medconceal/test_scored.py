@@ -57,6 +57,7 @@ def by_id(path: Path) -> dict[str, list[dict[str, Any]]]:
     return lines
 
 
+@pytest.mark.slow
 def test_the_scored_trace_is_the_simulated_one(tmp_path: Path) -> None:
     cases = tuple(bundled()[name] for name in ("alcohol", "bipolar"))
     talks = simulated(tmp_path / "talks", cases=cases)
@@ -107,6 +108,7 @@ def test_the_scored_trace_is_the_simulated_one(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> None:
     talks = simulated(tmp_path / "talks", cases=(bundled()["heart"],))
     out = tmp_path / "turns.jsonl"

@@ -186,6 +186,7 @@ def test_who_can_write_words_only_is_refused_in_the_scaffold_before_anything_run
     assert len(SimulationRequest("multisense", clinician, settings=["free"], sample=1).plan())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrapped", [True, False])
 def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(
     tmp_path: Path, wrapped: bool

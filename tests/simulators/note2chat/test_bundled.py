@@ -192,6 +192,7 @@ def test_a_clinician_that_asks_well_elicits_more_than_one_that_hurries() -> None
     assert recall["silent"] == 0
 
 
+@pytest.mark.slow
 def test_a_folder_of_conversations_is_made_and_scored_without_conversion(tmp_path: Path) -> None:
     talks = tmp_path / "talks"
     simulate(

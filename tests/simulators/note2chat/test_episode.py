@@ -256,6 +256,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(ANYTHING, min_size=1, max_size=40), OPTIONS, st.sampled_from(["26-messages", "40-messages"]))
 def test_it_ends_for_any_replies(replies: list[Any], options: dict[str, str], setting: str) -> None:
