@@ -184,7 +184,7 @@ def _reader_page(reader: Reader, section: str | None) -> str:
         reader.description,
         "- endings in a folder: " + ", ".join(f"`{ending}`" for ending in reader.endings)
         + f"; each may be followed by `.gz`\n- named itself: `--format {reader.name}`"
-        + f"\n- asked: as number {reader.priority}, where a lower number is asked first",
+        + f"\n- order: {reader.priority}; where several readers know a file, the one with the lowest number reads it",
         f"The smallest file, `{reader.example_name}`:",
         f"```{ {'jsonl': 'json', 'ndjson': 'json'}.get(language, language)}\n{reader.example.rstrip()}\n```",
     ]  # fmt: skip
