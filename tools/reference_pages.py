@@ -22,8 +22,6 @@ from bedside.support.registry import Registry
 
 PACKAGE = Path(bedside.__file__).parent
 _FOLDER = "reference"
-#: What has the search show the pages that explain before these, which name things more often.
-_BEHIND_GUIDES = "---\nsearch:\n  boost: 0.3\n---\n\n"
 #: Where a module defines a registry.
 _REGISTRY = re.compile(r"^[A-Z_]+(?:: (?:Data)?Registry\[\w+\])? = \w*Registry\(", flags=re.MULTILINE)
 
@@ -41,7 +39,12 @@ def reference_pages() -> dict[str, str]:
     # Registries of one kind of entry, such as rubrics and codes, have one contract.
     contracts = {registry.kind.__module__: registry for registry in reversed(registries)}
     pages |= {_contract_page(registry): _contract(registry) for registry in reversed(contracts.values())}
-    return {name: _BEHIND_GUIDES + text for name, text in pages.items()}
+    return {name: _behind_guides(name) + text for name, text in pages.items()}
+
+
+def _behind_guides(name: str) -> str:
+    """What has the search show the pages that explain before one of these, which name things more often."""
+    return f"---\nsearch:\n  boost: {0.05 if '/stats/' in name else 0.3}\n---\n\n"
 
 
 def _page(title: str, *places: str) -> str:
