@@ -42,7 +42,7 @@ export function knownTexts(task, titles) {
   return el(
     "section",
     { class: "known", "aria-label": say("known_of_case") },
-    known.map(([name, title]) => [written("h3", title), written("p", task[`input_${name}`], { class: "said" })]),
+    known.map(([name, title]) => [written("h2", title), written("p", task[`input_${name}`], { class: "said" })]),
   );
 }
 
