@@ -402,3 +402,19 @@ def test_texts_run_in_the_direction_of_their_language(
         show(page, "conversation", {"id": name})
         computed = page.evaluate("getComputedStyle(document.querySelector('.turns .said')).direction")
         assert computed == direction
+
+
+def test_names_stand_at_the_left_in_whatever_script_they_are(
+    open_page: Callable[..., Any], served: ServedView
+) -> None:
+    """One beneath the other in the list, and where the eye looks for the title."""
+    page = first_page(open_page(served.link))
+    side = """(selector) => {
+      const element = document.querySelector(selector);
+      element.textContent = "منظومة";
+      const style = getComputedStyle(element);
+      return [style.direction, style.textAlign];
+    }"""
+    assert page.evaluate(side, "table.list td[dir=auto]") == ["rtl", "left"]
+    show(page, "conversation", {"id": "case-1/beta"})
+    assert page.evaluate(side, "h1[dir=auto]") == ["rtl", "left"]
