@@ -44,7 +44,7 @@ def reference_pages() -> dict[str, str]:
 
 def _behind_guides(name: str) -> str:
     """What has the search show the pages that explain before one of these, which name things more often."""
-    return f"---\nsearch:\n  boost: {0.05 if '/stats/' in name else 0.3}\n---\n\n"
+    return f"---\nsearch:\n  boost: {0.001 if '/stats/' in name else 0.3}\n---\n\n"
 
 
 def _page(title: str, *places: str) -> str:
