@@ -100,8 +100,9 @@ def _metric_pages() -> dict[Path, str]:
     lines = [
         "# Metrics",
         f"{MARK}edit the metrics' own files instead -->",
-        "Each metric has a page, which says what `bedside metrics show NAME` prints. A metric kept for a role has the\n"
-        "role after a dot in the ratings table: `smog.clinician`. What can't be computed is missing, with its reason.",
+        "Each metric has a page; `bedside metrics show NAME` prints the same. Where a metric is computed for each\n"
+        "role, the ratings name the role after a dot: `smog.clinician`, `smog.patient`. What can't be computed is\n"
+        "missing, with its reason.",
     ]
     pages = {}
     for family in families.values():
@@ -184,7 +185,7 @@ def _reader_page(reader: Reader, section: str | None) -> str:
         reader.description,
         "- endings in a folder: " + ", ".join(f"`{ending}`" for ending in reader.endings)
         + f"; each may be followed by `.gz`\n- named itself: `--format {reader.name}`"
-        + f"\n- asked: as number {reader.priority}, where a lower number is asked first",
+        + f"\n- order: {reader.priority}; where several readers know a file, the one with the lowest number reads it",
         f"The smallest file, `{reader.example_name}`:",
         f"```{ {'jsonl': 'json', 'ndjson': 'json'}.get(language, language)}\n{reader.example.rstrip()}\n```",
     ]  # fmt: skip
@@ -211,9 +212,9 @@ def _table_pages() -> dict[Path, str]:
     rows, pages = [], {}
     for name, kind in sorted(TABLES.all().items(), key=lambda item: (item[1].order, item[0])):
         page = _TABLES / f"{name}.md"
-        when = "where there is something for it" if kind.general else "where a suite names it"
+        when = "where the run has something to show in it" if kind.general else "where a suite names it"
         rows.append(f"| {link(index, name, _TABLES)} | {cell(kind.title)} | {when} |")
-        more = [f"A report has it {when}.", *_suites_with([name], shown, page), *_options(kind)]
+        more = [f"A report has this table {when}.", *_suites_with([name], shown, page), *_options(kind)]
         if name in examples:
             more += [
                 "## An example",

@@ -48,7 +48,7 @@ _SERVERS = (
     ("annotate", "serve"),
     ("annotate", "push"),
     ("annotate", "pull"),
-    ("annotate", "rate"),
+    ("annotate", "page"),
 )
 
 

@@ -74,10 +74,12 @@ def _with_entries(item: Any) -> Any:
     if folder is None:
         return item
     title = (ROOT / "docs" / item).read_text("utf-8").partition("\n")[0].removeprefix("# ")
+    # It names the browser's tab as well, so it says what is listed.
+    index = f"All {title[0].lower()}{title[1:]}"
     if folder.name == "metrics":
         families = FAMILIES.all().values()
-        return {title: [{"All": item}, *({family.title: _pages_of(family)} for family in families)]}
-    return {title: [{"All": item}, *(f"{folder.name}/{page.name}" for page in sorted(folder.glob("*.md")))]}
+        return {title: [{index: item}, *({family.title: _pages_of(family)} for family in families)]}
+    return {title: [{index: item}, *(f"{folder.name}/{page.name}" for page in sorted(folder.glob("*.md")))]}
 
 
 def _named(page: str) -> Any:

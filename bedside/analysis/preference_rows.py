@@ -166,7 +166,7 @@ def _chosen(table: pl.DataFrame, column: str, names: Sequence[str] | None, where
         return table
     known = sorted(table[column].unique())
     for name in names:
-        if not fnmatch.filter(known, name):
+        if not any(fnmatch.fnmatchcase(known_name, name) for known_name in known):
             what = (
                 "rater compared anything that matches"
                 if column == "rater"

@@ -158,7 +158,7 @@ class RatingsView:
         # Who only settled what others said can be named, too, and is then one of the people whose word counts.
         names = sorted({*names, *self.final["rater"]})
         for pattern in patterns:
-            if not fnmatch.filter(names, pattern):
+            if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
                 raise DataError(
                     f"no rater matches {pattern!r}", where=self.name, todo=nearest(pattern, names)
                 )

@@ -4,8 +4,8 @@ A task is ``{"data": {…}}`` with
 
 - ``external_id``: the item's opaque id;
 - ``title``: where the item stands among the rater's, such as ``Conversation 3 of 12``;
-- ``dialogue``: the turns shown, ``[{"speaker": "Clinician", "text": …}, …]``, in order; of a turn that is rated on its
-  own, the turns up to it;
+- ``dialogue``: the turns shown, ``[{"speaker": "Clinician", "text": …}, …]``, in order, with the role of who speaks in
+  the words of the plan's language; of a turn that is rated on its own, the turns up to it;
 - ``dialogue_second``: in pairs mode, the turns of the conversation shown beside it, as second;
 - ``input_<name>``: text of an input that one of the plan's rubrics needs (background, goal, …);
 - ``rated_turn``: where single turns are rated, the number (from 0) of the rated turn, the last one shown;
@@ -26,13 +26,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, TrainingItem
 from bedside.annotation.fields import MARKED_MODES, choices
 from bedside.annotation.opinions import said_by_raters
+from bedside.annotation.page_words import PageWords, words_of
 from bedside.ratings.names import TRANSCRIPT, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.transcript_rows import parse_transcript
@@ -43,14 +44,10 @@ from bedside.transcripts import Transcript
 #: Largest task in bytes of JSON, and turns of one: with more, a browser's tab can take a minute to open or give up.
 MAX_BYTES = 2_000_000
 MAX_TURNS = 2_000
-EMPTY_TURN = "(nothing was said)"
-#: Beside a choice that is the judge's.
-JUDGE_MARK = "◀ the judge"
 #: The control that holds the marks of turns to be coded, and what made them.
 CODED_TURNS, TURN_MARKS = "coded_turn", "turns"
 #: The turns that an item shows, among the positions of its turns; the others are by role.
 SHOWN = "shown"
-_NO_REASON = "(no reason given)"
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
@@ -59,11 +56,12 @@ def clean(text: str) -> str:
     return _UNWRITABLE.sub("\ufffd", text)
 
 
-def dialogue(transcript: Transcript, unit: str = TRANSCRIPT) -> list[dict[str, str]]:
-    """The turns shown for a unit of a transcript."""
+def dialogue(words: PageWords, transcript: Transcript, unit: str = TRANSCRIPT) -> list[dict[str, str]]:
+    """The turns shown for a unit of a transcript, with what the words call their speakers."""
     shown = transcript.turns[: turn_index(unit) + 1] if is_turn(unit) else transcript.turns
     return [
-        {"speaker": turn.role.capitalize(), "text": clean(turn.text).strip() or EMPTY_TURN} for turn in shown
+        {"speaker": words.roles[turn.role], "text": clean(turn.text).strip() or words.say("nothing_said")}
+        for turn in shown
     ]
 
 
@@ -73,15 +71,30 @@ def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript) -> dict[str, st
     return {name: _words(transcript.reference.get(name)) for name in names}
 
 
-def inputs_of_two(rubrics: Sequence[Rubric], first: Transcript, second: Transcript) -> dict[str, str]:
+def input_titles(rubrics: Sequence[Rubric]) -> dict[str, str]:
+    """What stands above each input that rubrics need of a transcript's reference."""
+    titles: dict[str, str] = {}
+    for rubric in rubrics:
+        for needed in rubric.inputs:
+            if needed.name in rubric.references:
+                titles.setdefault(needed.name, needed.called[0].upper() + needed.called[1:])
+    return titles
+
+
+def inputs_of_two(
+    words: PageWords, rubrics: Sequence[Rubric], first: Transcript, second: Transcript
+) -> dict[str, str]:
     """The inputs that rubrics need of two transcripts: once where both have the same, as of one case."""
     texts, others = inputs_of(rubrics, first), inputs_of(rubrics, second)
-    return {
-        name: text
-        if text == others[name]
-        else f"First conversation: {text}\n\nSecond conversation: {others[name]}"
+    both = {
+        name: [
+            words.say("said_of", what=words.say(f"{place}_conversation"), text=said)
+            for place, said in (("first", text), ("second", others[name]))
+        ]
         for name, text in texts.items()
+        if text != others[name]
     }
+    return {name: "\n\n".join(both.get(name, [text])) for name, text in texts.items()}
 
 
 def _words(value: object) -> str:
@@ -176,7 +189,7 @@ def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None)
         data = {"title": titles[name], **dict(_data(plan, item, transcript, seconds.get(name), scores))}
         tasks.append({"data": data})
         if plan.mode == "codes":
-            marks = list(turn_marks(plan.questions, transcript))
+            marks = list(turn_marks(words_of(plan), plan.questions, transcript))
             tasks[-1]["predictions"] = [{"model_version": TURN_MARKS, "result": marks}]
     return tasks
 
@@ -185,18 +198,26 @@ def _titles(plan: AnnotationPlan, order: Sequence[str]) -> dict[str, str]:
     """Item → where it stands among those that are shown."""
     training = [name for name in order if isinstance(plan.by_id[name], TrainingItem)]
     rated = [name for name in order if not isinstance(plan.by_id[name], TrainingItem)]
-    whole = plan.mode == "codes" or plan.questions[0].unit == "transcript"
-    kind = "Pair" if plan.mode == "pairs" else "Conversation" if whole else "Item"
+    kind, words = item_kind(plan), words_of(plan)
     return {
-        name: f"{word} {number} of {len(names)}"
-        for word, names in (("Training", training), (kind, rated))
+        name: words.say(f"title_{key}", number=number, all=len(names))
+        for key, names in (("training", training), (kind, rated))
         for number, name in enumerate(names, 1)
     }
 
 
-def turn_marks(rubrics: Sequence[Rubric], transcript: Transcript) -> Iterator[dict[str, Any]]:
+def item_kind(plan: AnnotationPlan) -> Literal["pair", "conversation", "item"]:
+    """What the plan's items are called."""
+    if plan.mode == "pairs":
+        return "pair"
+    return "conversation" if plan.mode == "codes" or plan.questions[0].unit == "transcript" else "item"
+
+
+def turn_marks(
+    words: PageWords, rubrics: Sequence[Rubric], transcript: Transcript
+) -> Iterator[dict[str, Any]]:
     """Each turn that is to be coded, as a marked region of Label Studio's, in the order spoken."""
-    turns = dialogue(transcript)
+    turns = dialogue(words, transcript)
     coded = {index for indices in coded_turns(rubrics, transcript).values() for index in indices}
     for index in sorted(coded):
         text = turns[index]["text"]
@@ -233,12 +254,12 @@ def _data(
     second: Transcript | None,
     scores: Mapping[tuple[str, str, str], tuple[str, str]],
 ) -> Iterator[tuple[str, Any]]:
-    rubrics = plan.questions
+    rubrics, words = plan.questions, words_of(plan)
     if second is None:
         reason, inputs = problem(rubrics, transcript), inputs_of(rubrics, transcript)
     else:
         reason = pair_problem(rubrics, transcript, second)
-        inputs = inputs_of_two(rubrics, transcript, second)
+        inputs = inputs_of_two(words, rubrics, transcript, second)
     if reason is not None:
         raise InputError(
             f"transcript {transcript.id!r} can't be shown: {reason}",
@@ -246,26 +267,26 @@ def _data(
             todo="make another plan with bedside sample",
         )
     yield "external_id", item.id
-    yield "dialogue", dialogue(transcript, item.unit)
+    yield "dialogue", dialogue(words, transcript, item.unit)
     if second is not None:
-        yield "dialogue_second", dialogue(second)
+        yield "dialogue_second", dialogue(words, second)
     for name, text in inputs.items():
         yield f"input_{name}", text
     if is_turn(item.unit):
         yield "rated_turn", str(turn_index(item.unit))
     if plan.mode == "codes":
         for role, indices in coded_turns(rubrics, transcript).items():
-            turns = dialogue(transcript)
+            turns = dialogue(words, transcript)
             yield f"{role}_turns", [{"turn": str(index), **turns[index]} for index in indices]
     if plan.mode == "adjudicate":
-        yield from ((name, clean(words)) for name, words in said_by_raters(plan, item.id))
+        yield from ((name, clean(said)) for name, said in said_by_raters(plan, item.id))
     if plan.mode == "audit":
         for rubric in rubrics:
             score, reason = scores[item.transcript, item.unit, rubric.name]
             yield f"judge_{rubric.name}", score
             yield f"judge_reason_{rubric.name}", reason
             for number, (choice, _) in enumerate(choices(rubric)):
-                yield f"judge_mark_{rubric.name}_{number}", JUDGE_MARK if choice == score else ""
+                yield f"judge_mark_{rubric.name}_{number}", words.say("judge_mark") if choice == score else ""
 
 
 def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
@@ -274,7 +295,7 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
     Raises:
         DataError: it has not rated one of the items.
     """
-    table = run.ratings
+    table, no_reason = run.ratings, words_of(plan).say("no_reason")
     names = [rubric.name for rubric in plan.questions]
     rows = table.filter(
         pl.col("rater") == plan.judge, pl.col("metric").is_in(names), pl.col("error").is_null()
@@ -283,7 +304,7 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
     columns = ("transcript_id", "unit", "metric", "value", "label", "reason")
     for transcript, unit, metric, value, label, reason in rows.select(columns).iter_rows():
         choice = label if label is not None else f"{value:g}"
-        scores.setdefault((transcript, unit, metric), (choice, clean(reason or "").strip() or _NO_REASON))
+        scores.setdefault((transcript, unit, metric), (choice, clean(reason or "").strip() or no_reason))
     for item in plan.items:
         for rubric in plan.questions:
             score = scores.get((item.transcript, item.unit, rubric.name))

@@ -2,20 +2,22 @@
 
 Two columns that scroll on their own: the conversation, under what a rubric needs to know beside it; and the rubrics,
 with the descriptor of every level beside its button. Turns are numbered from 0, as judges number them. The names of the
-controls are those of :mod:`~bedside.annotation.fields`, the variables those of :mod:`~bedside.annotation.items`.
+controls are those of :mod:`~bedside.annotation.fields`, the variables those of :mod:`~bedside.annotation.items`. Words
+around the rubrics are in their language (:mod:`~bedside.annotation.page_words`); what is recorded is the same in each.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.fields import (
     LISTED,
+    NONE,
     NOTES,
     NOTHING,
     choices,
@@ -25,20 +27,15 @@ from bedside.annotation.fields import (
     evidence_field,
     reason_field,
 )
-from bedside.annotation.items import CODED_TURNS, clean
+from bedside.annotation.items import CODED_TURNS, clean, input_titles
 from bedside.annotation.opinions import said_field
+from bedside.annotation.page_words import PageWords, words_of
 from bedside.rubrics.preference_rubric import level_lines
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import MissingExtraError
 
 #: What every choice and note is about, for Label Studio: the conversation.
 _ABOUT = "chat"
-_HOW_TO_LIST = "Enter adds an entry to the list."
-_CHOOSE_LABEL = "Something is listed: please choose what, and list it"
-_HOW_TO_CODE = (
-    "Alt and full stop go to the next turn that is to be coded; a click goes to any. The keys beside the codes give "
-    "the turn a code. Submit goes to the first turn that has none, until all have one. Ctrl and Z take a step back."
-)
 #: One row of a keyboard for each of the first rubrics.
 _KEYS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 
@@ -100,20 +97,20 @@ class _SpeakerLook:
     """How the turns of a role look, so that speakers are told apart by more than a colour.
 
     Attributes:
-        hue: Label Studio's colour of the speaker's name, which it makes of the name: how its turns are recognised.
+        role: the role.
         colour: of the name, dark on any background that it stands on.
         indent: of the turn, in pixels.
     """
 
-    hue: tuple[int, int, int]
+    role: str
     colour: str
     indent: int
 
-    @property
-    def style(self) -> str:
-        """Its part of the page's style."""
-        words = ", ".join(map(str, self.hue))
-        figures = "#" + "".join(f"{part:02x}" for part in self.hue)
+    def style(self, name: str) -> str:
+        """Its part of the page's style, where a language calls the role so: its turns are recognised by that colour."""
+        hue = _NAME_COLOURS[name]
+        words = ", ".join(map(str, hue))
+        figures = "#" + "".join(f"{part:02x}" for part in hue)
         names, turns = '[class*="dialoguename"][style*="{}"]', '[class*="phrase--"][style*="{}"]'
         return (
             f".bedside-left {names.format(words)}{{color:{self.colour}!important}}\n"
@@ -123,11 +120,21 @@ class _SpeakerLook:
 
 
 _LOOKS = (
-    _SpeakerLook((157, 191, 114), "#0b4a99", 0),  # Clinician
-    _SpeakerLook((127, 191, 114), "#8a3b00", 28),  # Patient
-    _SpeakerLook((135, 114, 191), "#4a4a55", 14),  # Other
+    _SpeakerLook("clinician", "#0b4a99", 0),
+    _SpeakerLook("patient", "#8a3b00", 28),
+    _SpeakerLook("other", "#4a4a55", 14),
 )
-_STYLE += "".join(look.style for look in _LOOKS)
+#: The colour (red, green, blue) that Label Studio makes of a speaker's name.
+_NAME_COLOURS = {
+    "Clinician": (157, 191, 114),
+    "Patient": (127, 191, 114),
+    "Other": (135, 114, 191),
+    "Behandler": (114, 122, 191),
+    "Andere Person": (122, 114, 191),
+    "医生": (181, 191, 114),
+    "患者": (191, 114, 138),
+    "其他人": (191, 116, 114),
+}
 
 # Beside two conversations there is less room for what is asked of them.
 _PAIR_STYLE = """
@@ -141,30 +148,7 @@ _PAIR_STYLE = """
 
 def labelling_page(plan: AnnotationPlan) -> str:
     """The page of a plan, in Label Studio's XML; equal for equal rubrics and mode."""
-    rubrics = [rubric.shown() for rubric in plan.questions]
-    if plan.mode == "pairs":
-        return _pair_page(rubrics, plan)
-    return (
-        f"<View><Style>{_STYLE}</Style>"
-        f'<View className="bedside bedside-{plan.mode}">'
-        f'<View className="bedside-left">{"".join(_left(rubrics, plan))}</View>'
-        f'<View className="bedside-right">{"".join(_right(rubrics, plan))}</View>'
-        "</View></View>"
-    )
-
-
-def _pair_page(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> str:
-    """The page of two conversations: what is known of the case above them, and the questions beside them."""
-    return (
-        f"<View><Style>{_STYLE}{_PAIR_STYLE}</Style>"
-        '<View className="bedside bedside-pairs">'
-        f'<View className="bedside-title">{_TITLE}</View>{"".join(_known(rubrics))}'
-        f'<View className="bedside-left">{_header("First conversation")}{_turns(_ABOUT, "dialogue")}</View>'
-        f'<View className="bedside-left">{_header("Second conversation")}'
-        f"{_turns(f'{_ABOUT}_second', 'dialogue_second')}</View>"
-        f'<View className="bedside-right">{"".join(_right(rubrics, plan))}</View>'
-        "</View></View>"
-    )
+    return _Page(plan).xml()
 
 
 def instructions_page(plan: AnnotationPlan, markdown: str = "") -> str:
@@ -210,26 +194,6 @@ def _header(text: str, size: int = 5) -> str:
     return f'<Header value={_text(text)} size="{size}"/>'
 
 
-def _left(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> Iterator[str]:
-    yield _TITLE
-    yield from _known(rubrics)
-    if plan.mode != "codes" and rubrics[0].unit == "turn":
-        yield _header("Rate the last turn shown, which is turn")
-        yield '<Text name="shown__turn" value="$rated_turn"/>'
-    yield _turns(_ABOUT, "dialogue")
-
-
-def _known(rubrics: Sequence[Rubric]) -> Iterator[str]:
-    """What a rubric needs to know beside the conversation."""
-    inputs = dict.fromkeys(name for rubric in rubrics for name in rubric.references)
-    if inputs:
-        yield '<View className="bedside-known">'
-        for name in inputs:
-            yield _header(name.replace("_", " ").capitalize())
-            yield f'<Text name="shown__{name}" value="$input_{name}"/>'
-        yield "</View>"
-
-
 def _turns(name: str, variable: str) -> str:
     return (
         f'<Paragraphs name="{name}" value="${variable}" layout="dialogue" nameKey="speaker" textKey="text"'
@@ -237,75 +201,9 @@ def _turns(name: str, variable: str) -> str:
     )
 
 
-def _right(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> Iterator[str]:
-    match plan.mode:
-        case "codes":
-            yield from _codes(rubrics)
-        case "findings":
-            yield from _findings(rubrics[0])
-        case "audit":
-            for number, rubric in enumerate(rubrics):
-                yield from _audit(rubric, number)
-        case "pairs":
-            for number, planned in enumerate(plan.rubrics):
-                yield '<View className="bedside-rubric">'
-                yield from _question(rubrics[number], number)
-                yield _choices(rubrics[number], number)
-                yield _reason(rubrics[number])
-                levels = "\n".join(("Levels of the rubric", *level_lines(planned.rubric)))
-                yield f'<Text name="levels__{planned.rubric.name}" value={_text(levels)}/></View>'
-        case _:
-            for number, rubric in enumerate(rubrics):
-                yield '<View className="bedside-rubric">'
-                yield from _question(rubric, number)
-                if plan.mode == "adjudicate":
-                    yield f'<Text name="said__{rubric.name}" value="${said_field(rubric.name)}"/>'
-                yield _choices(rubric, number, required=plan.mode != "adjudicate")
-                yield _why(rubric, number)
-                yield "</View>"
-    yield _header("Notes")
-    yield _text_area(NOTES, "On the item as a whole")
-
-
 def _question(rubric: Rubric, number: int) -> Iterator[str]:
     yield _header(f"{number + 1}. {rubric.title}")
     yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition)}/>'
-
-
-def _choices(rubric: Rubric, number: int, marks: str = "", *, required: bool = True, turns: str = "") -> str:
-    """The choices of a rubric, with the keys of a row of the keyboard; what is recorded is the level alone.
-
-    With ``marks``, the variable of this name and the choice's place stands beside each choice; with ``turns``, which
-    says what marked turns it is for, it is asked of each of them.
-    """
-    missing = f"Please {'code every turn' if turns else 'answer'}: {rubric.title}"
-    keys = _KEYS[number] if number < len(_KEYS) else ""
-    choice_kind = "multiple" if rubric.kind == "set" else "single-radio"
-    buttons = (
-        f"<Choice value={_text(f'{choice}: {descriptor}', f' ${marks}_{place}' if marks else '')} "
-        f"alias={quoteattr(clean(choice))}{_key(keys, place)}/>"
-        for place, (choice, descriptor) in enumerate(choices(rubric))
-    )
-    return (
-        f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="{choice_kind}" layout="vertical" '
-        f'required="{str(required).lower()}" '
-        f"requiredMessage={_text(missing)}{turns}>{''.join(buttons)}</Choices>"
-    )
-
-
-def _why(rubric: Rubric, number: int) -> str:
-    """Why, in the rater's words and in what they mark in the conversation."""
-    colour = _MARK_COLOURS[number % len(_MARK_COLOURS)]
-    key = f"shift+{number + 1}" if number < 9 else _UNUSED_KEY.format(number)
-    return (
-        f'<View className="bedside-why"><ParagraphLabels name="{evidence_field(rubric.name)}" toName="{_ABOUT}">'
-        f'<Label value={_text(f"Mark evidence for {number + 1}")} alias="evidence" background="{colour}" '
-        f'hotkey="{key}"/></ParagraphLabels>{_reason(rubric)}</View>'
-    )
-
-
-def _reason(rubric: Rubric) -> str:
-    return _text_area(reason_field(rubric.name), "Why")
 
 
 def _text_area(name: str, placeholder: str) -> str:
@@ -320,74 +218,214 @@ def _key(keys: str, place: int) -> str:
     return f' hotkey="{keys[place]}"' if place < len(keys) else ""
 
 
-def _audit(rubric: Rubric, number: int) -> Iterator[str]:
-    """What the judge says, and the whole scale on which it is marked: the rater says where they stand on it."""
-    yield '<View className="bedside-rubric">'
-    yield from _question(rubric, number)
-    yield f'<Header value="The judge says $judge_{rubric.name}" size="6"/>'
-    yield f'<Text name="judge_reason__{rubric.name}" value="$judge_reason_{rubric.name}"/>'
-    yield _header("What do you say? To agree, choose what the judge chose.", 6)
-    yield _choices(rubric, number, marks=f"judge_mark_{rubric.name}")
-    yield _why(rubric, number)
-    yield "</View>"
+class _Page:
+    """The parts of a plan's page, in the plan's language."""
 
+    def __init__(self, plan: AnnotationPlan) -> None:
+        self._plan = plan
+        self._rubrics = [rubric.shown() for rubric in plan.questions]
+        self._words: PageWords = words_of(plan)
+        self._values = self._words.values(plan)
 
-def _findings(rubric: Rubric) -> Iterator[str]:
-    """A list: whether there is anything to list, of which labels, and the entries; none of it can be left open."""
-    yield '<View className="bedside-rubric">'
-    yield from _question(rubric, 0)
-    asked = f"requiredMessage={_text(f'Please answer: {rubric.title}')}"
-    yield (
-        f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="single-radio" layout="inline" required="true" '
-        f'{asked}><Choice value="{LISTED}" hotkey="1"/><Choice value="{NOTHING}" hotkey="2"/></Choices>'
-    )
-    label_part, text_part = entry_part(rubric)
-    opening = entry_labels_field(rubric.name)
-    when = f'visibleWhen="choice-selected" whenTagName="{rubric.name}" whenChoiceValue="{LISTED}"'
-    yield f'<View {when}><Text name="about__entry" value={_text(f"{text_part.descriptor} {_HOW_TO_LIST}")}/>'
-    buttons = (
-        f"<Choice value={_text(f'{label.label}: {label.descriptor}')} alias={quoteattr(field)}{_key(_KEYS[1], place)}/>"
-        for place, (label, field) in enumerate(zip(label_part.labels, entry_fields(rubric), strict=True))
-    )
-    yield (
-        f'<Choices name="{opening}" toName="{_ABOUT}" choice="multiple" layout="vertical" required="true" '
-        f"requiredMessage={_text(_CHOOSE_LABEL)} {when}>{''.join(buttons)}</Choices>"
-    )
-    for label, field in zip(label_part.labels, entry_fields(rubric), strict=True):
-        # Said of the view, it hides the box; said of the box, nothing of a box that was closed again is recorded.
-        when = f'visibleWhen="choice-selected" whenTagName="{opening}" whenChoiceValue="{field}"'
-        yield (
-            f"<View {when}>{_header(label.label.capitalize(), 6)}"
-            f'<TextArea name="{field}" toName="{_ABOUT}" rows="1" editable="true" required="true" '
-            f"requiredMessage={_text(f'Please list, or take the tick away: {label.label}')} {when}/></View>"
+    def xml(self) -> str:
+        """The page."""
+        style = _STYLE + "".join(look.style(self._words.roles[look.role]) for look in _LOOKS)
+        if self._plan.mode == "pairs":
+            return self._pair_page(style)
+        return (
+            f"<View><Style>{style}</Style>"
+            f'<View className="bedside bedside-{self._plan.mode}">'
+            f'<View className="bedside-left">{"".join(self._left())}</View>'
+            f'<View className="bedside-right">{"".join(self._right())}</View>'
+            "</View></View>"
         )
-    yield "</View></View>"
 
+    def _pair_page(self, style: str) -> str:
+        """The page of two conversations: what is known of the case above them, and the questions beside them."""
+        first, second = (self._words.say(f"{place}_conversation") for place in ("first", "second"))
+        return (
+            f"<View><Style>{style}{_PAIR_STYLE}</Style>"
+            '<View className="bedside bedside-pairs">'
+            f'<View className="bedside-title">{_TITLE}</View>{"".join(self._known())}'
+            f'<View className="bedside-left">{_header(first)}{_turns(_ABOUT, "dialogue")}</View>'
+            f'<View className="bedside-left">{_header(second)}'
+            f"{_turns(f'{_ABOUT}_second', 'dialogue_second')}</View>"
+            f'<View className="bedside-right">{"".join(self._right())}</View>'
+            "</View></View>"
+        )
 
-def _codes(rubrics: Sequence[Rubric]) -> Iterator[str]:
-    """The codes of the turn that is marked: each turn to be coded is a region of the conversation."""
-    roles = dict.fromkeys(str(rubric.role) for rubric in rubrics)
-    labels = "".join(
-        f'<Label value="{role.capitalize()}" background="{_TURN_COLOURS[role]}" hotkey="{_UNUSED_KEY.format(number)}"/>'
-        for number, role in enumerate(roles, 1)
-    )
-    yield (
-        f'<View className="bedside-hidden"><ParagraphLabels name="{CODED_TURNS}" toName="{_ABOUT}">{labels}'
-        "</ParagraphLabels></View>"
-    )
-    yield f'<View className="bedside-rubric"><Text name="about__coding" value={_text(_HOW_TO_CODE)}/></View>'
-    for number, rubric in enumerate(rubrics):
-        speaker = str(rubric.role).capitalize()
-        when = f'visibleWhen="region-selected" whenTagName="{CODED_TURNS}" whenLabelValue="{speaker}"'
+    def _left(self) -> Iterator[str]:
+        yield _TITLE
+        yield from self._known()
+        if self._plan.mode != "codes" and self._rubrics[0].unit == "turn":
+            yield _header(self._words.say("studio_rate_turn"))
+            yield '<Text name="shown__turn" value="$rated_turn"/>'
+        yield _turns(_ABOUT, "dialogue")
+
+    def _known(self) -> Iterator[str]:
+        """What a rubric needs to know beside the conversation."""
+        inputs = input_titles(self._rubrics)
+        if inputs:
+            yield '<View className="bedside-known">'
+            for name, title in inputs.items():
+                yield _header(title)
+                yield f'<Text name="shown__{name}" value="$input_{name}"/>'
+            yield "</View>"
+
+    def _right(self) -> Iterator[str]:
+        mode = self._plan.mode
+        match mode:
+            case "codes":
+                yield from self._codes()
+            case "findings":
+                yield from self._findings(self._rubrics[0])
+            case "audit":
+                for number, rubric in enumerate(self._rubrics):
+                    yield from self._audit(rubric, number)
+            case "pairs":
+                for number, planned in enumerate(self._plan.rubrics):
+                    yield '<View className="bedside-rubric">'
+                    yield from _question(self._rubrics[number], number)
+                    yield self._choices(self._rubrics[number], number)
+                    yield self._reason(self._rubrics[number])
+                    levels = "\n".join((self._words.say("levels"), *level_lines(planned.rubric)))
+                    yield f'<Text name="levels__{planned.rubric.name}" value={_text(levels)}/></View>'
+            case _:
+                for number, rubric in enumerate(self._rubrics):
+                    yield '<View className="bedside-rubric">'
+                    yield from _question(rubric, number)
+                    if mode == "adjudicate":
+                        yield f'<Text name="said__{rubric.name}" value="${said_field(rubric.name)}"/>'
+                    yield self._choices(rubric, number, required=mode != "adjudicate")
+                    yield self._why(rubric, number)
+                    yield "</View>"
+        yield _header(self._words.say("studio_notes"))
+        yield _text_area(NOTES, self._words.say("studio_on_the_whole"))
+
+    def _choices(
+        self, rubric: Rubric, number: int, marks: str = "", *, required: bool = True, turns: str = ""
+    ) -> str:
+        """The choices of a rubric, with the keys of a row of the keyboard; what is recorded is the level alone.
+
+        With ``marks``, the variable of this name and the choice's place stands beside each choice; with ``turns``,
+        which says what marked turns it is for, it is asked of each of them.
+        """
+        missing = self._words.say("studio_code_turns" if turns else "studio_answer", title=rubric.title)
+        keys = _KEYS[number] if number < len(_KEYS) else ""
+        choice_kind = "multiple" if rubric.kind == "set" else "single-radio"
+        buttons = (
+            f"<Choice value={_text(text, f' ${marks}_{place}' if marks else '')} "
+            f"alias={quoteattr(clean(choice))}{_key(keys, place)}/>"
+            for place, (choice, text) in enumerate(self._described(rubric))
+        )
+        return (
+            f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="{choice_kind}" layout="vertical" '
+            f'required="{str(required).lower()}" '
+            f"requiredMessage={_text(missing)}{turns}>{''.join(buttons)}</Choices>"
+        )
+
+    def _described(self, rubric: Rubric) -> Iterator[tuple[str, str]]:
+        """What is recorded of each choice of a rubric, and what is shown of it."""
+        for choice, descriptor in choices(rubric):
+            about = self._words.say("value_none_means") if choice == NONE else descriptor
+            yield choice, f"{self._values.get(choice, choice)}: {about}"
+
+    def _why(self, rubric: Rubric, number: int) -> str:
+        """Why, in the rater's words and in what they mark in the conversation."""
+        colour = _MARK_COLOURS[number % len(_MARK_COLOURS)]
+        key = f"shift+{number + 1}" if number < 9 else _UNUSED_KEY.format(number)
+        mark = self._words.say("studio_mark", question=number + 1)
+        return (
+            f'<View className="bedside-why"><ParagraphLabels name="{evidence_field(rubric.name)}" toName="{_ABOUT}">'
+            f'<Label value={_text(mark)} alias="evidence" background="{colour}" '
+            f'hotkey="{key}"/></ParagraphLabels>{self._reason(rubric)}</View>'
+        )
+
+    def _reason(self, rubric: Rubric) -> str:
+        return _text_area(reason_field(rubric.name), self._words.say("studio_why"))
+
+    def _audit(self, rubric: Rubric, number: int) -> Iterator[str]:
+        """What the judge says, and the whole scale on which it is marked: the rater says where they stand on it."""
         yield '<View className="bedside-rubric">'
-        yield _header(f"{number + 1}. {rubric.title} ({speaker})")
-        yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition)}/>'
-        yield f"<View {when}>"
-        yield _choices(rubric, number, turns=f' perRegion="true" {when}')
+        yield from _question(rubric, number)
+        yield f'<Header value={_text(self._words.say("judge_says"), f"$judge_{rubric.name}")} size="6"/>'
+        yield f'<Text name="judge_reason__{rubric.name}" value="$judge_reason_{rubric.name}"/>'
+        yield _header(self._words.say("studio_what_do_you_say"), 6)
+        yield self._choices(rubric, number, marks=f"judge_mark_{rubric.name}")
+        yield self._why(rubric, number)
         yield "</View>"
-        described = "\n".join(f"{choice}: {descriptor}" for choice, descriptor in choices(rubric))
-        yield f'<View visibleWhen="no-region-selected"><Text name="codes__{rubric.name}" value={_text(described)}/>'
+
+    def _findings(self, rubric: Rubric) -> Iterator[str]:
+        """A list: whether there is anything to list, of which labels, and the entries; none of it can be left open."""
+        words = self._words
+        yield '<View className="bedside-rubric">'
+        yield from _question(rubric, 0)
+        asked = f"requiredMessage={_text(words.say('studio_answer', title=rubric.title))}"
+        yield (
+            f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="single-radio" layout="inline" required="true" '
+            f'{asked}><Choice {self._named(LISTED)} hotkey="1"/><Choice {self._named(NOTHING)} hotkey="2"/></Choices>'
+        )
+        label_part, text_part = entry_part(rubric)
+        opening = entry_labels_field(rubric.name)
+        when = f'visibleWhen="choice-selected" whenTagName="{rubric.name}" whenChoiceValue="{LISTED}"'
+        about = f"{text_part.descriptor} {words.say('studio_enter_adds')}"
+        yield f'<View {when}><Text name="about__entry" value={_text(about)}/>'
+        buttons = (
+            f"<Choice value={_text(f'{label.label}: {label.descriptor}')} "
+            f"alias={quoteattr(field)}{_key(_KEYS[1], place)}/>"
+            for place, (label, field) in enumerate(zip(label_part.labels, entry_fields(rubric), strict=True))
+        )
+        yield (
+            f'<Choices name="{opening}" toName="{_ABOUT}" choice="multiple" layout="vertical" required="true" '
+            f"requiredMessage={_text(words.say('studio_choose_label'))} {when}>{''.join(buttons)}</Choices>"
+        )
+        for label, field in zip(label_part.labels, entry_fields(rubric), strict=True):
+            # Said of the view, it hides the box; said of the box, nothing of a box that was closed again is recorded.
+            when = f'visibleWhen="choice-selected" whenTagName="{opening}" whenChoiceValue="{field}"'
+            missing = words.say("studio_list_label", label=label.label)
+            yield (
+                f"<View {when}>{_header(label.label.capitalize(), 6)}"
+                f'<TextArea name="{field}" toName="{_ABOUT}" rows="1" editable="true" required="true" '
+                f"requiredMessage={_text(missing)} {when}/></View>"
+            )
         yield "</View></View>"
+
+    def _named(self, choice: str) -> str:
+        """A choice that every list shares, as it is shown and as it is recorded."""
+        shown = self._values[choice]
+        return f"value={_text(shown)}" + (f" alias={quoteattr(choice)}" if shown != choice else "")
+
+    def _codes(self) -> Iterator[str]:
+        """The codes of the turn that is marked: each turn to be coded is a region of the conversation."""
+        words = self._words
+        roles = dict.fromkeys(str(rubric.role) for rubric in self._rubrics)
+        labels = "".join(
+            f'<Label value={_text(words.say(role))} background="{_TURN_COLOURS[role]}" '
+            f'hotkey="{_UNUSED_KEY.format(number)}"/>'
+            for number, role in enumerate(roles, 1)
+        )
+        yield (
+            f'<View className="bedside-hidden"><ParagraphLabels name="{CODED_TURNS}" toName="{_ABOUT}">{labels}'
+            "</ParagraphLabels></View>"
+        )
+        how = _text(words.say("studio_how_to_code"))
+        yield f'<View className="bedside-rubric"><Text name="about__coding" value={how}/></View>'
+        for number, rubric in enumerate(self._rubrics):
+            speaker = words.say(str(rubric.role))
+            when = (
+                f'visibleWhen="region-selected" whenTagName="{CODED_TURNS}" whenLabelValue={_text(speaker)}'
+            )
+            yield '<View className="bedside-rubric">'
+            yield _header(f"{number + 1}. {rubric.title} ({speaker})")
+            yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition)}/>'
+            yield f"<View {when}>"
+            yield self._choices(rubric, number, turns=f' perRegion="true" {when}')
+            yield "</View>"
+            described = "\n".join(text for _, text in self._described(rubric))
+            yield (
+                f'<View visibleWhen="no-region-selected"><Text name="codes__{rubric.name}" value={_text(described)}/>'
+            )
+            yield "</View></View>"
 
 
 def page_digest(page: str) -> str:

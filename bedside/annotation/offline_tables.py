@@ -33,7 +33,9 @@ from bedside.annotation.fields import (
     evidence_field,
     reason_field,
 )
+from bedside.annotation.items import input_titles
 from bedside.annotation.opinions import said_field
+from bedside.annotation.page_words import words_of
 
 #: Rows for the entries of one list; more can be put in.
 ENTRY_ROWS = 8
@@ -129,27 +131,24 @@ def prefilled_rows(
             yield number, row
 
 
-def shown_conversation(data: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def shown_conversation(plan: AnnotationPlan, data: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Number, speaker and text of what a rater reads: inputs first, then the turns; of two conversations one after the
     other, each under its heading."""
-    inputs = [
-        ("", name.removeprefix("input_").replace("_", " ").capitalize(), text)
-        for name, text in data.items()
-        if name.startswith("input_")
-    ]
+    inputs = [("", title, data[f"input_{name}"]) for name, title in input_titles(plan.questions).items()]
     turns = [(str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue"])]
     if "dialogue_second" not in data:
         return [*inputs, *turns]
     seconds = [
         (str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue_second"])
     ]
-    return [*inputs, ("", "First conversation", ""), *turns, ("", "Second conversation", ""), *seconds]
+    first, second = (words_of(plan).say(f"{place}_conversation") for place in ("first", "second"))
+    return [*inputs, ("", first, ""), *turns, ("", second, ""), *seconds]
 
 
 def csv_table(plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> str:
     """The table of a rater as CSV; the conversation stands in the first row of its task, in cells of its own."""
     columns = [column.name for column in answer_columns(plan)]
-    conversations = [_pieces(data) for data in tasks] if plan.mode != "codes" else [[] for _ in tasks]
+    conversations = [_pieces(plan, data) for data in tasks] if plan.mode != "codes" else [[] for _ in tasks]
     most = max(map(len, conversations), default=0)
     names = ["conversation", *(f"conversation {number}" for number in range(2, most + 1))][:most]
     out = io.StringIO()
@@ -164,11 +163,11 @@ def csv_table(plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any
     return out.getvalue()
 
 
-def _pieces(data: Mapping[str, Any]) -> list[str]:
+def _pieces(plan: AnnotationPlan, data: Mapping[str, Any]) -> list[str]:
     """A conversation in parts that fit a cell."""
     text = "\n\n".join(
         f"[{number}] {speaker}: {words}" if number else f"{speaker}: {words}"
-        for number, speaker, words in shown_conversation(data)
+        for number, speaker, words in shown_conversation(plan, data)
     )
     return [text[at : at + CELL_LENGTH] for at in range(0, len(text), CELL_LENGTH)]
 

@@ -17,6 +17,7 @@ from bedside.annotation.offline_tables import (
     prefilled_rows,
     shown_conversation,
 )
+from bedside.annotation.page_words import words_of
 from bedside.support.files import replacing
 
 #: Widths of columns by their name, in characters.
@@ -87,7 +88,10 @@ class _AnswerWorkbook:
         """Write the rows; the first row of each task, and the last one of all."""
         last_row = 1
         first_rows: dict[int, int] = {}
-        roles = {rubric.name: str(rubric.role).capitalize() for rubric in self._plan.questions}
+        words = words_of(self._plan)
+        roles = {
+            question.name: words.say(str(question.role)) for question in self._plan.questions if question.role
+        }
         for number, row in prefilled_rows(self._plan, rater, tasks):
             last_row += 1
             first_rows.setdefault(number, last_row)
@@ -162,7 +166,7 @@ class _AnswerWorkbook:
         back.hyperlink = f"#'{ANSWER_SHEET}'!A{answer_row}"
         back.style = "Hyperlink"
         row = 1
-        for number, speaker, text in shown_conversation(data):
+        for number, speaker, text in shown_conversation(self._plan, data):
             # A text too long for one cell goes on in the next row.
             for at in range(0, max(len(text), 1), CELL_LENGTH):
                 row += 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bedside.annotation.annotation_plan import AnnotationPlan, Opinion
-
-NOTHING_TO_SETTLE = "Its raters agree, or there is only one: leave this open."
+from bedside.annotation.page_words import PageWords, words_of
 
 
 def said_field(rubric: str) -> str:
@@ -16,14 +15,17 @@ def said_field(rubric: str) -> str:
 
 def said_by_raters(plan: AnnotationPlan, item: str) -> Iterator[tuple[str, str]]:
     """Of each rubric of an adjudication, its :func:`said_field` and what the item's raters said by it."""
+    words = words_of(plan)
+    values = words.values(plan)
     opinions = plan.opinions[item]
     for rubric in plan.questions:
-        yield said_field(rubric.name), _words(opinions.get(rubric.name, ()))
+        said = [
+            _said(words, number, values.get(opinion.answer, opinion.answer), opinion)
+            for number, opinion in enumerate(opinions.get(rubric.name, ()), 1)
+        ]
+        yield said_field(rubric.name), "\n\n".join(said) or words.say("nothing_to_settle")
 
 
-def _words(opinions: tuple[Opinion, ...]) -> str:
-    said = (
-        f"Rater {number}: {opinion.answer}{f': {opinion.reason}' if opinion.reason else ''}"
-        for number, opinion in enumerate(opinions, 1)
-    )
-    return "\n\n".join(said) or NOTHING_TO_SETTLE
+def _said(words: PageWords, number: int, answer: str, opinion: Opinion) -> str:
+    said = words.say("said_of", what=words.say("rater", number=number), text=answer)
+    return words.say("said_of", what=said, text=opinion.reason) if opinion.reason else said

@@ -36,6 +36,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import check_round
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
+from bedside.support.files import can_name_a_file
 
 #: Raters of one item, or of a plan, at most.
 MOST_RATERS = 100
@@ -341,6 +342,12 @@ def check_raters(raters: Sequence[str], where: str = "`raters`") -> None:
                 f"{rater!r} can't be a rater's name",
                 where=where,
                 todo="use letters, digits and . _ - + @",
+            )
+        if not can_name_a_file(rater):
+            raise DataError(
+                f"{rater!r} can't be a rater's name: Windows has no file of that name",
+                where=where,
+                todo="add a letter",
             )
     if len({rater.casefold() for rater in raters}) < len(raters):
         raise DataError("a rater is named twice", where=where, todo="give each a name of their own")

@@ -178,7 +178,7 @@ def tool_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None) -> list
     tasks: list[ToolTask] = []
     for task in label_studio_tasks(plan, run, rater):
         data = task["data"]
-        item, lines = data["external_id"], tuple(shown_conversation(data))
+        item, lines = data["external_id"], tuple(shown_conversation(plan, data))
         if plan.mode != "codes":
             request = _request(plan, data)
             judged = f"{_JUDGED}{opaque_id(request)}" if plan.mode == "audit" else ""

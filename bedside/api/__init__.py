@@ -20,6 +20,7 @@ from bedside.api.judging import JudgedRun, judge, preview_judging
 from bedside.api.pairwise import ComparedRun, judge_pairs, preview_pairs
 from bedside.api.run_files import Report, import_ratings, read_ratings, report
 from bedside.api.run_merging import MergedRuns, merge
+from bedside.api.scrubbing import Scrubbing, scrub
 from bedside.api.simulated_patients import simulation_quality
 from bedside.api.simulating import Simulation, preview_simulation, simulate
 from bedside.api.trained_raters import jury, learn_rater, rate
@@ -31,6 +32,7 @@ __all__ = [
     "JudgedRun",
     "MergedRuns",
     "Report",
+    "Scrubbing",
     "Simulation",
     "TunedJudge",
     "agree",
@@ -59,6 +61,7 @@ __all__ = [
     "probe",
     "read_ratings",
     "report",
+    "scrub",
     "simulate",
     "simulation_quality",
     "tables",

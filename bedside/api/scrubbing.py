@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from bedside.reports.table import Tables
-from bedside.support.errors import RunError
+from bedside.support.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from bedside.identifiers.transcript_identifiers import SeenIdentifier
@@ -73,7 +73,8 @@ def scrub(
         The identifiers and how many there are of each kind; ``results`` has the same as values.
 
     Raises:
-        BedsideError: presidio isn't installed, a file can't be read, or the folder holds a copy already.
+        BedsideError: presidio isn't installed, a file can't be read or all were skipped, or the folder holds a copy
+            already.
     """
     from bedside.identifiers.masking import KEPT, masked
     from bedside.identifiers.recognition import Recognition
@@ -103,6 +104,8 @@ def scrub(
                     on_seen(identifier)
             if copies is not None:
                 copies.write(masked(transcript, seen).to_json() + b"\n")
+        if not languages:  # nothing was seen, and nothing was looked at
+            raise InputError(f"every transcript was skipped, the first because: {reading.reasons[0]}")
     results = Scrubbing(
         identifiers=tuple(kept),
         counts=dict(counts),

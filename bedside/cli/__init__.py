@@ -81,8 +81,8 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Score": (read, scrub, score, merge),
     "People rate": (sample,),
     "Can the scores be believed?": (agree, validate, estimate),
-    "What there is": (schema,),
     "Results": (compare, preferences, gate, drift, trend, deviation, report, view, explain, export),
+    "What there is": (schema,),
 }
 _GROUPS: dict[str, dict[str, typer.Typer]] = {
     "Simulate": {"benchmark": benchmark_app, "simulation": simulation_app, "simulators": simulators_app},

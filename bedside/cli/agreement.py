@@ -52,8 +52,9 @@ def agree(
         typer.Option(
             "--icc",
             metavar="FORM",
-            help="Form of the intraclass correlation. 1, 2 or 3: every unit has raters of its own; the raters stand "
-            "for others like them; these raters and no others. Then 1 or k: one rater, or the mean of all of them.",
+            help="Form of the intraclass correlation. It begins with 1 where every unit has raters of its own, with 2 "
+            "where the raters stand for others like them, with 3 where these raters are all there are. It ends in 1 "
+            "for the ratings of one rater, in k for the mean of all.",
             autocompletion=_complete.one_of(*ICC_FORMS),
             rich_help_panel=HOW,
         ),

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from bedside.ratings.run import Run
 
 annotate_app: App = App(
-    """Have people rate what `sample` drew: in Label Studio or in spreadsheets.
+    """Have people rate what `sample` drew: on bedside's page, in Label Studio or spreadsheets.
 
     Examples:
-        $ bedside annotate serve run --raters anna,ben     # a Label Studio on this machine …
+        $ bedside annotate page plan.json                  # bedside's own rating page …
+        $ bedside annotate serve run --raters anna,ben     # … a Label Studio on this machine …
         $ bedside annotate push plan.json --url http://127.0.0.1:8085
         $ bedside annotate pull plan.json --url http://127.0.0.1:8085
         $ bedside annotate export plan.json --out to-rate  # … or a spreadsheet for each rater
@@ -115,8 +116,7 @@ def annotate_import(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The rater who answered: of an export that names only a tool's user, or of a table that names "
-            "another.",
+            help="The rater who answered, where the file names only a tool's user, or somebody else.",
         ),
     ] = None,
     users: Annotated[

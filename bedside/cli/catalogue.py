@@ -87,7 +87,11 @@ def readers_show(
         str, typer.Argument(metavar="READER", help="Name of the format.", autocompletion=complete.readers)
     ],
 ) -> None:
-    """Print what a format is, with a minimal example."""
+    """Print what a format is, with a minimal example.
+
+    Examples:
+        $ bedside readers show rows
+    """
     from bedside.transcripts import READERS
 
     reader = READERS.load(name)
@@ -126,7 +130,12 @@ def metrics_show(
         ),
     ],
 ) -> None:
-    """Print a metric's or family's definition, source and examples."""
+    """Print a metric's or family's definition, source and examples.
+
+    Examples:
+        $ bedside metrics show percent_open_questions
+        $ bedside metrics show readability
+    """
     from bedside.judges.deepeval_raters.catalogue import is_deepeval
     from bedside.judges.deepeval_raters.description import describe_deepeval, describe_metric_of_deepeval
     from bedside.metrics import FAMILIES
@@ -173,7 +182,12 @@ def suites_show(
         ),
     ],
 ) -> None:
-    """Print a suite's metrics and source."""
+    """Print a suite's metrics and source.
+
+    Examples:
+        $ bedside suites show calm-it
+        $ bedside suites show mine.yaml
+    """
     from bedside.suites import SUITES
 
     suite = SUITES.find(name)
@@ -196,6 +210,9 @@ def suites_check(
     """Check a suite file of your own.
 
     It checks the form, and that the metrics, parameters, tables and figures exist.
+
+    Examples:
+        $ bedside suites check mine.yaml
     """
     from bedside.reports.planned_tables import check_suite
     from bedside.scoring.plan import make_plan
@@ -249,7 +266,13 @@ def rubrics_show(
     rubric_folder: FolderOption = None,
     language: LanguageOption = None,
 ) -> None:
-    """Print a rubric: what it rates, its levels, what it needs, its source."""
+    """Print a rubric: what it rates, its levels, what it needs, its source.
+
+    Examples:
+        $ bedside rubrics show empathy
+        $ bedside rubrics show empathy --language de
+        $ bedside rubrics show warmth --rubric-folder my-rubrics
+    """
     from bedside.rubrics.description import describe
     from bedside.rubrics.rubric import as_data
     from bedside.rubrics.rubric_files import find_rubric
@@ -262,7 +285,11 @@ def rubrics_show(
 def rubrics_check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The rubric file; its name ends in .yaml.")],
 ) -> None:
-    """Check a rubric file of your own: its form, its levels and its words."""
+    """Check a rubric file of your own: its form, its levels and its words.
+
+    Examples:
+        $ bedside rubrics check my-rubrics/warmth.yaml
+    """
     from bedside.rubrics.rubric_files import check_file
 
     rubric, remarks = check_file(file)
@@ -297,7 +324,11 @@ def probes_show(
         str, typer.Argument(metavar="PROBE", help="Name of the probe.", autocompletion=complete.probe)
     ],
 ) -> None:
-    """Print what a probe changes, and what a judge's levels should do then."""
+    """Print what a probe changes, and what a judge's levels should do then.
+
+    Examples:
+        $ bedside probes show length
+    """
     from bedside.probes import PROBES
 
     probe = PROBES.load(name)

@@ -29,8 +29,8 @@ def explain(
         str,
         typer.Option(
             metavar="METRIC/SYSTEM",
-            help="Row and column of the number, such as empathy/A; the column cell of the table's CSV file names "
-            "every number so.",
+            help="Row and column of the number, such as empathy/A. The table's CSV file has this name for every "
+            "number, in its column cell.",
             rich_help_panel=WHICH,
         ),
     ],

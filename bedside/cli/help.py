@@ -46,13 +46,14 @@ def _write_options(command: Any, context: Any, formatter: Any) -> None:
 
 
 def _named(parameter: Any) -> str:
-    """What is typed for a parameter: its first name and short ones, and what to put for its value."""
+    """What is typed for a parameter: short names and its first, that for the opposite, what to put for its value."""
     value = parameter.metavar or parameter.name.upper()
     if parameter.param_type_name == "argument":
         return f"{value}..." if parameter.nargs == -1 else str(value)
     short = [name for name in parameter.opts if not name.startswith("--")]
     long = next(name for name in parameter.opts if name.startswith("--"))
-    return ", ".join((*short, long)) + ("" if parameter.is_flag else f" {value}")
+    opposite = "".join(f" / {name}" for name in parameter.secondary_opts)
+    return ", ".join((*short, long)) + opposite + ("" if parameter.is_flag else f" {value}")
 
 
 #: What stands in a help text for names that are listed when it is shown.

@@ -12,7 +12,16 @@ from bedside.cli.paired_judging import pairs
 from bedside.cli.tuning import tune
 
 judge_app: App = App(
-    "Have judges compare conversations, join judges, and make them better by people's ratings."
+    """Have judges compare conversations, join judges, and make them better by people's ratings.
+
+    To have a judge rate conversations one by one, use bedside score --judge.
+
+    Examples:
+        $ bedside judge pairs run --rubric empathy --judge openai/gpt-5-mini --dry-run
+        $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c
+        $ bedside judge learn run --rubric empathy --out empathy.npz
+        $ bedside judge tune run --rubric empathy --judge openai/gpt-5-mini --out tuned.yaml
+    """
 )
 judge_app.command("pairs")(pairs)
 judge_app.command("jury")(jury)

@@ -16,7 +16,13 @@ from bedside.cli.parsing import check_choice
 from bedside.cli.progress import judging_progress
 
 judgements_app: App = App(
-    "See what judges were asked and replied; read and write batches of calls; merge runs."
+    """See what judges were asked and replied; read and write batches; take over others' answers.
+
+    Examples:
+        $ bedside judgements list run --state unusable
+        $ bedside judgements show run 3f2a
+        $ bedside judgements passes run
+    """
 )
 
 

@@ -133,9 +133,9 @@ def annotate_push(
         bool | None,
         typer.Option(
             "--strict/--pool",
-            help="Make a project for each rater, with that rater's items in their order; or one for all, in which "
-            "whoever comes first rates an item, whatever the plan assigns. Without either, one only where every rater "
-            "rates every item.",
+            help="--strict makes a project for each rater, with that rater's items in their order; --pool makes one "
+            "for all, in which whoever comes first rates an item, whatever the plan assigns. Without either, it is "
+            "--pool where every rater rates every item, else --strict.",
         ),
     ] = None,
     text: Annotated[

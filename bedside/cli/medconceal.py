@@ -12,7 +12,13 @@ from bedside.cli.options import SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.support.errors import InputError
 
-medconceal_app: App = App("Fit the parameters of MedConceal's trace of hidden concerns.")
+medconceal_app: App = App(
+    """Fit the parameters of MedConceal's trace of hidden concerns.
+
+    Examples:
+        $ bedside medconceal fit turns.jsonl --out mine.yaml
+    """
+)
 
 
 # The group would be its one command without a callback.

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from bedside.protocols.note2chat.preferences import Rule
     from bedside.protocols.note2chat.rewards import Outside
 
-note2chat_app: App = App("Make training data as Note2Chat does.")
+note2chat_app: App = App(
+    """Make training data as Note2Chat does.
+
+    The commands are listed in the order in which they follow one another; each reads what an earlier one wrote.
+
+    Examples:
+        $ bedside note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
+        $ bedside note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5
+        $ bedside note2chat sft dialogues/transcripts.jsonl
+    """
+)
 
 _UNITS, _FORMS, _RULES = ("dialogue", "message"), ("trl", "llama-factory"), ("paper", "code")
 _OUTSIDE = ("reward", "term")

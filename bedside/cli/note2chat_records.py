@@ -145,7 +145,8 @@ def dialogues(
 ) -> None:
     """Write an interview from each case's note.
 
-    By a decision tree, a dialogue, a check of the findings, a critic, and the critic's edits.
+    The writer makes a decision tree and writes an interview by it. The evaluator looks for the findings in it, the
+    critic says what must change, and the writer changes that.
 
     Examples:
         $ bedside note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5 --evaluator openai/gpt-5-mini
@@ -189,7 +190,9 @@ def rollouts(
     patient: Annotated[
         str,
         typer.Option(
-            metavar="ACTOR", help="Who plays the patient, likewise.", autocompletion=complete.actors
+            metavar="ACTOR",
+            help="Who plays the patient, named in the same way.",
+            autocompletion=complete.actors,
         ),
     ],
     evaluator: RecordEvaluatorOption,
@@ -220,7 +223,8 @@ def rollouts(
         bool,
         typer.Option(
             "--require-correct/--any",
-            help="Whether only interviews that name the true diagnosis can be a case's best.",
+            help="Which interviews can be a case's best: those that name the true diagnosis (--require-correct), or "
+            "any (--any).",
             rich_help_panel=MADE_OF,
         ),
     ] = True,
@@ -351,7 +355,7 @@ def candidates(
         str | None,
         typer.Option(
             metavar="ACTOR",
-            help="Who answers the messages, likewise; for the reward finding.",
+            help="Who answers the messages, named in the same way; needed for the reward finding.",
             autocompletion=complete.actors,
         ),
     ] = None,

@@ -58,7 +58,7 @@ def preferences(
 
     The answer has each system's strength and share of wins, systems two by two, whether the one shown first is
     preferred, how judges and people agree on what is better, and whether the levels that they gave say the same. Each
-    case counts once. bedside judge pairs asks judges; it asks nothing here.
+    case counts once. It asks nobody: bedside judge pairs has judges compare.
 
     Examples:
         $ bedside preferences run

@@ -40,7 +40,7 @@ ProbeOption = Annotated[
     bool,
     typer.Option(
         "--probe",
-        help="Ask the models that --judge names about changed conversations: do their levels move with length, order, "
+        help="Ask the models that --judges names about changed conversations: do their levels move with length, order, "
         "formatting, flattery, orders to the judge, language or wording?",
         rich_help_panel=_PROBES,
     ),

@@ -18,7 +18,13 @@ from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, reads_ratings
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
 
-ratings_app: App = App("Bring ratings that people already gave into a run.")
+ratings_app: App = App(
+    """Bring ratings that people already gave into a run.
+
+    Examples:
+        $ bedside ratings import run ratings.xlsx --scale 1-5
+    """
+)
 
 
 @ratings_app.command("import")

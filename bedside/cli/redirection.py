@@ -17,7 +17,13 @@ from bedside.cli.parsing import read_options
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
 
-redirection_app: App = App("Fit redirection's language model to conversations.")
+redirection_app: App = App(
+    """Fit redirection's language model to conversations.
+
+    Examples:
+        $ bedside redirection fit talks/ --model Qwen/Qwen3-0.6B --out tuned
+    """
+)
 
 ModelOption = Annotated[
     str,

@@ -46,7 +46,7 @@ RaterLanguageOption = Annotated[
     typer.Option(
         "--language",
         metavar="LANGUAGE",
-        help="Have people rate in this language: en, de or zh. It is the plan's: whatever it is sent to shows it.",
+        help="Language in which people rate: en, de or zh. Every page, form and file made of the plan is in it.",
     ),
 ]
 RubricsOption = Annotated[

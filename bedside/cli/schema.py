@@ -23,8 +23,8 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors to check while you type.
 
-    The schema output is that of what the commands print with --json. docs/editors.md says how editors are told of a
-    schema.
+    The schema called output describes what the commands print with --json. docs/editors.md says how an editor is
+    told to use a schema.
 
     Examples:
         $ bedside schema

@@ -16,7 +16,14 @@ from bedside.cli.parsing import open_source, read_names, read_numbers
 from bedside.cli.rating_source import rating_source
 from bedside.support.errors import DataError
 
-plan_app: App = App("Say how many transcripts and raters a study needs.")
+plan_app: App = App(
+    """Say how many transcripts and raters a study needs.
+
+    Examples:
+        $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
+        $ bedside plan difference --difference .5 --sd 1
+    """
+)
 
 
 @plan_app.command("kappa")

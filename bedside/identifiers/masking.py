@@ -49,6 +49,8 @@ def _data(
 ) -> Any:
     if isinstance(value, str):
         return _covered(value, places.get((turn, path), ()))
+    if isinstance(value, int) and (turn, path) in places:
+        return _covered(str(value), places[turn, path])
     if isinstance(value, Mapping):
         return {name: _data(part, turn, f"{path}.{name}", places) for name, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):

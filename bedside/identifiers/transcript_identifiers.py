@@ -17,6 +17,8 @@ from bedside.transcripts.transcript import Transcript, is_speaker_word
 _WORDS_BEFORE = 12
 #: A turn that tells what it was asked for is no longer than this, in words.
 _ANSWER = 12
+#: Smaller whole numbers in data are counts, ages and scores; no pattern takes them for the number of a record.
+_SHORTEST_NUMBER = 10_000
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|[\u4e00-\u9fff]")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _OTHER_SCRIPT = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
@@ -146,7 +148,7 @@ def _texts(transcript: Transcript) -> Iterator[_LookedAtText]:
             yield _LookedAtText(None, field, re.sub(r"[_/]", " ", value))
     for field, values in (("factors", transcript.factors), ("reference", transcript.reference)):
         for path, text, key in strings(values, field):
-            yield _LookedAtText(None, path, text, tuple(_WORD.findall(key.lower().replace("_", " "))))
+            yield _LookedAtText(None, path, text, _words_of(key))
     speakers: set[str] = set()
     before: tuple[str, ...] = ()
     for turn in transcript.turns:
@@ -156,15 +158,24 @@ def _texts(transcript: Transcript) -> Iterator[_LookedAtText]:
         words = tuple(_WORD.findall(turn.text.lower()))
         yield _LookedAtText(turn.index, "text", turn.text, before if len(words) <= _ANSWER else ())
         before = words[-_WORDS_BEFORE:]
-        for path, text, _ in strings(turn.meta, "meta"):
-            if path not in ("meta.stage", "meta.time"):
-                yield _LookedAtText(turn.index, path, text)
+        for path, text, key in strings(turn.meta, "meta"):
+            if path != "meta.stage":
+                yield _LookedAtText(turn.index, path, text, _words_of(key))
+
+
+def _words_of(key: str) -> tuple[str, ...]:
+    """The words of a key such as ``record_number`` or ``recordNumber``."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key.replace("_", " "))
+    return tuple(_WORD.findall(apart.lower()))
 
 
 def strings(value: Any, path: str, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """All strings in nested data: where each stands, the string, and the nearest key."""
+    """All strings in nested data, and whole numbers that are as long as a record's: where each stands, as it is
+    written, and the nearest key."""
     if isinstance(value, str):
         yield path, value, key
+    elif isinstance(value, int) and abs(value) >= _SHORTEST_NUMBER:
+        yield path, str(value), key
     elif isinstance(value, Mapping):
         for name, part in value.items():
             yield from strings(part, f"{path}.{name}", str(name))

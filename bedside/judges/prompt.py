@@ -35,7 +35,9 @@ ITEMS_PER_CALL = 25
 _ANSWER_TOKENS = 120
 _PART_TOKENS = 15
 
-_SENTENCE = re.compile(r"[^.!?。！？…\n]*[.!?。！？…]*")
+#: Latin, Chinese, Arabic and Indic ends of sentences, and of questions.
+_SENTENCE = re.compile(r"[^.!?。！？؟۔।…\n]*[.!?。！？؟۔।…]*")
+_ASKED = ("?", "？", "؟")
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +393,7 @@ def pending_question(transcript: Transcript, turn: Turn | None) -> str:
     stop = len(transcript.turns) if turn is None else turn.index
     for earlier in reversed(transcript.turns[:stop]):
         sentences: list[str] = [words.strip() for words in _SENTENCE.findall(earlier.text) if words.strip()]
-        questions = [sentence for sentence in sentences if sentence.rstrip("!.。！").endswith(("?", "？"))]
+        questions = [sentence for sentence in sentences if sentence.rstrip("!.。！").endswith(_ASKED)]
         if earlier.role == "patient" and questions:
             return questions[-1]
         if earlier.role == "clinician" and len(questions) < len(sentences):

@@ -23,17 +23,14 @@ def rubric_rater(name: ModelName, rubrics: Iterable[Rubric]) -> str:
     """
     asked = tuple(rubrics)
     tuned = [rubric.key for rubric in asked if rubric.tuned]
-    return "+".join([rater_of(name), *tuned, *translated_into(asked)])
+    # One language for those that are asked together, or none.
+    translated = dict.fromkeys(rubric.language for rubric in asked if rubric.translated_from)
+    return "+".join([rater_of(name), *tuned, *translated])
 
 
-def translated_into(rubrics: Iterable[Rubric]) -> tuple[str, ...]:
-    """The languages that rubrics were translated into: one for those that are asked together, or none."""
-    return tuple(dict.fromkeys(rubric.language for rubric in rubrics if rubric.translated_from))
-
-
-def coding_rater(name: ModelName, rubrics: Iterable[Rubric] = ()) -> str:
+def coding_rater(name: ModelName) -> str:
     """The rater that a model is by the codebook: another one than the model by other rubrics."""
-    return "+".join([rater_of(name), "codebook", *translated_into(rubrics)])
+    return f"{rater_of(name)}+codebook"
 
 
 def deepeval_rater(name: ModelName, library: str) -> str:

@@ -27,7 +27,7 @@ from bedside.judges.prompt import PromptPiece
 from bedside.judges.store_tables import LATER_COLUMNS, TABLES
 from bedside.llm.protocol import Sampling
 from bedside.support.errors import RunError
-from bedside.support.files import saying_where, unpacked
+from bedside.support.files import saying_where, sqlite_address, unpacked
 from bedside.support.locks import hold
 
 FILE_NAME = "judgements.sqlite"
@@ -327,7 +327,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
     """Open a store's file, which is made if it isn't there; ``alone`` as for :class:`Store`."""
     with suppress(OSError):  # SQLite says it better
         path.touch(0o600)
-    connection = sqlite3.connect(path.absolute().as_uri(), timeout=60, isolation_level=None, uri=True)
+    connection = sqlite3.connect(sqlite_address(path.absolute()), timeout=60, isolation_level=None, uri=True)
     try:
         if alone:  # then no memory is shared, which machines could not
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -459,7 +459,7 @@ def _damaged(error: Exception, path: Path) -> RunError:
 
 def to_read(path: Path) -> str:
     """The address of a store: where its folder can't be written, SQLite must be told that nobody else writes it."""
-    address = path.absolute().as_uri()
+    address = sqlite_address(path.absolute())
     alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
     return f"{address}?immutable=1" if alone else address
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from bedside.ratings.learnt_units import LEARNT, is_learnt, learnt_in, unit_digests
-from bedside.ratings.names import pair_unit, rates_pair, second_ids
+from bedside.ratings.names import is_pair, pair_unit, rates_pair, second_id, second_ids
 from bedside.ratings.run import Run
 from bedside.ratings.run_parts import merged_parts
 from bedside.ratings.table import SCHEMA
@@ -90,6 +90,10 @@ class MergeSource:
         if self.system is None or name.startswith(f"{self.system}/"):
             return name
         return f"{self.system}/{name}"
+
+    def renamed_unit(self, unit: str) -> str:
+        """What a unit becomes: a pair's names its second transcript."""
+        return pair_unit(self.renamed(second_id(unit))) if is_pair(unit) else unit
 
     def transcript_tables(self) -> Iterator[pl.DataFrame]:
         """The run's transcripts, a file of its table at a time."""

@@ -17,6 +17,7 @@ from bedside.reports.averaging_notes import BY_WHERE, with_averaging_notes
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, make_parts, make_tables
 from bedside.reports.extremes import review
+from bedside.reports.figure_kind import RenderedFigure
 from bedside.reports.methods import methods
 from bedside.reports.page import PageFigure, Section, page
 from bedside.reports.renderers.latex import LatexPaper
@@ -170,10 +171,10 @@ def write_report(
     figure_formats = [name for name in format_names if name in FIGURE_FORMATS]
     drawn_formats = sorted({*figure_formats, *(["svg"] if "html" in format_names else [])})
     drawings = [drawing for part in parts for drawing in part.figures if drawn_formats]
-    contents = {drawing.name: drawing.rendered(drawn_formats) for drawing in drawings}
+    drawn = {drawing.name: drawing.written(drawn_formats) for drawing in drawings}
+    contents = {name: figure.contents for name, figure in drawn.items()}
     written += write_figures(contents, folder, figure_formats)
     if "html" in format_names:
-        drawn = {name: formats["svg"].decode() for name, formats in contents.items()}
         html_page = _page(run, view, parts, drawn=drawn, text=text, seed=chosen_settings.seed)
         write_text(folder / PAGE, html_page)
         written.append(folder / PAGE)
@@ -185,11 +186,11 @@ def _page(
     view: RatingsView,
     parts: Sequence[ReportPart],
     *,
-    drawn: Mapping[str, str],
+    drawn: Mapping[str, RenderedFigure],
     text: bool,
     seed: int,
 ) -> str:
-    """The page; ``drawn`` is the SVG of each figure by its name."""
+    """The page; ``drawn`` has each figure by its name, as SVG and as it is written beside the page."""
     missing = failures(missing_counts(view.ratings.lazy()))
     systems = view.systems()
     sections = [_part_section(part, drawn) for part in parts]
@@ -219,15 +220,20 @@ def judge_cards(view: RatingsView, seed: int) -> tuple[Table, ...]:
     return tuple(with_averaging_notes(table, view, shown=BY_WHERE) for table in card_tables(view, seed))
 
 
-def _part_section(part: ReportPart, drawn: Mapping[str, str]) -> Section:
-    """The section of a part; ``drawn`` is the SVG of each figure by its name."""
+def _part_section(part: ReportPart, drawn: Mapping[str, RenderedFigure]) -> Section:
+    """The section of a part; ``drawn`` has each figure by its name."""
     paragraphs = [part.about] if part.about else []
     if part.left_out:
         paragraphs.append("Left out. " + " ".join(part.left_out))
     if any(table.name == "missing" for table in part.tables):
         paragraphs.append("Nothing is scored 0 for want of a value.")
     figures = tuple(
-        PageFigure(drawing.name, drawing.title, drawing.notes, drawn[drawing.name])
+        PageFigure(
+            drawing.name,
+            drawing.title,
+            (*drawing.notes, *drawn[drawing.name].notes),
+            drawn[drawing.name].contents["svg"].decode(),
+        )
         for drawing in part.figures
     )
     return Section(part.title, tuple(paragraphs), part.tables, figures)

@@ -8,6 +8,7 @@ from bedside.analysis.comparison import Comparison, Overall
 from bedside.analysis.non_inferiority import MarginTest
 from bedside.reports.number_text import DASH
 from bedside.reports.rater_effects import RATERS_APART, design_notes
+from bedside.reports.reasons_for_tests import said_once
 from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.stats.result import Result
 from bedside.support.plurals import counted
@@ -37,7 +38,7 @@ def comparison_notes(comparisons: Sequence[Comparison], left_out: Mapping[str, s
 def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for method in dict.fromkeys(c.test.method for c in comparisons):
         members = [c for c in comparisons if c.test.method == method]
-        reasons = "; ".join(dict.fromkeys(c.why for c in members))
+        reasons = "; ".join(said_once(c.why for c in members))
         effects = " and ".join(
             dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None)
         )

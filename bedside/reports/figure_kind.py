@@ -18,11 +18,12 @@ from bedside.support.errors import DataError
 from bedside.support.files import cache_folder, saying_where, write_bytes
 from bedside.support.registry import Registry
 
+_FONT = "DejaVu Sans"
 _STYLE: Any = {
     "svg.hashsalt": "bedside",
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
-    "font.sans-serif": ["DejaVu Sans"],
+    "font.sans-serif": [_FONT],
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -41,6 +42,8 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
+#: Letters that a note names.
+_NAMED = 12
 #: Dots an inch of a PNG, and the most dots of its height or width.
 _RESOLUTION = 160
 _MOST_DOTS = 60_000
@@ -62,7 +65,7 @@ def styled() -> Iterator[None]:
 
     # Fonts that aren't there would be looked for at every word.
     installed = set(fontManager.get_font_names())
-    families = ["DejaVu Sans", *(name for name in _SCRIPTS if name in installed), "sans-serif"]
+    families = [_FONT, *(name for name in _SCRIPTS if name in installed), "sans-serif"]
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
     with mpl.rc_context({**_STYLE, "font.family": families}), warnings.catch_warnings():
@@ -72,6 +75,49 @@ def styled() -> Iterator[None]:
             yield
         finally:
             log.setLevel(level)
+
+
+def _without_font(figure: Any) -> str:
+    """The letters in a figure that no installed font of ours has, in order."""
+    from matplotlib.font_manager import fontManager, get_font
+    from matplotlib.text import Text
+
+    texts = (text.get_text() for text in figure.findobj(Text) if text.get_visible())
+    letters = sorted(
+        {letter for text in texts for letter in text if not letter.isascii() and letter.isprintable()}
+    )
+    if not letters:
+        return ""
+    installed = set(fontManager.get_font_names())
+    fonts = [get_font(fontManager.findfont(name)) for name in (_FONT, *_SCRIPTS) if name in installed]
+    return "".join(
+        letter for letter in letters if not any(font.get_char_index(ord(letter)) for font in fonts)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedFigure:
+    """A figure as it is written.
+
+    Attributes:
+        contents: of the files, by format.
+        boxes: the letters that PNG and PDF show as boxes, as no font is installed that has them; SVG keeps all text.
+    """
+
+    contents: dict[str, bytes]
+    boxes: str
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is said below the figure of letters that stand as boxes in some of its files."""
+        formats = " and ".join(name.upper() for name in self.contents if name != "svg")
+        if not self.boxes or not formats:
+            return ()
+        more = "…" if len(self.boxes) > _NAMED else ""
+        return (
+            f"In the files as {formats}, boxes stand for {self.boxes[:_NAMED]}{more}: no font that is installed has "
+            f"these letters. Install one that does, such as {_SCRIPTS[0]}, and make the report again.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +137,10 @@ class Drawing:
     draw: Callable[[], Any] = field(repr=False)
 
     def rendered(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> dict[str, bytes]:
+        """The figure in each format, as :meth:`written` has it."""
+        return self.written(formats).contents
+
+    def written(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> RenderedFigure:
         """The figure in each format, its layout found once; the same data give the same bytes.
 
         SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page.
@@ -109,7 +159,7 @@ class Drawing:
                 figure.savefig(out, format=name, metadata=_METADATA[name], dpi=dots)
                 content = out.getvalue()
                 contents[name] = content[content.index(b"<svg") :] if name == "svg" else content
-        return contents
+            return RenderedFigure(contents, _without_font(figure))
 
     def svg(self) -> str:
         """The figure as SVG."""

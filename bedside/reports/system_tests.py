@@ -12,6 +12,7 @@ from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.reports.number_text import DASH, number, p_value
+from bedside.reports.reasons_for_tests import said_once
 from bedside.reports.results_layout import CellKey, ResultsLayout
 from bedside.reports.results_options import SYSTEM
 from bedside.reports.samples import MeasureRow
@@ -111,7 +112,7 @@ class SystemTests:
             against = self.layout.order.system_label(self.against)
             notes.append(f"Against {against}: * p < .05, ** p < .01, *** p < .001, corrected.")
         for method in dict.fromkeys(comparison.test.method for comparison in comparisons):
-            reasons = dict.fromkeys(
+            reasons = said_once(
                 comparison.why for comparison in comparisons if comparison.test.method == method
             )
             notes.append(f"Test: {method} ({'; '.join(reasons)}).")

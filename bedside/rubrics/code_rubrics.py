@@ -10,7 +10,7 @@ import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from bedside.rubrics.prompt_words import PromptWords, prompt_words
+from bedside.rubrics.prompt_words import ENGLISH, PromptWords, languages, prompt_words
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import SUFFIX, examine_entries
 from bedside.support.errors import RegistryError
@@ -60,7 +60,11 @@ def _parse(path: Path) -> Rubric:
     same = dict(zip(FIXED_KEYS, ("turn", "label", role, "none", "turns"), strict=True))
     doubled = sorted(same.keys() & data.keys())
     examples = _examples(data, path)
-    instructions = _instructions(data, examples, role, prompt_words())
+    language = data.get("language", ENGLISH)
+    words = prompt_words(
+        language if language in languages() else ENGLISH
+    )  # what is none is an error of the rubric's
+    instructions = _instructions(data, examples, role, words)
     rubric, remarks = examine_entries({**data, **same, "instructions": instructions}, path)
     problems = [f"{key}: the same for every code, and not stated" for key in doubled]
     problems += [f"{remark.key}: {remark.text}" for remark in remarks if remark.severity == "error"]

@@ -158,8 +158,11 @@ def _merge_judgements(store: Path, source: MergeSource) -> None:
     merge_store(apart, own)
     with closing(sqlite3.connect(apart)) as connection:
         connection.create_function("renamed", 1, source.renamed, deterministic=True)
+        connection.create_function("renamed_unit", 1, source.renamed_unit, deterministic=True)
         with connection:
-            connection.execute("UPDATE judgements SET transcript = renamed(transcript)")
+            connection.execute(
+                "UPDATE judgements SET transcript = renamed(transcript), unit = renamed_unit(unit)"
+            )
     merge_store(store, apart)
     for path in store.parent.glob(f"{apart.name}*"):
         path.unlink()

@@ -21,7 +21,7 @@ import orjson
 
 from bedside.simulators.calls import ActorReply
 from bedside.support.errors import RunError
-from bedside.support.files import unpacked
+from bedside.support.files import sqlite_address, unpacked
 from bedside.support.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 
 FORMAT = 1
@@ -221,11 +221,13 @@ class ConversationLog:
         try:
             # One thread at a time uses it: the writer's, or before and after that the loop's.
             self._connection = sqlite3.connect(
-                path.absolute().as_uri(), isolation_level=None, uri=True, check_same_thread=False
+                sqlite_address(path.absolute()), isolation_level=None, uri=True, check_same_thread=False
             )
             try:
                 self._make_tables()
-                self._reader = sqlite3.connect(path.absolute().as_uri(), isolation_level=None, uri=True)
+                self._reader = sqlite3.connect(
+                    sqlite_address(path.absolute()), isolation_level=None, uri=True
+                )
             except BaseException:
                 self._connection.close()
                 raise
@@ -435,7 +437,7 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
         raise RunError("there is no log of a simulation", where=str(path), todo="name a simulation's folder")
     with (
         _reading(path),
-        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection,
+        closing(sqlite3.connect(f"{sqlite_address(path.absolute())}?mode=ro", uri=True)) as connection,
     ):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         _check_version(version, path)

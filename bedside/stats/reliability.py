@@ -301,7 +301,9 @@ def icc(
     McGraw and Wong (1996) call them ICC(1), ICC(A,1), ICC(C,1), and with k for 1 those of means.
 
     Args:
-        ratings: numbers, items by raters. Items that any rater missed are dropped and counted.
+        ratings: numbers, items by raters. Items that any rater missed are dropped and counted. Of model 1 it doesn't
+            matter who rated an item: k is the most frequent number of ratings from two on, and items with another
+            number are dropped and counted.
         model: which of the three.
         average: of the mean of these k raters in place of one rater.
         clusters: for each item the cluster it belongs to. The interval is then the jackknife's over clusters, t on
@@ -317,19 +319,20 @@ def icc(
     table = matrix(ratings)
     if table.shape[1] < 2 and table.shape[0]:
         raise DataError("agreement needs at least two raters")
-    kept: Mask = np.isnan(table).sum(axis=1) == 0
-    values = table[kept]
+    kept: Mask
+    kept, values = _equally_often_rated(table) if model == 1 else _rated_by_all(table)
     n, k = values.shape
     name = f"ICC({model},{'k' if average else 1})"
     blank = Result(
         name=name,
-        method=f"{name}, {ICC_MODELS[model]}, {k} raters",
+        method=f"{name}, {ICC_MODELS[model]}, {k} {'ratings an item' if model == 1 else 'raters'}",
         n=n,
         dropped=int((~kept).sum()),
         options={"model": model, "average": average, "clusters": clusters is not None, "level": level},
     )
     if n < 2:
-        return blank.no_value("fewer than two items rated by all raters")
+        several = "with as many ratings as each other" if model == 1 else "rated by all raters"
+        return blank.no_value(f"fewer than two items {several}")
     # From the first rating on: of whole numbers all sums are exact, and so an ICC of 0 is 0.
     parts = _sums_of_squares(values - values[0, 0])
     plan = ResamplingPlan("jackknife", clusters, 0, level, 0)
@@ -364,6 +367,23 @@ def icc(
     if low is None or high is None:
         return replace(result, missing=f"no interval: perhaps {_NO_VARIANCE}")
     return replace(result, interval=Interval(low, high, level, "F (Shrout and Fleiss)"))
+
+
+def _rated_by_all(table: Array) -> tuple[Mask, Array]:
+    """Which items every rater rated, and their ratings."""
+    kept: Mask = np.isnan(table).sum(axis=1) == 0
+    return kept, table[kept]
+
+
+def _equally_often_rated(table: Array) -> tuple[Mask, Array]:
+    """Which items have the most frequent number of ratings, from two on, and these side by side, whoever gave them."""
+    given: Mask = ~np.isnan(table)
+    counts: Indices = given.sum(axis=1)
+    frequency = np.bincount(counts, minlength=3)[2:]
+    # Of equally frequent numbers the larger.
+    k = 2 + int(np.flatnonzero(frequency == frequency.max())[-1])
+    kept: Mask = np.equal(counts, k)
+    return kept, table[kept][given[kept]].reshape(-1, k)
 
 
 #: Why an intraclass correlation has no value.

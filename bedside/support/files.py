@@ -16,7 +16,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from bedside.support.errors import BedsideError, RunError
@@ -28,6 +28,9 @@ PATIENCE = 30.0
 _PARTIAL = ".partial"
 #: Windows opens no folders, and syncs only files that are open to be written.
 _OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
+#: Names that Windows keeps for devices, with any ending, and characters that none of its files' names has.
+_DEVICE = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+_IN_NO_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 #: Largest text that was compressed, in bytes.
 _MOST_UNPACKED = 2**28
 
@@ -324,6 +327,18 @@ def _read_into(pieces: queue.SimpleQueue[bytes | OSError | None], file: io.FileI
         pieces.put(file.read(size))
     except OSError as error:
         pieces.put(error)
+
+
+def can_name_a_file(name: str) -> bool:
+    """Whether every system can have a file or folder of this name."""
+    return not (_DEVICE.fullmatch(name) or _IN_NO_NAME.search(name) or name.endswith((".", " ")))
+
+
+def sqlite_address(path: PurePath) -> str:
+    """The address of a database by its absolute path, for ``sqlite3.connect(…, uri=True)``."""
+    address = path.as_uri()
+    # A shared folder of Windows, file://server/…: to SQLite the server is a part of the path.
+    return address if address.startswith("file:///") else address.replace("file:", "file://", 1)
 
 
 def cache_folder(what: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,8 @@ def traced(address: str | None = None, *, provider: TracerProvider | None = None
         provider: OpenTelemetry's provider to use in its place; the caller ends it.
 
     Raises:
-        InputError: neither or both are given, the address is none, or OpenTelemetry isn't installed.
+        InputError: neither or both are given, the address is none, OpenTelemetry isn't installed, or a variable
+            ``OTEL_…`` holds what it can't read.
     """
     if (address is None) == (provider is None):
         raise InputError("name a collector's address or a provider, one of them", where="`address`")
@@ -54,17 +56,20 @@ def traced(address: str | None = None, *, provider: TracerProvider | None = None
         TRACER.reset(token)
         if own is not None:
             own.shutdown()
+            report.lost = report.ended - report.sent
 
 
 class TraceReport:
     """How many spans a collector took, and how many it didn't; known when the block has ended.
 
     Attributes:
+        ended: how many there were.
         sent: how many it took.
-        lost: how many it didn't.
+        lost: how many it didn't, those among them that were dropped because too many waited.
     """
 
     def __init__(self) -> None:
+        self.ended = 0
         self.sent = 0
         self.lost = 0
 
@@ -96,6 +101,16 @@ def _provider(endpoint: str, report: TraceReport) -> Any:
             todo="pip install 'bedside[telemetry]'",
         ) from error
 
+    lock = threading.Lock()
+
+    class CountingProcessor(BatchSpanProcessor):
+        """Counts all spans: what waits is limited, and the library drops the rest without a word."""
+
+        def on_end(self, span: ReadableSpan) -> None:
+            with lock:
+                report.ended += 1
+            super().on_end(span)
+
     class CountingExporter(SpanExporter):
         """Counts what the collector took; a collector that is away stops nothing."""
 
@@ -106,8 +121,6 @@ def _provider(endpoint: str, report: TraceReport) -> Any:
             result = self._exporter.export(spans)
             if result is SpanExportResult.SUCCESS:
                 report.sent += len(spans)
-            else:
-                report.lost += len(spans)
             return result
 
         def shutdown(self) -> None:
@@ -117,6 +130,11 @@ def _provider(endpoint: str, report: TraceReport) -> Any:
 
     # Neither the machine's name nor what its environment says of it.
     resource = Resource({"service.name": "bedside", "service.version": __version__})
-    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(CountingExporter()))
+    try:
+        provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        provider.add_span_processor(CountingProcessor(CountingExporter()))
+    except ValueError as error:
+        raise InputError(
+            f"OpenTelemetry can't begin ({error})", where="`trace`", todo="look at the variables OTEL_…"
+        ) from error
     return provider

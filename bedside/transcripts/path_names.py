@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 
@@ -13,6 +13,14 @@ def printable_path(path: str | Path) -> str:
     if text.isascii():
         return text
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def common_folder(paths: Iterable[str | Path]) -> str:
+    """The folder that all files lie in or below; empty where none holds them all, as on several drives of Windows."""
+    try:
+        return os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in paths})
+    except ValueError:
+        return ""
 
 
 def ending_of(name: str) -> str:

@@ -18,7 +18,7 @@ from bedside.support.errors import BedsideError, InputError
 from bedside.support.plurals import counted
 from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
 from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
-from bedside.transcripts.path_names import ending_of, printable_path, without_endings
+from bedside.transcripts.path_names import common_folder, ending_of, printable_path, without_endings
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import ReadingAccount
 from bedside.transcripts.simulation_folder import has_no_transcripts, without_simulators_own
@@ -85,7 +85,7 @@ class Reading:
         self.companions: set[str] = set()
         self.root: str = ""
         self.files: list[Path] = self._find(paths)
-        self.root = os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in self.files})
+        self.root = common_folder(self.files)
         self._seen: dict[bytes, tuple[int, str]] = {}
 
     def _find(self, paths: Paths) -> list[Path]:

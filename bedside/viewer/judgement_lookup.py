@@ -7,7 +7,9 @@ first asked, and again once the store has changed.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,15 @@ from bedside.judges.store import (
     to_read,
 )
 from bedside.ratings.names import judge_rater, pair_unit
+from bedside.ratings.pair_preferences import preference_metric
+from bedside.ratings.run import Run
+from bedside.ratings.run_folder import MANIFEST
+from bedside.scoring.judging_orders import recorded_judgings
 
 #: What is listed of a judgement, and where it stands in the lookup.
-_LISTED = ("key", "model", "transcript", "unit", "items", "rubric", "pass", "state")
+_LISTED = ("key", "model", "transcript", "unit", "items", "rubric", "pass", "state", "version", "parameters")
+#: Of what a judge is asked with, the limit of tokens may differ: a reply that it didn't cut is the same with another.
+_LIMIT = "max_tokens"
 #: The units that are pairs, as SQLite must see them said to look them up among pairs alone.
 _PAIRS = f"unit >= '{pair_unit('')}' AND unit < '{pair_unit('')[:-1]};'"
 _MAKE = f"""
@@ -46,6 +54,7 @@ class JudgementLookup:
         self.path: Path = run / FILE_NAME
         self._stamp: tuple[tuple[int, int], ...] = ()
         self._listed: sqlite3.Connection | None = None
+        self._asked: list[_Asked] = []
 
     def close(self) -> None:
         """Forget which judgements are of which transcript."""
@@ -59,8 +68,11 @@ class JudgementLookup:
         A judgement is kept under the first transcript that it was asked of; others with the very same words have it
         too, and it isn't listed for them.
 
+        A store also keeps what a judge was asked in another way before, such as at another temperature or by another
+        wording: ``raters`` are those whose ratings in the run are made of the judgement, as the manifest tells it.
+
         Raises:
-            RunError: the store is damaged.
+            RunError: the store or the manifest is damaged.
         """
         listed = self._fresh()
         if listed is None:
@@ -71,7 +83,13 @@ class JudgementLookup:
             "ORDER BY rubric, model, unit, pass, key",
             (transcript, pair_unit(transcript)),
         )
-        return [_row(dict(zip(_LISTED, row, strict=True))) for row in rows]
+        return [self._row(dict(zip(_LISTED, row, strict=True))) for row in rows]
+
+    def _row(self, listed: dict[str, Any]) -> dict[str, Any]:
+        version, parameters = listed.pop("version"), orjson.loads(listed.pop("parameters"))
+        items = None if listed["items"] is None else orjson.loads(listed["items"])
+        raters = {asked.rater for asked in self._asked if asked.fits(listed["rubric"], version, parameters)}
+        return {**listed, "items": items, "rater": judge_rater(listed["model"]), "raters": sorted(raters)}
 
     def whole(self, key: str) -> dict[str, Any] | None:
         """All of a judgement: what was asked (``prompt``, the pieces as digest and text, or None where the run keeps no
@@ -97,19 +115,53 @@ class JudgementLookup:
                 listed.executescript(_MAKE)
                 listed.execute("DETACH store")
             self._listed = listed
+            self._asked = _asked_in(Run(self.path.parent))
         self._stamp = stamp
         return self._listed
 
     def _stamped(self) -> tuple[tuple[int, int], ...]:
-        """What changes with the store; nothing where there is none."""
-        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        """What changes with the store, or with what the run says of it; nothing where there is none."""
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"), self.path.with_name(MANIFEST))
         states = [file.stat() for file in files if file.is_file()]
         return tuple((state.st_mtime_ns, state.st_size) for state in states) if self.path.is_file() else ()
 
 
-def _row(listed: dict[str, Any]) -> dict[str, Any]:
-    items = None if listed["items"] is None else orjson.loads(listed["items"])
-    return {**listed, "items": items, "rater": judge_rater(listed["model"])}
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How a rater was asked by a rubric for ratings that the run has of it."""
+
+    rater: str
+    rubric: str
+    version: str
+    parameters: Mapping[str, Any]
+
+    def fits(self, rubric: str, version: str, parameters: Mapping[str, Any]) -> bool:
+        """Whether a judgement was asked so."""
+        return (rubric, version) == (self.rubric, self.version) and all(
+            self.parameters.get(name) == value for name, value in parameters.items() if name != _LIMIT
+        )
+
+
+def _asked_in(run: Run) -> list[_Asked]:
+    """How each judge was asked by each rubric: the last time, as that replaced ratings; of pairs, each time."""
+    ratings: dict[tuple[str, str], _Asked] = {}
+    for recorded in recorded_judgings(run):
+        for rubric, version in recorded.prompts.items():
+            ratings[recorded.rater, rubric] = _Asked(
+                recorded.rater, rubric, version, recorded.judge["wanted"]
+            )
+    preferences = [
+        _Asked(
+            entry["rater"],
+            preference_metric(rubric),
+            version,
+            # What is sent of the seed, as a judgement has it.
+            {**entry, "seed": entry["seed"] if entry["temperature"] else None},
+        )
+        for entry in run.manifest.get("preferences", ())
+        for rubric, version in entry["prompts"].items()
+    ]
+    return [*ratings.values(), *preferences]
 
 
 def _told(judgement: Judgement) -> dict[str, Any]:

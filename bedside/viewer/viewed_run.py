@@ -363,7 +363,10 @@ class ViewedRun:
         by_rater = {}
         if metric is not None and rater is None:
             by_rater = {
-                name: _beside(ids, self.values(metric, name)).to_dicts() for name in self.beside(metric)
+                name: _beside(
+                    _beside(ids, self.values(metric, name)), self._missing(few, metric, name)
+                ).to_dicts()
+                for name in self.beside(metric)
             }
         rows = []
         for number, row in enumerate(table.iter_rows(named=True)):
@@ -372,7 +375,10 @@ class ViewedRun:
                 "factors": {name: row[f"{FACTOR}{name}"] for name in self.factors},
                 "missing": row["missing"] or 0, "differ": row["differ"] or 0, "range": row["range"],
                 **_said(row),
-                "raters": {name: _said(own[number]) for name, own in by_rater.items()},
+                "raters": {
+                    name: {**_said(own[number]), "missing": own[number]["missing"] or 0}
+                    for name, own in by_rater.items()
+                },
             })  # fmt: skip
         return rows
 

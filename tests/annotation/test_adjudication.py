@@ -28,7 +28,7 @@ from bedside.annotation.fields import NOT_APPLICABLE
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_files import export_files, read_files
-from bedside.annotation.opinions import NOTHING_TO_SETTLE
+from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_progress import plan_progress
 from bedside.cli import app
 from bedside.ratings.run import Run
@@ -160,7 +160,7 @@ def test_only_what_its_raters_differ_on_is_settled(run: Run) -> None:
     }
     tasks = {task["data"]["external_id"]: task["data"] for task in label_studio_tasks(settled, run)}
     item = next(item.id for item in settled.items if item.transcript == names[first])
-    assert tasks[item]["said_softening_sustain_talk"] == NOTHING_TO_SETTLE
+    assert tasks[item]["said_softening_sustain_talk"] == page_words("en").say("nothing_to_settle")
     # What is answered besides is no final label.
     answered(run, settled, {(item, "dora"): {"empathy": "2", "softening_sustain_talk": "5"}})
     final = Run(run.path).ratings.filter(pl.col("metric").str.ends_with(".adjudicated"))

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bedside.annotation import items
-from bedside.annotation.items import EMPTY_TURN, dialogue, inputs_of, label_studio_tasks, problem
+from bedside.annotation.items import dialogue, inputs_of, label_studio_tasks, problem
+from bedside.annotation.page_words import page_words
 from bedside.ratings.run import Run
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric_files import RUBRICS
@@ -84,7 +85,7 @@ def test_the_turns_to_be_coded_are_marked_in_the_order_spoken(run: Run) -> None:
     assert [region["start"] for region in regions] == ["0", "1", "2", "3"]
     assert [region["paragraphlabels"] for region in regions] == [["Clinician"], ["Patient"]] * 2
     emoji = Transcript("t", (Turn(0, "patient", "x", "so 😀\n tired"),))
-    (mark,) = items.turn_marks((CODEBOOK.load("client_talk"),), emoji)
+    (mark,) = items.turn_marks(page_words("en"), (CODEBOOK.load("client_talk"),), emoji)
     assert mark["value"]["endOffset"] == len("so 😀\n tired") + 1  # a browser counts an emoji as two
 
 
@@ -101,8 +102,9 @@ def test_what_no_database_takes_is_made_visible() -> None:
     talk = Transcript(
         "t", (Turn(0, "patient", "x", "a\x00b\ud800c\x1b[1m\td\ne"), Turn(1, "clinician", "y", "  "))
     )
-    assert [turn["text"] for turn in dialogue(talk)] == ["a�b�c�[1m\td\ne", EMPTY_TURN]
-    json.dumps(dialogue(talk)).encode()
+    words = page_words("en")
+    assert [turn["text"] for turn in dialogue(words, talk)] == ["a�b�c�[1m\td\ne", words.say("nothing_said")]
+    json.dumps(dialogue(words, talk)).encode()
 
 
 def test_inputs_are_written_as_lines() -> None:

@@ -16,12 +16,13 @@ import pytest
 from bedside.annotation import label_studio_server as own
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.page_words import page_words
 from bedside.annotation.pull import pull
 from bedside.annotation.push import push
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import RUBRICS
+from bedside.rubrics.rubric_files import RUBRICS, find_rubric
 from bedside.scoring.score import score
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
 from tests.annotation.test_label_studio import _browser_of, key, server, studio  # noqa: F401
@@ -279,6 +280,36 @@ def test_listed_with_nothing_listed_is_not_handed_in(
     found = {metric.partition(".")[2]: value for metric, value in ratings(talks, "metric", "value")}
     assert found.pop("") == found.pop("emotional_discomfort_or_fear") == 2
     assert set(found.values()) == {0}
+
+
+def test_a_german_page_records_what_an_english_one_does(
+    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
+) -> None:  # fmt: skip
+    words = page_words("de")
+    plan = plan_of(talks, mode="findings", rubrics=(find_rubric("finding_extraction", language="de"),), per=2)
+    with labelling(studio, server, talks, plan) as page:
+        text = shown(page)
+        assert text.splitlines()[0] == "Gespräch 1 von 2"
+        assert {"Behandler", "Patient"} <= set(text.splitlines())
+        _speakers_are_told_apart(page)
+        choices = page.locator(".bedside-rubric .lsf-choice:visible")
+        assert words.say("value_listed") in choices.nth(0).inner_text()
+        press(page, "1")
+        refused(page, words.say("studio_choose_label"))
+        press(page, "w")
+        box = page.locator(".bedside-rubric input[name^='finding_extraction']:visible")
+        assert box.count() == 1
+        box.fill("Angst vor Nadeln")
+        box.press("Enter")
+        submit(page)
+        shown(page)
+        press(page, "2")
+        submit(page)
+    collected = pull(plan, talks, server)
+    assert (collected.stored.submitted, collected.collected.altered_tasks) == (2, 0)
+    found = ratings(talks, "metric", "value")
+    for metric in ("finding_extraction", "finding_extraction.emotional_discomfort_or_fear"):
+        assert sorted(value for name, value in found if name == metric) == [0, 1]
 
 
 def test_turns_are_coded_in_the_order_spoken_with_the_keys_beside_the_codes(

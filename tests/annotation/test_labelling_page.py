@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bedside.annotation.fields import LISTED, NONE, NOTHING
+from bedside.annotation.fields import LISTED, NONE, NOTHING, entry_part
+from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.labelling_page import instructions_page, labelling_page
+from bedside.annotation.page_words import page_words
 from bedside.ratings.run import Run
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import read
 from bedside.rubrics.rubric_files import RUBRICS
 from tests.annotation.page_controls import controls
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
+from tests.annotation.translated_plans import ASKED, translated_plan
 
 NASTY = """$x <script>alert("1")</script> & 'q' ]]> <!-- {{idx}} \x0b"""
 
@@ -95,3 +100,52 @@ def test_instructions_are_the_users_text_and_then_the_rubrics(run: Run) -> None:
     assert html.startswith("<h1>Consent</h1>\n<p>You <strong>agree</strong>.</p>")
     assert EMPATHY.title in html
     assert (EMPATHY.instructions or "")[:30] in html
+
+
+def shown_texts(page: str) -> set[str]:
+    """All that a page shows, but what comes from the tasks."""
+    root = ElementTree.fromstring(page)
+    attributes = ("value", "requiredMessage", "placeholder")
+    texts = {each.get(name, "") for each in root.iter() for name in attributes}
+    return {text for text in texts if text and not text.startswith("$")}
+
+
+@pytest.mark.parametrize("language", ["de", "zh"])
+@pytest.mark.parametrize("name", ASKED)
+def test_a_page_is_in_the_language_of_its_rubrics_and_records_the_same(
+    study_folder: Path, tmp_path: Path, name: str, language: str
+) -> None:
+    runs = {tag: Run(shutil.copytree(study_folder, tmp_path / tag)) for tag in ("en", language)}
+    plans = {tag: translated_plan(run, name, tag) for tag, run in runs.items()}
+    english, page = labelling_page(plans["en"]), labelling_page(plans[language])
+    assert controls(page) == controls(english)
+    # A category goes by its label, which is recorded.
+    labels = {
+        label.label.capitalize()
+        for rubric in plans["en"].questions
+        if rubric.kind == "list"
+        for label in entry_part(rubric)[0].labels
+    }
+    assert shown_texts(page) & shown_texts(english) == labels
+    assert len(re.findall(r"dialoguename[^{]*\{color:", page)) == 1 + len(page_words(language).roles)
+    tasks = [task["data"] for task in label_studio_tasks(plans[language], runs[language])]
+    words = page_words(language)
+    assert {turn["speaker"] for data in tasks for turn in data["dialogue"]} <= set(words.roles.values())
+    english_tasks = [task["data"] for task in label_studio_tasks(plans["en"], runs["en"])]
+    for data, same in zip(tasks, english_tasks, strict=True):
+        made_here = {name for name in data if name == "title" or name.startswith(("said_", "judge_mark"))}
+        assert [name for name in made_here if data[name] and data[name] == same[name]] == []
+        # Whose task it is and which levels the judge gave are the same.
+        assert {name for name in data if name.startswith(("judge_", "input_"))} == {
+            name for name in same if name.startswith(("judge_", "input_"))
+        }
+
+
+@pytest.mark.parametrize("language", ["de", "zh"])
+def test_what_a_shared_choice_records_is_the_same_in_every_language(run: Run, language: str) -> None:
+    words = page_words(language)
+    root = ElementTree.fromstring(labelling_page(translated_plan(run, "findings", language)))
+    named = {str(each.get("alias")): each.get("value") for each in root.iter("Choice")}
+    assert (named[LISTED], named[NOTHING]) == (words.say("value_listed"), words.say("value_nothing"))
+    shown_when = [each.get("whenChoiceValue") for each in root.iter("View") if each.get("whenChoiceValue")]
+    assert shown_when[0] == LISTED

@@ -228,7 +228,8 @@ def test_a_csv_cell_is_no_formula_and_excels_own_csv_is_read(run: Run, tmp_path:
 
 
 def test_a_long_turn_goes_on_in_the_next_cell(run: Run, tmp_path: Path) -> None:
-    pieces = offline_tables._pieces({"dialogue": [{"speaker": "Patient", "text": "word " * 20_000}]})
+    long = {"dialogue": [{"speaker": "Patient", "text": "word " * 20_000}]}
+    pieces = offline_tables._pieces(rating_plan(run, rubrics=(EMPATHY,)), long)
     assert "".join(pieces) == "[0] Patient: " + "word " * 20_000
     assert max(map(len, pieces)) <= 32_767
 

@@ -244,6 +244,7 @@ def test_what_cannot_be_rated_is_left_out_and_counted(tmp_path: Path) -> None:
         ({"rubrics": (RUBRICS.load("partnership"),), "focus": "disagreement"}, "no unit was rated twice"),
         ({"raters": ("anna", "Anna")}, "a rater is named twice"),
         ({"raters": ("../anna", "ben")}, "can't be a rater's name"),
+        ({"raters": ("anna", "Con")}, "'Con' can't be a rater's name: Windows has no file of that name"),
     ],
 )
 def test_what_does_not_go_is_said(run: Run, options: dict[str, object], message: str) -> None:

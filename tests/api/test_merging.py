@@ -296,6 +296,25 @@ def test_judgements_go_along_and_wordings_that_differ_are_refused(tmp_path: Path
     assert f"{done.run.path} and {other.path} have different wordings of empathy" in message
 
 
+def test_judgements_of_pairs_name_both_transcripts_as_the_merged_run_does(tmp_path: Path) -> None:
+    runs = []
+    with JudgeServer() as server:
+        for name in "ab":
+            talks = [
+                talk("one", "S", "c", f"How was {name}?"),
+                talk("two", "T", "c", f"And how was {name}?"),
+            ]
+            run = small_run(tmp_path / name, talks)
+            bedside.judge_pairs(run, server.judge, rubrics=["empathy"])
+            runs.append(Run(run.path))
+    done = merge(runs, tmp_path / "out", systems=["x", "y"])
+    preferences = done.run.ratings.filter(pl.col("metric") == "empathy.preference")
+    with closing(sqlite3.connect(done.run.path / "judgements.sqlite")) as store:
+        asked = set(store.execute("SELECT transcript, unit FROM judgements"))
+    assert asked == set(preferences.select("transcript_id", "unit").rows())
+    assert ("x/one", "pair:x/two") in asked
+
+
 def test_simulations_go_along_each_once(tmp_path: Path) -> None:
     runs = [small_run(tmp_path / name, [talk(name)]) for name in "ab"]
     failure = {

@@ -59,6 +59,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "merge": {"runs": str(TALKS), "systems": "steady"},
     "simulation_quality": {"judges": "", "reference": str(TALKS)},
     "read_account": {"paths": str(TALKS)},
+    "scrub": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
 #: Whose arguments are transcripts or a corpus, never names.

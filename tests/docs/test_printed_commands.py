@@ -30,6 +30,7 @@ def test_commands_run_and_print_what_the_pages_show() -> None:
         ("bedside score talks.jsonl --judge http://host:8000/v1#llama --out run", "names a provider"),
         ("bedside score talks.jsonl --set consistency.model=models/nli --out run", "names a model's files"),
         ("bedside view run   # any conversation", "serves a page"),
+        ("bedside annotate page plan.json", "serves a page"),
         ("bedside simulate --protocol medconceal --clinician human:anna --out talks", "names a person"),
         ("bedside read mine.csv --roles patient_guest=other", "reads a file of the reader's own"),
         ("bedside compare run --raters human:*", None),

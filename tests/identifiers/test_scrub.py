@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import bedside
 from bedside.cli import main
 from bedside.identifiers.kinds import NO_PROMISE
 from bedside.transcripts import read_transcripts
@@ -108,6 +109,61 @@ def test_copies_are_covered_read_again_and_overwrite_nothing(
     assert code == 2
     assert "nothing is overwritten" in err
     assert (tmp_path / "masked" / "transcripts.jsonl").read_bytes() == before
+
+
+def test_numbers_and_times_in_data_are_looked_at_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A number of JSON without quotation marks was left in the copies, and so was the day of a chat."""
+    talk = {
+        "id": "five",
+        "language": "en",
+        "factors": {"completed": True, "target_length": 20},
+        "reference": {"mrn": 4471829, "wardPatient": {"patientId": 5566778}, "words": 61234},
+        "turns": [
+            {
+                "role": "patient",
+                "text": "I sleep badly.",
+                "meta": {"time": "2024-03-05T10:11:12Z", "start": 12000, "ssn": [123456789]},
+            },
+            {"role": "clinician", "text": "Since when?", "meta": {"time": "00:01:23.000"}},
+        ],
+    }
+    (tmp_path / "data.json").write_text(json.dumps(talk), "utf-8")
+    code, out, _ = scrubbed(capsys, "data.json", "--out", "masked", "--json", "--show")
+    assert code == 1
+    assert {(row["field"], row["seen"]) for row in json.loads(out)[0]["rows"]} == {
+        ("reference.mrn", "4471829"),
+        ("reference.wardPatient.patientId", "5566778"),
+        ("meta.time", "2024-03-05"),
+        ("meta.ssn.0", "123456789"),
+    }
+    [copy] = read_transcripts(tmp_path / "masked")
+    assert copy.reference == {
+        "mrn": "[RECORD_NUMBER]",
+        "wardPatient": {"patientId": "[RECORD_NUMBER]"},
+        "words": 61234,
+    }
+    assert copy.factors == talk["factors"]
+    assert copy.turns[0].meta == {"time": "[DATE]T10:11:12Z", "start": 12000, "ssn": ["[RECORD_NUMBER]"]}
+    assert copy.turns[1].meta == {"time": "00:01:23.000"}
+
+
+def test_where_nothing_could_be_looked_at_nothing_is_called_clean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cut.jsonl").write_text('{"id": "six"', "utf-8")
+    code, out, err = scrubbed(capsys, "cut.jsonl", "--on-error", "skip", "--out", "masked", "--json")
+    assert (code, out) == (2, "")
+    assert "every transcript was skipped, the first because: cut.jsonl:1: not JSON" in err
+    assert not (tmp_path / "masked" / "transcripts.jsonl").exists()
+
+
+def test_from_python_it_is_the_same() -> None:
+    tables = bedside.scrub("talks.jsonl", model="")
+    assert [table.name for table in tables] == ["identifiers", "identifiers_by_kind"]
+    assert tables.results.counts["date"] == 1
+    assert "jenny brown" in {seen.text for seen in tables.results.identifiers}
 
 
 def test_a_model_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

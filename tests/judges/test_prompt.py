@@ -394,6 +394,8 @@ def test_no_turns_and_no_turns_of_the_role() -> None:
             "Is it bad?",
         ),
         ((("patient", "严重吗？"), ("clinician", "x")), "严重吗？"),
+        ((("patient", "هل هذا خطير؟ أنا خائف."), ("clinician", "x")), "هل هذا خطير؟"),
+        ((("patient", "کیا یہ سنگین ہے؟"), ("clinician", "نہیں۔"), ("patient", "اچھا۔"), ("clinician", "x")), ""),
         ((("patient", "It hurts."), ("clinician", "x")), ""),
         ((("clinician", "x"),), ""),
         ((("clinician", "Is it bad?"), ("patient", "Yes."), ("clinician", "x")), ""),

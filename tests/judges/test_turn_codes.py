@@ -138,6 +138,20 @@ def test_no_example_is_taken_from_annomi(annomi: Path) -> None:
         assert not runs(rubric.instructions or "") & said, name
 
 
+def test_what_is_said_around_examples_is_in_the_language_of_the_codebook(tmp_path: Path) -> None:
+    import bedside.rubrics.codebook
+
+    text = (Path(bedside.rubrics.codebook.__file__).parent / "question.yaml").read_text("utf-8")
+    path = tmp_path / "question.yaml"
+    path.write_text(f"language: de\n{text}", "utf-8")
+    instructions = str(_parse(path).instructions)
+    assert "Beispiele, für dieses Bewertungsraster erfunden" in instructions
+    assert "/ Behandler: What have you noticed about the stiffness?" in instructions
+    path.write_text(f"language: qq\n{text}", "utf-8")
+    with pytest.raises(RegistryError, match="language: one of en, de, zh"):
+        _parse(path)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

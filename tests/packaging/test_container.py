@@ -116,9 +116,21 @@ def test_the_hosted_checks_run_what_is_here() -> None:
         for file in re.findall(r"(?:tools|\.ci)/[\w.]+", line):
             assert (ROOT / file).is_file(), file
     versions = jobs["systems"]["strategy"]["matrix"]["python"]
+    assert {"3.14"} <= set(jobs["package"]["strategy"]["matrix"]["python"])
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     assert set(re.findall(r"Python :: (3\.\d+)", project)) <= set(versions)
     assert (
         min(versions, key=lambda text: int(text[2:]))
         in project.partition("requires-python")[2].partition("\n")[0]
     )
+
+
+def test_the_hosted_checks_may_write_nothing_and_run_what_was_looked_at() -> None:
+    """A tag of an action can be moved to other code, a commit can't."""
+    workflow = yaml.safe_load(WORKFLOW.read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        assert "permissions" not in job, name
+        assert job["timeout-minutes"] <= 90, name
+        for step in job["steps"]:
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", f"none@{'0' * 40}")), name

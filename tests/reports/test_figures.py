@@ -483,6 +483,34 @@ def test_drift_as_bars_has_the_intervals_of_its_table(views: dict[str, RatingsVi
     assert sorted(bar.get_width() for bar in axis.patches) == pytest.approx(sorted(changes))
 
 
+def test_letters_that_no_font_has_are_told_of(views: dict[str, RatingsView]) -> None:
+    """Cuneiform is in none of the fonts, so that PNG and PDF show a box, and SVG what the reader's fonts have."""
+    drawing, _ = drawn("drift", views["calm-it"], metrics=["empathy"])
+
+    def draw() -> Any:
+        figure = drawing.draw()
+        figure.axes[0].set_title("Empathy \U00012000 é")
+        return figure
+
+    boxed = replace(drawing, draw=draw).written(["svg", "png"])
+    assert boxed.boxes == "\U00012000"
+    (said,) = boxed.notes
+    assert "In the files as PNG, boxes stand for \U00012000: no font" in said
+    assert replace(drawing, draw=draw).written(["svg"]).notes == ()
+    assert drawing.written(["svg", "png"]).notes == ()
+
+
+def test_a_change_that_rounds_to_zero_has_no_sign(views: dict[str, RatingsView]) -> None:
+    from bedside.reports.figures.drift import _tiles
+    from bedside.stats.result import Result
+
+    grid = [
+        [Result(name="change", method="mean", estimate=estimate) for estimate in (0.04, -0.04, 2.25, -2.25)]
+    ]
+    axis = _tiles(grid, ["Empathy"], ["a", "b", "c", "d"], "change").axes[0]
+    assert [text.get_text() for text in axis.texts] == ["0.0", "0.0", "+2.2", "−2.2"]
+
+
 def test_figures_of_sources_are_drawn(views: dict[str, RatingsView]) -> None:
     for suite, names in (
         ("multisense", {"scores", "accuracy", "by-length"}),

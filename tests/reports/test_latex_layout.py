@@ -276,3 +276,43 @@ def test_numbers_are_aligned_by_siunitx_where_asked() -> None:
     assert r"z & {\underline{12.00 (3.10)}} & .05 & 2" in text
     assert r"Metric & {Mean (SD)} & {p} & Word" in text
     assert "S[" not in latex(Table("t", "T", columns, rows))
+
+
+def signed_table() -> Table:
+    rows = (
+        Row((Cell("a"), Cell("+0.12"), Cell(".05"), Cell("0.50"), Cell("0.25"), Cell("0"))),
+        Row((Cell("b"), Cell("−0.30", marks="*"), Cell("–"), Cell("1.50"), Cell(".75"), Cell("12"))),
+        Row((Cell("c"), Cell("+1.25", bold=True), Cell("−.45 [−.60, −.30]"), Cell("0.05"), Cell("1.00"), Cell("3"))),
+        Row((Cell("d"), Cell("0.00"), Cell("1.00"), Cell("0.00"), Cell("0.00"), Cell("0"))),
+    )  # fmt: skip
+    columns = (Column("Name", "left"), *map(Column, ("Change", "Kappa", "Mean", "Both", "n")))
+    return Table("t", "T", columns, rows)
+
+
+def test_siunitx_keeps_plus_signs_and_adds_no_zero_before_a_point() -> None:
+    text = latex(signed_table(), LatexPaper(siunitx=True))
+    assert text.count("retain-explicit-plus") == 1
+    assert text.count(r">{\bedsidebarepoints}S[detect-weight,table-format=+1.2") == 1
+    # Of a column in which some numbers have a zero there and others have none, siunitx would change some.
+    assert len(re.findall(r"S\[", text)) == 4
+    plain = latex(grid("t", ["a"], [["x", "0.50"], ["y", "1.20"]]), LatexPaper(siunitx=True))
+    assert "bedsidebarepoints" not in plain
+    assert "retain-explicit-plus" not in plain
+
+
+@needs_pdflatex
+@pytest.mark.slow
+def test_what_siunitx_prints_is_what_the_table_says(tmp_path: Path) -> None:
+    found = subprocess.run(["kpsewhich", "siunitx.sty"], capture_output=True, check=False)
+    if found.returncode or shutil.which("pdftotext") is None:
+        pytest.skip("the LaTeX package siunitx, or pdftotext, is not installed")
+    table = signed_table()
+    log_of(document([table], "a4paper", 1, siunitx=True), tmp_path)
+    done = subprocess.run(
+        ["pdftotext", "-layout", "t.pdf", "-"], cwd=tmp_path, capture_output=True, check=True
+    )
+    # The dash of the font has no character in the page.
+    text = done.stdout.decode().replace("\x15", "–")
+    printed = [" ".join(line.split()) for line in text.splitlines()]
+    for row in table.rows:
+        assert " ".join(cell.text + cell.marks for cell in row.cells) in printed

@@ -21,6 +21,7 @@ from bedside import EXAMPLES
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.reports.build import usual_formats, write_report, write_tables
 from bedside.reports.contents import make_tables
+from bedside.reports.number_text import number
 from bedside.reports.renderers.excel import excel
 from bedside.reports.renderers.word import word
 from bedside.reports.table import Table
@@ -281,3 +282,18 @@ def test_formats_and_columns_by_the_command(
     assert "No Word document" in err
     assert (tmp_path / "whole" / "tables.xlsx").is_file()
     assert not (tmp_path / "whole" / "tables.docx").exists()
+
+
+def test_what_rounds_to_zero_has_no_minus_sign_in_excel() -> None:
+    """Excel shows -0.001 with two decimals as −0.00, where the table says 0.00."""
+    values = (-0.001, 0.001, -0.006, 0.0)
+    table = Table(
+        "t",
+        "T",
+        (Column("Name", "left"), Column("Change")),
+        tuple(Row((Cell("x"), Cell(number(value), record=place))) for place, value in enumerate(values)),
+        records=tuple({"value": value} for value in values),
+    )
+    book = openpyxl.load_workbook(io.BytesIO(excel([table])))
+    written = [cell.value for cell in book["t"]["B"]][2:]
+    assert written == [0, 0.001, -0.006, 0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -395,6 +396,22 @@ def test_counts_of_transcripts_and_cases() -> None:
         ["Transcripts", "3", "2"],
         ["Cases", "3", "2"],
     ]
+
+
+def test_counts_of_columns_by_factor_and_system_name_both() -> None:
+    view = three({"a": [1, 2, 3], "b": [1, 2]})
+    levels = {name: "open" if name.endswith("0") else "closed" for name in view.ratings["transcript_id"]}
+    factors = pl.DataFrame({"transcript_id": list(levels), "setting": list(levels.values())})
+    table = results(
+        replace(view, factors=factors), metrics=["empathy"], counts=True, columns=["setting", "system"]
+    )
+    assert table is not None
+    counted = {
+        (record["setting"], record["system"]): record["value"]
+        for record in table.records
+        if record["measure"] == "Transcripts"
+    }
+    assert counted == {("closed", "a"): 2, ("closed", "b"): 1, ("open", "a"): 1, ("open", "b"): 1}
 
 
 def test_n_and_missing_stand_where_they_vary() -> None:

@@ -251,6 +251,29 @@ def test_icc_forms_published(model: Any, average: bool, value: float, low: float
     assert (round(result.interval.low, 2), round(result.interval.high, 2)) == (low, high)
 
 
+@pytest.mark.parametrize("average", [False, True])
+def test_icc_of_items_with_raters_of_their_own(average: bool) -> None:
+    """Shrout and Fleiss's ratings, each item's by four of seven raters: who they are says nothing in the first form."""
+    rng = np.random.default_rng(5)
+    scattered = np.full((len(published.SHROUT_FLEISS) + 2, 7), np.nan)
+    for row, ratings in zip(scattered, published.SHROUT_FLEISS, strict=False):
+        row[rng.choice(7, 4, replace=False)] = ratings
+    scattered[-2, :2] = 3, 9  # two ratings only
+    scattered[-1, 0] = 5
+    whole, own = (
+        reliability.icc(table, model=1, average=average) for table in (published.SHROUT_FLEISS, scattered)
+    )
+    assert own.estimate == pytest.approx(whole.estimate, abs=1e-12)
+    assert own.interval is not None
+    assert whole.interval is not None
+    assert own.interval.low == pytest.approx(whole.interval.low, abs=1e-12)
+    assert (own.n, own.dropped, own.method) == (whole.n, 2, whole.method)
+    assert reliability.icc(scattered, model=2).missing == "fewer than two items rated by all raters"
+    assert reliability.icc(scattered[-2:], model=1).missing == (
+        "fewer than two items with as many ratings as each other"
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("raters", [2, 3, 5])
 def test_icc_against_pingouin(raters: int) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
-from pathlib import Path
+from contextlib import closing
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
@@ -75,3 +77,28 @@ def test_messages_are_one_line_that_any_terminal_takes() -> None:
     assert line.isprintable()
     assert len(line) < 2100
     assert error.what.startswith("a\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "address"),
+    [
+        (r"C:\studies\a b.sqlite", "file:///C:/studies/a%20b.sqlite"),
+        # SQLite takes what stands after two strokes for another machine, which it refuses.
+        (r"\\server\studies\a?.sqlite", "file:////server/studies/a%3F.sqlite"),
+    ],
+)
+def test_databases_have_addresses_on_windows(path: str, address: str) -> None:
+    assert files.sqlite_address(PureWindowsPath(path)) == address
+
+
+def test_a_database_is_found_by_its_address(tmp_path: Path) -> None:
+    path = tmp_path / "50% of a?b#c.sqlite"
+    with closing(sqlite3.connect(files.sqlite_address(path), uri=True)) as connection:
+        connection.execute("CREATE TABLE a (b)")
+    assert path.stat().st_size
+
+
+def test_names_that_some_system_has_no_file_of() -> None:
+    assert all(map(files.can_name_a_file, ("anna", "console", "a.con", "com10", "患者 1", ".hidden")))
+    refused = ("con", "Aux.json", "COM1.tar.gz", "nul", "a:b", "a\\b", "a/b", "a?", "a.", "a ", "a\n")
+    assert not any(map(files.can_name_a_file, refused))

@@ -10,13 +10,15 @@ import pytest
 import bedside
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
+from tests.llm.server import JudgeServer
 from tests.support import windows_like
 
+PACKAGE = Path(bedside.__file__).parent
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="which files are open can't be seen here"),
 ]
-EXAMPLES = Path(bedside.__file__).parent / "examples"
+EXAMPLES = PACKAGE / "examples"
 COMMANDS = """
 from bedside.cli import main
 for line in sys.argv[1:]:
@@ -81,6 +83,24 @@ for refused in (
     assert ended.returncode == 0, ended.stderr.decode()
 
 
+def test_every_module_loads(tmp_path: Path) -> None:
+    """What needs a library that isn't installed says so; nothing needs a module that only POSIX has."""
+    program = """
+import importlib, pathlib
+for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
+    parts = path.relative_to(pathlib.Path(sys.argv[1]).parent).with_suffix("").parts
+    if parts[-1] == "__main__":
+        continue
+    try:
+        importlib.import_module(".".join(parts).removesuffix(".__init__"))
+    except ModuleNotFoundError as error:
+        if error.name in windows_like.MODULES or error.name.startswith("bedside"):
+            raise
+"""
+    ended = windows_like.run(program, tmp_path, str(PACKAGE))
+    assert ended.returncode == 0, ended.stderr.decode()
+
+
 def test_the_demonstration(tmp_path: Path) -> None:
     said = commands(tmp_path, "demo --out demo")
     assert "71 ratings by two people" in said
@@ -113,6 +133,54 @@ def test_a_run_that_is_made_and_changed(tmp_path: Path) -> None:
     assert run.ratings.equals(Run(tmp_path / "plain").ratings)
     assert len(run.manifest["imports"]) == 1
     assert (tmp_path / "report" / "report.html").is_file()
+    assert not left_over(tmp_path)
+
+
+def test_names_are_told_apart_by_their_case(tmp_path: Path) -> None:
+    """A pattern that matches no rater is refused, also where the case alone differs."""
+    program = """
+import polars as pl
+from bedside.ratings.run import Run
+from bedside.analysis.ratings_view import open_ratings_view
+from bedside.support.errors import DataError
+view = open_ratings_view(Run(sys.argv[1]))
+assert view.raters(["human:*"])
+try:
+    view.raters(["HUMAN:*"])
+except DataError as error:
+    assert "no rater matches" in str(error)
+else:
+    raise AssertionError
+"""
+    score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["structure"])
+    bedside.import_ratings(Run(tmp_path / "run"), EXAMPLES / "ratings.csv", scales=["1-5"])
+    ended = windows_like.run(program, tmp_path, str(tmp_path / "run"))
+    assert ended.returncode == 0, ended.stderr.decode()
+
+
+def test_a_run_that_is_simulated_judged_looked_at_and_rated(tmp_path: Path) -> None:
+    """Each of the commands that keep databases, logs, pages or spread work over processes."""
+    with JudgeServer() as server:
+        commands(
+            tmp_path,
+            "simulate --protocol calm-it --clinician script:good --out talks",
+            f"score talks --out run --metrics structure --judge {server.judge} --rubrics empathy",
+            f"score talks --out run --metrics structure --judge {server.judge} --rubrics empathy",
+            "score talks --out spread --metrics structure --engine local",
+            "sample run --rubrics empathy --raters anna,ben --per 1 --by system -o plan.json",
+            "annotate page plan.json --links",
+            "annotate page plan.json --collect",
+            "view run --export copy",
+            "view run --export copy",
+            "export run --to csv-folder --out data",
+            "export run --to csv-folder --out data",
+        )
+    run = Run(tmp_path / "run")
+    assert {rater.partition(":")[0] for rater in run.ratings["rater"]} == {"algorithm", "judge"}
+    computed = run.ratings.filter(run.ratings["rater"].str.starts_with("algorithm"))
+    assert Run(tmp_path / "spread").ratings.equals(computed)
+    assert (tmp_path / "copy" / "index.html").is_file()
+    assert (tmp_path / "data" / "ratings.csv").is_file()
     assert not left_over(tmp_path)
 
 

@@ -6,6 +6,7 @@ runs a command so. What it shows:
 
 - the modules, constants and functions that only POSIX has are not there for bedside, nor is ``fcntl`` for filelock,
   which then holds files by markers (on Windows it would have Windows' own locks);
+- names match a pattern of ``fnmatch`` whatever their case, where the case isn't asked for;
 - folders can't be opened, files are synced only where they are open to be written, no folder takes the place of
   another, and nothing that this process has open, or mapped to memory, is renamed, replaced or removed.
 
@@ -17,8 +18,11 @@ from __future__ import annotations
 
 import builtins
 import errno
+import fnmatch
+import ntpath
 import os
 import select
+import shutil
 import signal
 import stat
 import sys
@@ -51,6 +55,8 @@ def begin() -> None:
     _hide_names(signal, SIGNAL_NAMES)
     _refuse_files()
     _refuse_folders()
+    _match_as_windows()
+    shutil._use_fd_functions = False  # type: ignore[attr-defined]  # a tree is removed by paths
 
 
 def _caller(depth: int) -> str:
@@ -153,6 +159,14 @@ def _refuse_folders() -> None:
         return select_ready(*lists)
 
     os.open, os.fsync, select.select = open_or_refuse, sync_or_refuse, select_or_refuse  # type: ignore[assignment]
+
+
+def _match_as_windows() -> None:
+    def match(name: str, pattern: str) -> bool:
+        return fnmatch.fnmatchcase(ntpath.normcase(name), ntpath.normcase(pattern))
+
+    fnmatch.fnmatch = match
+    fnmatch.filter = lambda names, pattern: [name for name in names if match(name, pattern)]  # type: ignore[assignment]
 
 
 def run(program: str, folder: Path, *arguments: str) -> Any:

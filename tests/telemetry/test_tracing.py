@@ -11,6 +11,7 @@ import pytest
 
 import bedside
 from bedside.support.errors import InputError
+from bedside.telemetry import trace_spans
 from bedside.telemetry.tracing import traced
 from tests.conftest import Call
 from tests.llm.server import JudgeServer
@@ -126,6 +127,30 @@ def test_a_collector_that_is_away_stops_nothing(call: Call, status: int | None) 
     assert "The collector did not take 1 span. What was scored is complete." in err
     assert "Traceback" not in err
     assert len(bedside.read_run("run").index) == 12
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_what_was_dropped_on_its_way_is_lost_too(away: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library lets only so many spans wait, and drops the others without a word."""
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "4")
+    monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
+    with Collector(400 if away else 200) as collector, traced(collector.address) as report:
+        for _ in range(500):
+            with trace_spans.span("work"):
+                pass
+    assert (report.ended, report.sent + report.lost) == (500, 500)
+    assert len(collector.spans()) == report.sent if not away else report.sent == 0
+    assert report.lost > 0
+
+
+def test_variables_that_cannot_be_read_are_one_line(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "many")
+    code, out, err = call(*SCORED, "--trace", "http://127.0.0.1:9")
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        "bedside: --trace: OpenTelemetry can't begin (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT must be"
+    )
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("address", ["localhost:4318", "file:///tmp/traces", "http://", "http://x:port"])

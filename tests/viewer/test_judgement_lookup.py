@@ -96,3 +96,29 @@ def test_a_judgement_of_two_is_found_by_either(tmp_path: Path) -> None:
     with closing(JudgementLookup(run.path)) as lookup:
         for talk in talks:
             assert {listed["key"] for listed in lookup.of(talk.id)} == every
+
+
+def test_of_what_was_asked_twice_the_run_says_which_its_ratings_are_made_of(tmp_path: Path) -> None:
+    talks = [talk for talk in made_talks() if talk.case_id == "case-1"]
+    with JudgeServer() as server:
+        run = bedside.judge(talks, server.judge, out=tmp_path / "run", rubrics=["empathy"]).run
+        bedside.judge_pairs(run, server.judge, rubrics=["empathy"])
+        with closing(JudgementLookup(run.path)) as lookup:
+            for temperature in (0.7, 0.0, 0.7):  # the second and third time of what is kept
+                bedside.judge(run, server.judge, rubrics=["empathy"], temperature=temperature)
+                listed = {
+                    judgement["key"]: judgement
+                    for judgement in lookup.of("case-1/alpha")
+                    if judgement["unit"] == "transcript"
+                }
+                asked = {
+                    key: json.loads(whole["parameters"])["temperature"]
+                    for key in listed
+                    if (whole := lookup.whole(key)) is not None
+                }
+                assert sorted(asked.values()) == [0.0, 0.7]
+                for key, degree in asked.items():
+                    assert listed[key]["raters"] == (["judge:tiny"] if degree == temperature else [])
+            pairs = [one for one in lookup.of("case-1/alpha") if one["unit"] != "transcript"]
+            assert pairs
+            assert all(one["raters"] == ["judge:tiny"] for one in pairs)

@@ -221,6 +221,16 @@ def test_damaged_tables_are_named(rich: Run, tmp_path: Path) -> None:
         ViewedRun(tmp_path / "nowhere")
 
 
+def test_what_one_rater_lacks_is_not_missing_of_another(viewed: ViewedRun, rich: Run) -> None:
+    rows = viewed.page(ListQuery(metric="empathy"), 0)["rows"]
+    lacking = rich.ratings.filter((pl.col("metric") == "empathy") & pl.col("error").is_not_null())
+    counts = lacking.group_by("transcript_id", "rater").len().rows()
+    expected = {(name, rater): count for name, rater, count in counts}
+    shown = {(row["id"], rater): own["missing"] for row in rows for rater, own in row["raters"].items()}
+    assert {key: count for key, count in shown.items() if count} == expected
+    assert len({rater for _, rater in expected}) > 1
+
+
 def test_a_run_without_text_names_or_ratings_is_listed(tmp_path: Path) -> None:
     turns = (Turn(0, "clinician", "c", "Hello."), Turn(1, "patient", "p", "Hm."))
     talks = [Transcript("a", turns), Transcript("b", turns, factors={"k": None})]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,12 +12,16 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+import bedside
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
+from bedside.reports.number_text import number
 from bedside.viewer.view_copy import chosen_transcripts, write_copy
 from bedside.viewer.viewed_run import ViewedRun
 from tests.analysis.simulated_run import simulated_run
+from tests.llm.server import JudgeServer
 from tests.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView
+from tests.viewer.runs import talks as made_talks
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 #: How long the slowest machine may take for a step.
@@ -280,6 +285,50 @@ def test_several_raters_stand_side_by_side(open_page: Callable[..., Any], served
     assert page.locator("#turn-0 .differs").count() == 0
 
 
+def test_numbers_are_rounded_as_tables_round_them(open_page: Callable[..., Any], served: ServedView) -> None:
+    draws = random.Random(3)
+    values = [(draws.randint(-400, 400) / 16, draws.randint(0, 4)) for _ in range(2000)]
+    values += [(draws.gauss(0, 0.02), draws.randint(0, 4)) for _ in range(2000)]
+    values = [(value, digits) for value, digits in values if not value.is_integer()]
+    shown = first_page(open_page(served.link)).evaluate(
+        """async (values) => {
+          const { shownNumber } = await import("/files/numbers.js");
+          return values.map(([value, digits]) => shownNumber(value, digits));
+        }""",
+        values,
+    )
+    assert shown == [number(value, digits).replace("−", "-") for value, digits in values]
+
+
+def test_a_bound_goes_with_the_metric_that_it_was_for(
+    open_page: Callable[..., Any], served: ServedView
+) -> None:
+    page = first_page(open_page(served.link))
+    show(page, "list", {"metric": "empathy", "from": "4"})
+    page.locator(".chips li", has_text="from 4").wait_for()
+    page.get_by_role("combobox", name="Metric").select_option("\0")
+    page.locator(".pager", has_text="1–15 of 15").first.wait_for()
+    assert page.locator(".chips li").count() == 0
+
+
+def test_the_reply_shown_is_the_one_that_the_rating_was_made_of(
+    open_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The store keeps what was asked at another temperature, too."""
+    with JudgeServer() as server:
+        run = bedside.judge(made_talks()[:3], server.judge, out=tmp_path / "run", rubrics=["empathy"]).run
+        for degree in (0.7, 0.0, 0.7):
+            bedside.judge(run, server.judge, rubrics=["empathy"], temperature=degree)
+            viewed = ViewedRun(Path(run.path))
+            write_copy(viewed, chosen_transcripts(viewed), tmp_path / "copy")
+            page = first_page(open_page((tmp_path / "copy" / "index.html").as_uri()))
+            for talk in made_talks()[:3]:
+                show(page, "conversation", {"id": talk.id})
+                page.locator(".asked button").first.click()
+                page.locator("dialog .facts").wait_for()
+                assert f'"temperature":{degree}' in page.locator("dialog .facts").inner_text()
+
+
 def test_hidden_states_stand_beside_their_turns(open_page: Callable[..., Any], tmp_path: Path) -> None:
     run = simulated_run(tmp_path)
     viewed = ViewedRun(Path(run.path))
@@ -353,3 +402,19 @@ def test_texts_run_in_the_direction_of_their_language(
         show(page, "conversation", {"id": name})
         computed = page.evaluate("getComputedStyle(document.querySelector('.turns .said')).direction")
         assert computed == direction
+
+
+def test_names_stand_at_the_left_in_whatever_script_they_are(
+    open_page: Callable[..., Any], served: ServedView
+) -> None:
+    """One beneath the other in the list, and where the eye looks for the title."""
+    page = first_page(open_page(served.link))
+    side = """(selector) => {
+      const element = document.querySelector(selector);
+      element.textContent = "منظومة";
+      const style = getComputedStyle(element);
+      return [style.direction, style.textAlign];
+    }"""
+    assert page.evaluate(side, "table.list td[dir=auto]") == ["rtl", "left"]
+    show(page, "conversation", {"id": "case-1/beta"})
+    assert page.evaluate(side, "h1[dir=auto]") == ["rtl", "left"]

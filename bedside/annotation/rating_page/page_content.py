@@ -26,7 +26,7 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import label_studio_tasks
-from bedside.annotation.rating_page.page_words import PageWords, words_of
+from bedside.annotation.page_words import PageWords, words_of
 from bedside.ratings.run import Run
 from bedside.rubrics.preference_rubric import level_lines
 from bedside.rubrics.rubric import Rubric

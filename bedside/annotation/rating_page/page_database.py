@@ -20,7 +20,7 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answers import RaterAnswer, State
-from bedside.annotation.rating_page.page_words import words_of
+from bedside.annotation.page_words import words_of
 from bedside.support.errors import BedsideError, InputError, RunError
 
 _SCHEMA = """

@@ -22,8 +22,8 @@ from bedside.annotation.fields import (
     evidence_field,
 )
 from bedside.annotation.items import clean
+from bedside.annotation.page_words import words_of
 from bedside.annotation.rating_page.page_database import PageEntry
-from bedside.annotation.rating_page.page_words import words_of
 from bedside.ratings.audit_metrics import AGREE, DISAGREE
 from bedside.support.errors import InputError
 

@@ -12,8 +12,9 @@ from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, pla
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_store import plan_folder
 from bedside.annotation.fields import LISTED, NOTES, NOTHING
-from bedside.annotation.items import coded_positions
+from bedside.annotation.items import coded_positions, input_titles, item_kind
 from bedside.annotation.labelling_page import instructions_page
+from bedside.annotation.page_words import words_of
 from bedside.annotation.rating_page.page_content import page_items, page_questions, training_feedback
 from bedside.annotation.rating_page.page_database import PageDatabase, PageEntry
 from bedside.annotation.rating_page.page_entries import (
@@ -23,7 +24,6 @@ from bedside.annotation.rating_page.page_entries import (
     open_questions,
 )
 from bedside.annotation.rating_page.page_folder import PageFolder, secret_digest
-from bedside.annotation.rating_page.page_words import words_of
 from bedside.annotation.reassignment import FILE as REASSIGNED
 from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.training_result import TrainingResult, training_result
@@ -82,6 +82,8 @@ class PageState:
             "questions": page_questions(plan),
             "instructions": instructions_page(plan, text),
             "notes": NOTES,
+            "kind": item_kind(plan),
+            "inputs": input_titles(plan.questions),
             "values": values,
             "lists": {
                 "listed": LISTED,

@@ -24,7 +24,7 @@ from bedside.reports.figure_parts import (
     wrapped,
 )
 from bedside.reports.measures import named_metrics
-from bedside.reports.number_text import DASH, number
+from bedside.reports.number_text import DASH, signed
 from bedside.reports.rater_preference import preferred_keys
 from bedside.reports.tables.drift import DriftOptions, drift_of
 from bedside.stats.result import Result
@@ -135,7 +135,7 @@ def _tiles(
         part = slice(place * columns, (place + 1) * columns)
         image = tiles(axis, values[:, part], cmap="PuOr", vmin=-limit, vmax=limit)
         for (line, column), value in np.ndenumerate(values[:, part]):
-            text = "–" if np.isnan(value) else ("+" if value > 0 else "") + number(float(value), 1)
+            text = DASH if np.isnan(value) else signed(float(value), 1)
             colour = "white" if abs(value) > 0.55 * limit else "black"
             axis.text(column, line, text, ha="center", va="center", fontsize=8, color=colour)
         shown = systems[part]

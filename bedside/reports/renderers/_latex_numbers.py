@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from bedside.reports.renderers._text_width import BOLD, RAISED, text_width
 from bedside.reports.table_content import Cell
 
+#: Has siunitx print no zero before the point where a column's numbers have none, by the key of its version.
+BARE_POINTS = (
+    r"\providecommand\bedsidebarepoints{\ifdefined\complexnum\sisetup{print-zero-integer=false}"
+    r"\else\sisetup{add-integer-zero=false}\fi}"
+)
 #: A number, and what follows it: its spread, its interval, a sign of per cent.
 _NUMBER = re.compile(r"([−+-]?)(\d*)(?:\.(\d+))?(?![\d,:.\w-])(.*)")
 
@@ -19,6 +24,8 @@ class NumberShape:
 
     Attributes:
         signed: whether one has a sign.
+        plus: whether one has a plus sign.
+        bare: whether one begins with the point.
         integers: most digits before the point; 0 where all begin with the point.
         decimals: most digits after it.
         longest: the widest of what follows a number, as shown and raised.
@@ -26,17 +33,25 @@ class NumberShape:
     """
 
     signed: bool
+    plus: bool
+    bare: bool
     integers: int
     decimals: int
     longest: tuple[str, str]
     bold: bool
 
-    def options(self, escape: Callable[[str], str]) -> str:
+    def column(self, escape: Callable[[str], str]) -> str:
+        """What tabular is told of the column."""
+        bare = r">{\bedsidebarepoints}" if self.bare else ""
+        return f"{bare}S[{self._options(escape)}]"
+
+    def _options(self, escape: Callable[[str], str]) -> str:
         """What siunitx is told of the column, by its own keys."""
         after, marks = self.longest
         shown = escape(after) + (rf"\textsuperscript{{{escape(marks)}}}" if marks else "")
         sign = "+" if self.signed else ""
-        look = f"detect-weight,table-format={sign}{self.integers}.{self.decimals}"
+        plus = "retain-explicit-plus," if self.plus else ""
+        look = f"detect-weight,{plus}table-format={sign}{self.integers}.{self.decimals}"
         return look + (f",table-space-text-post={{{shown}}}" if shown else "")
 
     @property
@@ -52,7 +67,8 @@ def _after_width(after: str, marks: str) -> float:
 
 
 def number_shape(cells: Sequence[Cell]) -> NumberShape | None:
-    """How a column's numbers look; None where one of its cells is a word, or none is a number."""
+    """How a column's numbers look; None where one of its cells is a word, none is a number, or some of them have a zero
+    before their point and others have none."""
     matches = []
     for cell in cells:
         match = _parsed(cell)
@@ -60,11 +76,15 @@ def number_shape(cells: Sequence[Cell]) -> NumberShape | None:
             matches.append((match, cell))
         elif re.search(r"[\w]", cell.text):
             return None
-    if not matches:
+    # siunitx prints a column's zeros before the point all or none.
+    bare = any(not match[2] for match, _ in matches)
+    if not matches or (bare and any(match[2] == "0" and match[3] for match, _ in matches)):
         return None
     afters = [(match[4], cell.marks) for match, cell in matches]
     return NumberShape(
         signed=any(match[1] for match, _ in matches),
+        plus=any(match[1] == "+" for match, _ in matches),
+        bare=bare,
         integers=max(len(match[2]) for match, _ in matches),
         decimals=max(len(match[3] or "") for match, _ in matches),
         longest=max(afters, key=lambda pair: _after_width(*pair)),

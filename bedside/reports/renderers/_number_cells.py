@@ -99,6 +99,7 @@ def _with_exact(shown: ShownNumber, exact: float) -> ShownNumber:
     for value in (exact, 100 * exact):
         if math.isfinite(value):
             rounded = Decimal(repr(value)).quantize(Decimal(1).scaleb(-shown.decimals), ROUND_HALF_UP)
-            if float(rounded) == shown.value:
+            # A spreadsheet shows what rounds to 0 from below with a minus sign.
+            if float(rounded) == shown.value and not (rounded.is_zero() and value < 0):
                 return replace(shown, value=value)
     return shown

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bedside.reports.renderers._latex_numbers import NumberShape, aligned_cell, number_shape
+from bedside.reports.renderers._latex_numbers import BARE_POINTS, NumberShape, aligned_cell, number_shape
 from bedside.reports.renderers._table_layout import (
     CONTINUED,
     FittedTable,
@@ -120,8 +120,9 @@ def latex(table: TableContent, paper: LatexPaper | None = None) -> str:
     needed = ["array", "booktabs"]
     needed += ["rotating"] if floats[0].frame.name.startswith("sideways") else []
     needed += ["siunitx"] if "S[" in text else []
-    fallback = [_FALLBACK] if r"\bedsidecharacter" in text else []
-    return "\n".join([rf"% Needs \usepackage{{{','.join(needed)}}}", *fallback, text, ""])
+    own = [_FALLBACK] if r"\bedsidecharacter" in text else []
+    own += [BARE_POINTS] if r"\bedsidebarepoints" in text else []
+    return "\n".join([rf"% Needs \usepackage{{{','.join(needed)}}}", *own, text, ""])
 
 
 def _float(content: PlacedTable, table: TableContent, paper: LatexPaper, *, continued: bool) -> list[str]:
@@ -217,7 +218,7 @@ def _column(table: FittedTable, number: int, shape: NumberShape | None) -> str:
         ragged = r"\raggedleft" if right else r"\raggedright"
         return rf">{{{ragged}\arraybackslash}}p{{{table.columns[number].width:.1f}pt}}"
     if shape is not None:
-        return rf"S[{shape.options(escape_latex)}]"
+        return shape.column(escape_latex)
     return "r" if right else "l"
 
 

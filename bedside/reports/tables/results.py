@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.reports.absent_metrics import preferences_apart
 from bedside.reports.best_systems import BestCells, best_cells
 from bedside.reports.measures import TableMeasure
@@ -356,8 +356,9 @@ def _count_rows(layout: ResultsLayout, records: list[dict[str, Any]]) -> list[Ro
         for column, count in counts.items():
             cells.append(Cell(f"{count:,}" if count else DASH, record=len(records)))
             cell_name = "/".join((name.lower(), *map(str, column)))
+            of_column = {SYSTEM: ALL, **dict(zip(layout.options.columns, column, strict=True))}
             records.append(
-                {"cell": cell_name, "measure": name, "level": "count", "system": column[0], "value": count}
+                {"cell": cell_name, "measure": name, "level": "count", **of_column, "value": count}
             )
         rows.append(Row(tuple(cells), "Number"))
     return rows

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bedside.support.errors import InputError
+from bedside.support.files import can_name_a_file
 from bedside.transcripts.transcript import Transcript
 
 CONVERSATIONS, LABELS = "conversations", "labels"
@@ -74,17 +75,18 @@ def _case(transcript: Transcript) -> str:
     case = transcript.case_id
     if not case:
         raise InputError("the transcript has no case", where=transcript.id, todo="give it a `case_id`")
-    if "." in case or "/" in case:
+    if "." in case or not can_name_a_file(case):
         raise InputError(
             f"the case {case!r} can't name a file of MDD-5k's form",
             where=transcript.id,
-            todo="rename it without a point or stroke: the file's name up to its first point is the case",
+            todo="rename it, in letters and digits: the file's name up to its first point is the case",
         )
     return case
 
 
 def _folder(system: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", system) or "none"
+    name = re.sub(r"[^\w.-]+", "-", system).rstrip(".") or "none"
+    return name if can_name_a_file(name) else f"_{name}"
 
 
 def _json(content: Any) -> str:

@@ -2,7 +2,7 @@
 
 import { addressOf, changed, goTo, listPart } from "./address.js";
 import { button, counted, el, written } from "./elements.js";
-import { isOf, judgementList, showJudgement } from "./judgement.js";
+import { judgementList, judgementOf, showJudgement } from "./judgement.js";
 import { setKeys } from "./keys.js";
 import { opened } from "./list_page.js";
 import { inWords, raterName, shownNumber, shownRating } from "./numbers.js";
@@ -365,7 +365,7 @@ async function addJudgements(shown, whole) {
     return;
   }
   for (const slot of whole.querySelectorAll(".asked")) {
-    const judgement = judgements.find((one) => isOf(one, slot.rating));
+    const judgement = judgementOf(judgements, slot.rating);
     if (!judgement) continue;
     slot.replaceChildren(button(slot.words, () => showJudgement(source, talk.id, judgement), {
       class: "link", title: "What the judge was asked, and its raw reply",

@@ -96,6 +96,7 @@ export function listRows(copy, places, wanted, part) {
     factors: Object.fromEntries(Object.entries(index.factors).map(([name, levels]) => [name, levels[at]])),
     missing: missing[at], differ: differ[at], range: part?.range[at] ?? null,
     ...said(own, at),
-    raters: Object.fromEntries(raters.map((name) => [name, said(part.raters[name], at)])),
+    raters: Object.fromEntries(raters.map((name) =>
+      [name, { ...said(part.raters[name], at), missing: part.raters[name].missing[at] }])),
   }));
 }

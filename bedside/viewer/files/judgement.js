@@ -24,8 +24,17 @@ export function judgementTitle(judgement) {
   return `${inWords(judgement.rubric)}, ${judgement.model}, pass ${judgement.pass + 1}`;
 }
 
-/** Whether a judgement is the one that a rating was made of. */
-export function isOf(judgement, rating) {
+/** The judgement that a rating was made of. Of several, such as at two temperatures, the run says which; where it doesn't, none. */
+export function judgementOf(judgements, rating) {
+  const about = judgements.filter((judgement) => isOf(judgement, rating));
+  const asked = about.filter((judgement) => judgement.raters.includes(rating.rater));
+  const unknown = about.filter((judgement) => !judgement.raters.length);
+  const chosen = asked.length ? asked : unknown;
+  return chosen.length === 1 ? chosen[0] : null;
+}
+
+/** Whether a judgement is about what a rating is of, by its judge, rubric and pass. */
+function isOf(judgement, rating) {
   if (rating.kind !== "judge" || judgement.pass !== rating.replicate) return false;
   if (rating.rater !== judgement.rater && !rating.rater.startsWith(`${judgement.rater}+`)) return false;
   const rubric = rating.metric.split(".")[0];
@@ -68,12 +77,19 @@ function stretch(title, text) {
   return el("section", {}, el("h3", {}, title), written("pre", text, { tabindex: "0", role: "group", "aria-label": title }));
 }
 
+/** Says of a judgement that the run's ratings aren't made of that another is. */
+function asBefore(judgement, judgements) {
+  const replaced = !judgement.raters.length && judgements.some((other) => other.raters.length && other.rater === judgement.rater
+    && other.rubric === judgement.rubric && other.unit === judgement.unit && other.pass === judgement.pass);
+  return replaced ? ", asked in another way; no rating is made of it" : "";
+}
+
 /** All judgements of a conversation, as a list of buttons. */
 export function judgementList(source, id, judgements) {
   if (!judgements.length) return null;
   return el("details", { class: "part" },
     el("summary", {}, `What judges were asked: ${counted(judgements.length, "judgement")}`),
     el("ul", { class: "plain" }, judgements.map((judgement) => el("li", {},
-      button(`${judgementTitle(judgement)}${judgement.unit === "transcript" ? "" : `, ${judgement.unit}`}: ${judgement.state}`,
+      button(`${judgementTitle(judgement)}${judgement.unit === "transcript" ? "" : `, ${judgement.unit}`}: ${judgement.state}${asBefore(judgement, judgements)}`,
         () => showJudgement(source, id, judgement), { class: "link" })))));
 }

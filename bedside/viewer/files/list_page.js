@@ -56,8 +56,8 @@ function search() {
 
 function filters(run, query, metric) {
   const set = (changes) => goTo("list", changed(query, changes));
-  const choose = (name, title, options, { empty = "any" } = {}) =>
-    field(title, el("select", { name, onchange: (event) => set({ [name]: event.target.value === "\u0000" ? null : event.target.value }) },
+  const choose = (name, title, options, { empty = "any", without = {} } = {}) =>
+    field(title, el("select", { name, onchange: (event) => set({ ...without, [name]: event.target.value === "\u0000" ? null : event.target.value }) },
       el("option", { value: "\u0000" }, empty), options(query.get(name))));
   const option = (chosen, name, words = name) => el("option", { value: name, selected: chosen === name }, words);
   const typed = (name, title, attributes) =>
@@ -80,7 +80,9 @@ function filters(run, query, metric) {
           option(chosen, level.name, `${level.name || "none"} (${level.count.toLocaleString("en")})`)))
         : typed(`factor.${factor.name}`, inWords(factor.name), { type: "text" })),
       choose("metric", "Metric", (chosen) => [...groups].map(([group, metrics]) =>
-        el("optgroup", { label: group }, metrics.map((entry) => option(chosen, entry.name, entry.title)))), { empty: "none" }),
+        el("optgroup", { label: group }, metrics.map((entry) => option(chosen, entry.name, entry.title)))),
+      // Bounds and labels are of the metric that they were chosen for.
+      { empty: "none", without: { from: null, to: null, label: null } }),
       choose("rater", "Rater", (chosen) => raters.map((rater) => option(chosen, rater.name))),
       metric && metric.labels.length
         ? choose("label", "Label", (chosen) => metric.labels.map((label) => option(chosen, label))) : null,
@@ -133,7 +135,6 @@ function chosenChips(run, query, metric) {
 
 function rowTable(run, page, query, metric) {
   const raters = page.rows.length ? Object.keys(page.rows[0].raters) : [];
-  const value = metric && ((row) => valueCell(row, row, metric));
   const columns = [
     { title: "Conversation", sort: "id", cell: (row) => el("th", { scope: "row" }, conversationLink(row, query)) },
     { title: "System", sort: "system", cell: (row) => written("td", row.system ?? "–") },
@@ -144,9 +145,9 @@ function rowTable(run, page, query, metric) {
       title: inWords(factor.name), sort: `factor.${factor.name}`, cell: (row) => written("td", row.factors[factor.name] ?? "–"),
     })),
     { title: "Turns", sort: "turns", number: true, cell: (row) => numberCell(row.turns) },
-    metric && { title: metric.title, sort: "value", number: !metric.labels.length, cell: value },
+    metric && { title: metric.title, sort: "value", number: !metric.labels.length, cell: (row) => valueCell(row, metric) },
     ...raters.map((rater) => ({
-      title: raterName(rater), cell: (row) => valueCell(row, row.raters[rater], metric), number: !metric.labels.length, soft: true,
+      title: raterName(rater), cell: (row) => valueCell(row.raters[rater], metric), number: !metric.labels.length, soft: true,
     })),
     { title: "Missing", sort: "missing", number: true, cell: (row) => numberCell(row.missing) },
     { title: "Differ", sort: "differ", number: true, cell: (row) => el("td", { class: "number" }, difference(row, metric)) },
@@ -178,14 +179,14 @@ function numberCell(value) {
   return el("td", { class: "number" }, shownNumber(value));
 }
 
-function valueCell(row, entry, metric) {
+function valueCell(entry, metric) {
   const words = shownValue(entry, metric);
-  const isMissing = !words && row.missing > 0;
+  const isMissing = !words && entry.missing > 0;
   return written("td", words || (isMissing ? "missing" : "–"), { class: `${metric.labels.length ? "" : "number"}${words ? "" : " soft"}` });
 }
 
 function difference(row, metric) {
-  if (metric && row.range !== null) return row.range ? `by ${shownNumber(row.range, metric.digits)}` : "0";
+  if (metric && row.range !== null) return row.differ ? `by ${shownNumber(row.range, metric.digits)}` : "0";
   return shownNumber(row.differ);
 }
 

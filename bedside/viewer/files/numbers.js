@@ -1,9 +1,19 @@
 // Numbers and names as they are read.
 
-/** A number with the digits of its metric; whole ones without any. */
+/** A number with the digits of its metric, rounded as tables are; whole ones without any. */
 export function shownNumber(value, digits = 2) {
   if (value === null || value === undefined) return "–";
-  return Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(digits);
+  if (Number.isInteger(value)) return (value || 0).toLocaleString("en");
+  const text = roundedToEven(value, digits);
+  return Number(text) === 0 ? text.replace("-", "") : text;
+}
+
+/** What lies exactly between two is rounded to the even one, where `toFixed` takes the greater. */
+function roundedToEven(value, digits) {
+  const text = value.toFixed(digits);
+  const rest = Math.abs(value).toFixed(Math.min(100, digits + 60)).split(".")[1].slice(digits);
+  if (!/^50*$/.test(rest) || Number(text.at(-1)) % 2 === 0) return text;
+  return (value - Math.sign(value) * 0.5 * 10 ** -digits).toFixed(digits);
 }
 
 /** What a metric's ratings come to in a row of the list. */

@@ -69,6 +69,8 @@ def test_each_of_several_systems_has_a_folder() -> None:
         "a/conversations/c.json",
         "openai-gpt-b/conversations/c.json",
     ]
+    places = dialogue_files([talk("clinician", system=system) for system in ("..", "nul", "a.")])
+    assert sorted(places) == [f"{folder}/conversations/c.json" for folder in ("_nul", "a", "none")]
     with pytest.raises(InputError, match="two would have one folder"):
         dialogue_files([talk("clinician", system="x/y"), talk("clinician", system="x y")])
 
@@ -80,6 +82,8 @@ def test_each_of_several_systems_has_a_folder() -> None:
         (talk("clinician", "clinician"), "must take turns"),
         (talk("clinician", case_id=None), "has no case"),
         (talk("clinician", case_id="c.1"), "can't name a file"),
+        (talk("clinician", case_id="aux"), "can't name a file"),
+        (talk("clinician", case_id="C:\\c"), "can't name a file"),
     ],
 )
 def test_what_has_no_place_in_the_form_is_refused(transcript: Transcript, words: str) -> None:

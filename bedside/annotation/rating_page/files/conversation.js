@@ -3,7 +3,9 @@
 import { button, el, written } from "./elements.js";
 import { say } from "./words.js";
 
-const SIGNS = { Clinician: "■", Patient: "●" };
+/** What speakers are called, by role, and the signs of their turns. */
+const ROLES = { [say("clinician")]: "clinician", [say("patient")]: "patient" };
+const SIGNS = { clinician: "■", patient: "●", other: "▲" };
 
 /** The turns of a conversation. `below(number)` makes what stands under a turn, and `rated` is the number of the turn
  * that is rated. */
@@ -12,7 +14,7 @@ export function turnList(turns, { prefix = "turn", rated = null, below = () => n
     "ol",
     { class: "turns", start: 0 },
     turns.map((turn, number) => {
-      const kind = SIGNS[turn.speaker] ? turn.speaker.toLowerCase() : "other";
+      const kind = ROLES[turn.speaker] ?? "other";
       const isRated = rated === String(number);
       return el(
         "li",
@@ -21,8 +23,8 @@ export function turnList(turns, { prefix = "turn", rated = null, below = () => n
           "div",
           { class: "who" },
           el("span", { class: "number" }, `[${number}]`),
-          el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[turn.speaker] || "▲"),
-          el("span", { class: "speaker" }, say(turn.speaker.toLowerCase())),
+          el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[kind]),
+          el("span", { class: "speaker" }, turn.speaker),
           isRated ? el("span", { class: "badge" }, say("rate_this")) : null,
           el("span", { class: "marks" }),
         ),
@@ -33,17 +35,14 @@ export function turnList(turns, { prefix = "turn", rated = null, below = () => n
   );
 }
 
-/** What is known beside the conversation, such as its goal. */
-export function knownTexts(task) {
-  const known = Object.entries(task).filter(([name]) => name.startsWith("input_"));
+/** What is known beside the conversation, such as its goal; `titles` by name. */
+export function knownTexts(task, titles) {
+  const known = Object.entries(titles);
   if (!known.length) return null;
   return el(
     "section",
     { class: "known", "aria-label": say("known_of_case") },
-    known.map(([name, text]) => {
-      const title = name.slice("input_".length).replaceAll("_", " ");
-      return [el("h3", {}, title[0].toUpperCase() + title.slice(1)), written("p", text, { class: "said" })];
-    }),
+    known.map(([name, title]) => [written("h2", title), written("p", task[`input_${name}`], { class: "said" })]),
   );
 }
 

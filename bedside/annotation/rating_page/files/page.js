@@ -40,8 +40,6 @@ function wrong(error) {
       button(say("try_again"), () => location.reload()));
   } else if (error instanceof Refused && error.status === 401) {
     notice(say("bad_link"));
-  } else if (error instanceof Refused && error.status === 409) {
-    notice(error.message, button(say("load_again"), () => location.reload()));
   } else {
     notice(error.message, button(say("load_again"), () => location.reload()));
   }
@@ -60,7 +58,7 @@ function stateOf(item) {
 
 function titleOf(item) {
   const group = share.items.filter((one) => one.training === item.training);
-  const kind = item.training ? "training" : share.mode === "pairs" ? "pair" : "conversation";
+  const kind = item.training ? "training" : share.kind;
   return say(`title_${kind}`, { number: group.indexOf(item) + 1, all: group.length });
 }
 
@@ -248,7 +246,7 @@ function drawItem(item, { task, entry, feedback, opinions }) {
 
 function ratingParts(task, opinions) {
   const marks = new EvidenceMarks(task.dialogue.length, keeper, changed);
-  const left = [knownTexts(task)];
+  const left = [knownTexts(task, share.inputs)];
   if (share.mode === "pairs") left.push(twoConversations(task.dialogue, task.dialogue_second));
   else left.push(el("h2", {}, say("conversation")), turnList(task.dialogue, { rated: task.rated_turn ?? null }));
   const right = task.rated_turn === undefined ? [] : [el("p", { class: "task" }, say("rate_turn", { turn: task.rated_turn }))];
@@ -318,7 +316,7 @@ function codingParts(task) {
       });
     });
   };
-  const left = [knownTexts(task), el("h2", {}, say("conversation")), turnList(task.dialogue, { below })];
+  const left = [knownTexts(task, share.inputs), el("h2", {}, say("conversation")), turnList(task.dialogue, { below })];
   count.textContent = codedCount(Object.keys(keeper.choices).length, codes);
   return { left, right: [count, ...codeDefinitions(share.questions)] };
 }

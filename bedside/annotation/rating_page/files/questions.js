@@ -283,7 +283,7 @@ function entryList(list, answer, changed) {
   return el(
     "section",
     { class: "list", "aria-label": list.title, "data-field": list.field },
-    el("h4", {}, list.title[0].toUpperCase() + list.title.slice(1)),
+    el("h3", {}, list.title[0].toUpperCase() + list.title.slice(1)),
     written("p", list.descriptor, { class: "soft" }),
     rows,
     button(say("add_entry"), () => add("").focus()),

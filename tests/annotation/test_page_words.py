@@ -1,4 +1,4 @@
-"""What the rating page says is the same in every language, and nothing that a reader sees stands outside the words."""
+"""What pages for raters say is the same in every language, and nothing that a reader sees stands outside the words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from importlib.resources import files
 
 import pytest
 
-from bedside.annotation.rating_page.page_words import page_words
+from bedside.annotation.page_words import page_words
 from bedside.rubrics.prompt_words import languages
 
 SCRIPTS = ("page.js", "questions.js", "conversation.js", "server.js")
 PAGE = files("bedside.annotation.rating_page").joinpath("files")
 #: Names, symbols and words that the languages share, by language.
-SAME = {"de": {"key_notes", "patient"}, "zh": {"key_notes"}}
+SAME = {"de": {"key_notes", "patient", "said_of"}, "zh": {"key_notes"}}
 #: What scripts say to browsers and servers, not to readers.
 UNSEEN = {"Clinician", "Content-Type", "Enter", "Escape", "GET", "PUT"}
 

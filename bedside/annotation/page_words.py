@@ -1,4 +1,8 @@
-"""What the rating page says, besides the rubrics, in the language of a plan's rubrics: a file of words for each."""
+"""What raters read besides the rubrics, in the language of a plan's rubrics: one file of words for each language.
+
+The rating page and Label Studio's take all that they say from here; spreadsheets and the files of other tools take what
+the conversation's speakers and parts are called.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from bedside.annotation.fields import LISTED, NONE, NOT_APPLICABLE, NOTHING
 from bedside.ratings.pair_preferences import FIRST, SECOND, TIE
 from bedside.rubrics.prompt_words import ENGLISH
 from bedside.support.yaml_files import keys_and_values
+from bedside.transcripts.transcript import ROLES
 
 _FOLDER = Path(__file__).parent / "languages"
 #: What is said in the page before its script runs.
@@ -36,6 +41,11 @@ class PageWords:
     def say(self, key: str, **filled: object) -> str:
         """A text, with its words in braces filled in."""
         return self.texts[key].format(**filled)
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """What those who speak are called, by role."""
+        return {role: self.say(role) for role in ROLES}
 
     def values(self, plan: AnnotationPlan) -> dict[str, str]:
         """What is shown for choices that every rubric shares: their values stay the same in every language."""

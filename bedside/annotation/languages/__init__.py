@@ -1,0 +1,1 @@
+"""What raters read besides the rubrics: one file of words for each language."""

@@ -1,1 +1,0 @@
-"""What the rating page says, besides the rubrics: one file of words for each language."""
