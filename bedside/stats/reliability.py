@@ -377,13 +377,13 @@ def _rated_by_all(table: Array) -> tuple[Mask, Array]:
 
 def _equally_often_rated(table: Array) -> tuple[Mask, Array]:
     """Which items have the most frequent number of ratings, from two on, and these side by side, whoever gave them."""
-    given: Mask = ~np.isnan(table)
-    counts: Indices = given.sum(axis=1)
+    rated: Mask = ~np.isnan(table)
+    counts: Indices = rated.sum(axis=1)
     frequency = np.bincount(counts, minlength=3)[2:]
     # Of equally frequent numbers the larger.
     k = 2 + int(np.flatnonzero(frequency == frequency.max())[-1])
     kept: Mask = np.equal(counts, k)
-    return kept, table[kept][given[kept]].reshape(-1, k)
+    return kept, table[kept][rated[kept]].reshape(-1, k)
 
 
 #: Why an intraclass correlation has no value.
