@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,19 @@ for _name, _value in ENVIRONMENT.items():
 # Tests run as many at once as there are cores: threads of linear algebra beside them only wait for each other. It holds
 # for the processes they start too, and is read when numpy and torch are first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+#: Tests that end processes by signals, limit their memory or take the network from them: for systems that can.
+collect_ignore = (
+    []
+    if hasattr(signal, "SIGKILL")
+    else [
+        "cli/test_stopping.py",
+        "durability",
+        "fuzz",
+        "safety/test_isolation.py",
+        "simulation/test_durability.py",
+    ]
+)
 
 #: Types a command: exit code, standard output, standard error.
 Call = Callable[..., tuple[int, str, str]]

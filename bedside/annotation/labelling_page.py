@@ -225,7 +225,6 @@ class _Page:
         self._plan = plan
         self._rubrics = [rubric.shown() for rubric in plan.questions]
         self._words: PageWords = words_of(plan)
-        self._values = self._words.values(plan)
 
     def xml(self) -> str:
         """The page."""
@@ -326,9 +325,10 @@ class _Page:
 
     def _described(self, rubric: Rubric) -> Iterator[tuple[str, str]]:
         """What is recorded of each choice of a rubric, and what is shown of it."""
+        values = self._words.values(self._plan, rubric)
         for choice, descriptor in choices(rubric):
             about = self._words.say("value_none_means") if choice == NONE else descriptor
-            yield choice, f"{self._values.get(choice, choice)}: {about}"
+            yield choice, f"{values.get(choice, choice)}: {about}"
 
     def _why(self, rubric: Rubric, number: int) -> str:
         """Why, in the rater's words and in what they mark in the conversation."""
@@ -361,9 +361,13 @@ class _Page:
         yield '<View className="bedside-rubric">'
         yield from _question(rubric, 0)
         asked = f"requiredMessage={_text(words.say('studio_answer', title=rubric.title))}"
+        either = "".join(
+            f'<Choice {self._named(rubric, choice)} hotkey="{key}"/>'
+            for key, choice in ((1, LISTED), (2, NOTHING))
+        )
         yield (
             f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="single-radio" layout="inline" required="true" '
-            f'{asked}><Choice {self._named(LISTED)} hotkey="1"/><Choice {self._named(NOTHING)} hotkey="2"/></Choices>'
+            f"{asked}>{either}</Choices>"
         )
         label_part, text_part = entry_part(rubric)
         opening = entry_labels_field(rubric.name)
@@ -371,7 +375,7 @@ class _Page:
         about = f"{text_part.descriptor} {words.say('studio_enter_adds')}"
         yield f'<View {when}><Text name="about__entry" value={_text(about)}/>'
         buttons = (
-            f"<Choice value={_text(f'{label.label}: {label.descriptor}')} "
+            f"<Choice value={_text(f'{label.called}: {label.descriptor}')} "
             f"alias={quoteattr(field)}{_key(_KEYS[1], place)}/>"
             for place, (label, field) in enumerate(zip(label_part.labels, entry_fields(rubric), strict=True))
         )
@@ -382,17 +386,18 @@ class _Page:
         for label, field in zip(label_part.labels, entry_fields(rubric), strict=True):
             # Said of the view, it hides the box; said of the box, nothing of a box that was closed again is recorded.
             when = f'visibleWhen="choice-selected" whenTagName="{opening}" whenChoiceValue="{field}"'
-            missing = words.say("studio_list_label", label=label.label)
+            missing = words.say("studio_list_label", label=label.called)
+            heading = label.called[0].upper() + label.called[1:] if label.title else label.label.capitalize()
             yield (
-                f"<View {when}>{_header(label.label.capitalize(), 6)}"
+                f"<View {when}>{_header(heading, 6)}"
                 f'<TextArea name="{field}" toName="{_ABOUT}" rows="1" editable="true" required="true" '
                 f"requiredMessage={_text(missing)} {when}/></View>"
             )
         yield "</View></View>"
 
-    def _named(self, choice: str) -> str:
+    def _named(self, rubric: Rubric, choice: str) -> str:
         """A choice that every list shares, as it is shown and as it is recorded."""
-        shown = self._values[choice]
+        shown = self._words.values(self._plan, rubric)[choice]
         return f"value={_text(shown)}" + (f" alias={quoteattr(choice)}" if shown != choice else "")
 
     def _codes(self) -> Iterator[str]:

@@ -16,9 +16,9 @@ def said_field(rubric: str) -> str:
 def said_by_raters(plan: AnnotationPlan, item: str) -> Iterator[tuple[str, str]]:
     """Of each rubric of an adjudication, its :func:`said_field` and what the item's raters said by it."""
     words = words_of(plan)
-    values = words.values(plan)
     opinions = plan.opinions[item]
     for rubric in plan.questions:
+        values = words.values(plan, rubric)
         said = [
             _said(words, number, values.get(opinion.answer, opinion.answer), opinion)
             for number, opinion in enumerate(opinions.get(rubric.name, ()), 1)

@@ -17,7 +17,9 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.fields import LISTED, NONE, NOT_APPLICABLE, NOTHING
 from bedside.ratings.pair_preferences import FIRST, SECOND, TIE
+from bedside.rubrics.answer_form import all_parts
 from bedside.rubrics.prompt_words import ENGLISH
+from bedside.rubrics.rubric import Rubric
 from bedside.support.yaml_files import keys_and_values
 from bedside.transcripts.transcript import ROLES
 
@@ -47,12 +49,17 @@ class PageWords:
         """What those who speak are called, by role."""
         return {role: self.say(role) for role in ROLES}
 
-    def values(self, plan: AnnotationPlan) -> dict[str, str]:
-        """What is shown for choices that every rubric shares: their values stay the same in every language."""
+    def values(self, plan: AnnotationPlan, rubric: Rubric) -> dict[str, str]:
+        """What is shown for labels of a rubric, and for choices that every rubric shares.
+
+        What is recorded stays the same in every language.
+        """
+        labels = (*rubric.labels, *(label for part in all_parts(rubric.answer) for label in part.labels))
         keys = {NONE: "none", NOT_APPLICABLE: "not_applicable", LISTED: "listed", NOTHING: "nothing"}
         if plan.mode == "pairs":
             keys |= {FIRST: "first", SECOND: "second", TIE: "tie"}
-        return {value: self.say(f"value_{key}") for value, key in keys.items()}
+        shared = {value: self.say(f"value_{key}") for value, key in keys.items()}
+        return {label.label: label.called for label in labels} | shared
 
     def page(self, page: bytes) -> bytes:
         """The page itself, with its language and what it says before its script runs."""

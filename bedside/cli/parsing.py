@@ -26,12 +26,20 @@ def check_choice(value: str | None, choices: Collection[str], option: str) -> No
 
 def read_pairs(text: str | None, option: str) -> dict[str, str]:
     """``a=b,c=d`` as a dict; a name with a comma or equals sign can be quoted."""
-    return dict(_pairs(text, option))
+    return _each_once(_pairs(text, option), option)
 
 
 def read_columns(text: str | None) -> dict[str, str]:
     """``text=utterance,id=`` as a dict; nothing after the equals sign says that there is no such column."""
-    return dict(_pairs(text, "--columns", empty=True))
+    return _each_once(_pairs(text, "--columns", empty=True), "--columns")
+
+
+def _each_once(pairs: Iterable[tuple[str, str]], option: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for name, value in pairs:
+        if values.setdefault(name, value) != value:
+            raise InputError(f"{name!r} is {values[name]!r} and {value!r}", where=option, todo="name it once")
+    return values
 
 
 def _pairs(text: str | None, option: str, *, empty: bool = False) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
+#: Inches that a page of a journal is high between its margins, and how high it is beside its width: what is wider than
+#: a page is set smaller.
+_PAGE_HEIGHT, _PAGE_SHAPE = 9.0, 1.38
 #: Letters that a note names.
 _NAMED = 12
 #: Dots an inch of a PNG, and the most dots of its height or width.
@@ -95,6 +99,57 @@ def _without_font(figure: Any) -> str:
     )
 
 
+#: A panel, and its top and its foot in inches above the foot of its figure.
+_PlacedPanel = tuple[Any, float, float]
+
+
+def _pdf(figure: Any) -> bytes:
+    """A figure as PDF, its rows of panels on as many pages as they take."""
+    from matplotlib.backends.backend_pdf import PdfPages
+    from matplotlib.transforms import Bbox
+
+    width, height = map(float, figure.get_size_inches())
+    boxes = ((axis, axis.get_tightbbox()) for axis in figure.axes if axis.get_visible())
+    panels = [(axis, box.y1 / figure.dpi, box.y0 / figure.dpi) for axis, box in boxes if box is not None]
+    edges = [height, *_page_ends(panels, height, max(_PAGE_HEIGHT, _PAGE_SHAPE * width)), 0.0]
+    out = io.BytesIO()
+    with PdfPages(out, metadata=_METADATA["pdf"]) as pages:
+        for top, bottom in pairwise(edges):
+            for axis, above, below in panels:
+                axis.set_visible(below < top and above > bottom)
+            part = Bbox([[0.0, bottom], [width, top]])
+            pages.savefig(figure, bbox_inches=None if len(edges) == 2 else part)
+        for axis, _, _ in panels:
+            axis.set_visible(True)
+    return out.getvalue()
+
+
+def _page_ends(panels: Iterable[_PlacedPanel], height: float, most: float) -> list[float]:
+    """Where pages end between rows of panels, in inches above a figure's foot, from the top.
+
+    Args:
+        panels: where each stands.
+        height: of the figure, in inches.
+        most: how high a page may be, in inches; one row of panels may be higher.
+    """
+    if height <= most:
+        return []
+    rows: list[tuple[float, float]] = []
+    for top, foot in sorted(((top, foot) for _, top, foot in panels), reverse=True):
+        if rows and top > rows[-1][1]:
+            rows[-1] = (rows[-1][0], min(foot, rows[-1][1]))
+        else:
+            rows.append((top, foot))
+    ends: list[float] = []
+    begin = height
+    for place, (top, foot) in enumerate(rows[1:], start=1):
+        # The last page has what stands below all panels, too.
+        if begin - (0.0 if place == len(rows) - 1 else foot) > most:
+            begin = (rows[place - 1][1] + top) / 2
+            ends.append(begin)
+    return ends
+
+
 @dataclass(frozen=True, slots=True)
 class RenderedFigure:
     """A figure as it is written.
@@ -143,7 +198,8 @@ class Drawing:
     def written(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> RenderedFigure:
         """The figure in each format, its layout found once; the same data give the same bytes.
 
-        SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page.
+        SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page. A PDF has several
+        pages where its rows of panels are more than a page of a journal holds.
         """
         contents = {}
         with styled():
@@ -155,6 +211,9 @@ class Drawing:
             # A tall figure has fewer dots an inch rather than more dots than a picture can have.
             dots = min(_RESOLUTION, _MOST_DOTS / max(figure.get_size_inches()))
             for name in formats:
+                if name == "pdf":
+                    contents[name] = _pdf(figure)
+                    continue
                 out = io.BytesIO()
                 figure.savefig(out, format=name, metadata=_METADATA[name], dpi=dots)
                 content = out.getvalue()

@@ -69,10 +69,17 @@ class Label:
     Attributes:
         label: what is recorded.
         descriptor: when it is given.
+        title: what people's pages show in place of the label, as in another language; the label unless given.
     """
 
     label: FieldText
     descriptor: FieldText
+    title: FieldText | None = None
+
+    @property
+    def called(self) -> str:
+        """What people's pages show."""
+        return self.title or self.label
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

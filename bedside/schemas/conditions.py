@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bedside.annotation.annotation_plan import KINDS
 from bedside.protocols.medconceal.labels import FEATURES
 from bedside.protocols.medconceal.policy_parameters import REVEAL_FEATURES
 
@@ -154,6 +155,34 @@ _PROMPT: tuple[Condition, ...] = (
         },
     ),
 )
+_PLAN: tuple[Condition, ...] = (
+    _where(
+        "mode",
+        {"const": "audit"},
+        {"properties": {"judge": _SET}, "required": ["judge"]},
+        unless=_null("judge"),
+    ),
+    _where("mode", {"enum": ["audit", "pairs", "adjudicate"]}, _empty("training", "gold")),
+    _where("mode", {"not": {"const": "adjudicate"}}, {"properties": {"opinions": {"maxProperties": 0}}}),
+    *(
+        _where(
+            "mode",
+            {"const": mode},
+            {
+                "properties": {
+                    "rubrics": {
+                        "items": {
+                            "properties": {
+                                "rubric": {"properties": {"kind": {"enum": list(kinds)}}},
+                            }
+                        }
+                    }
+                }
+            },
+        )
+        for mode, kinds in KINDS.items()
+    ),
+)
 
 
 def _weights(names: tuple[str, ...]) -> tuple[Condition, ...]:
@@ -179,6 +208,7 @@ CONDITIONS: Mapping[str, tuple[Condition, ...]] = {
     "CriterionFile": _CRITERION,
     "StoryGraph": _GRAPH,
     "PromptForm": _PROMPT,
+    "AnnotationPlan": _PLAN,
     "Reveal": _weights(REVEAL_FEATURES),
     "Address": _weights(FEATURES),
 }

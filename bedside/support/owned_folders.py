@@ -17,14 +17,14 @@ def replacing_folder(folder: Path, *, ours: bool, refusal: BedsideError) -> Iter
     """An empty folder that takes the place of ``folder`` when the block ends well; else that stays as it was.
 
     Args:
-        folder: the folder.
+        folder: the folder; of a link, what it leads to.
         ours: whether what is there now may be replaced.
         refusal: raised where something else is there.
 
     Raises:
         RunError: the folder can't be written, or another process is writing it.
     """
-    target = Path(os.path.abspath(folder))
+    target = Path(os.path.realpath(folder))
     if not ours and target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise refusal
     before = target.with_name(f".{target.name}.before")

@@ -8,8 +8,13 @@ from importlib.resources import files
 
 import pytest
 
+from bedside.annotation.annotation_plan import TrainingItem
+from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.page_words import page_words
+from bedside.annotation.rating_page.page_content import page_questions, training_feedback
+from bedside.ratings.run import Run
 from bedside.rubrics.prompt_words import languages
+from tests.annotation.translated_plans import translated_plan
 
 SCRIPTS = ("page.js", "questions.js", "conversation.js", "server.js")
 PAGE = files("bedside.annotation.rating_page").joinpath("files")
@@ -60,3 +65,22 @@ def test_the_page_says_its_language(tag: str) -> None:
     assert f'<html lang="{tag}">' in page
     assert page_words(tag).say("loading") in page
     assert "{" not in page
+
+
+def test_a_label_is_shown_by_its_title_and_recorded_as_it_is(run: Run) -> None:
+    plans = {tag: translated_plan(run, "findings", tag) for tag in ("en", "de")}
+    fields = {tag: page_questions(plan)[0]["entries"] for tag, plan in plans.items()}
+    assert [entry["field"] for entry in fields["de"]] == [entry["field"] for entry in fields["en"]]
+    assert fields["en"][2]["title"] == "communication barrier"
+    assert fields["de"][2]["title"] == "Verständigungshindernis"
+    answer = RaterAnswer(
+        plans["de"].items[0].id, "dora", "submitted", {"finding_extraction": ("listed",)},
+        {"finding_extraction__2": ("kein Dolmetscher",)},
+    )  # fmt: skip
+    known = [{"category": "financial or insurance concern", "text": "Zuzahlung"}]
+    item = TrainingItem(id=answer.item, transcript="t", answers={"finding_extraction": known})
+    others = tuple(other for other in plans["de"].items if other.id != answer.item)
+    plan = plans["de"].model_copy(update={"items": others, "training": (item,)})
+    (line,) = training_feedback(plan, answer, {})
+    assert line["own"] == "Verständigungshindernis: kein Dolmetscher"
+    assert line["known"] == "Sorge um Kosten oder Versicherung: Zuzahlung"

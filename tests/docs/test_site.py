@@ -148,6 +148,31 @@ def test_it_is_searched_by_names_and_words(site: Path) -> None:
         assert words in text
 
 
+def test_the_search_shows_explanations_before_the_reference(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    boosts: dict[str, set[float]] = {"": set(), "reference/": set(), "reference/stats/": set()}
+    for entry in index["docs"]:
+        kind = max((kind for kind in boosts if entry["location"].startswith(kind)), key=len)
+        boosts[kind].add(entry.get("boost", 1.0))
+    assert max(boosts["reference/stats/"]) < min(boosts["reference/"])
+    assert max(boosts["reference/"]) < min(boosts[""])
+
+
+def test_lists_are_named_by_what_they_list(pages: dict[str, Any]) -> None:
+    for page, words in (
+        ("metrics", "All metrics"),
+        ("rubrics", "All rubrics"),
+        ("readers", "All readers"),
+        ("report-tables", "All tables of a report"),
+    ):
+        assert pages[page].findtext(".//title") == f"{words} - bedside"
+
+
+def test_consoles_can_be_told_from_other_code(pages: dict[str, Any]) -> None:
+    """They are set smaller, for the tables that commands print."""
+    assert len(pages["do-raters-agree"].xpath("//div[contains(@class, 'language-console')]//pre")) >= 2
+
+
 @pytest.fixture
 def address(site: Path) -> Iterator[str]:
     """Where the site is served."""

@@ -301,6 +301,24 @@ def test_only_an_export_as_it_was_written_is_replaced(run: bedside.Run, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "out"]
 
 
+def test_a_link_leads_to_the_folder_that_is_written(run: bedside.Run, tmp_path: Path) -> None:
+    """The link was replaced by a folder, and what it led to could never be written again."""
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "folder", target_is_directory=True)
+    for number, form in enumerate(("csv-folder", "convokit", "csv-folder")):
+        if number == 1:  # an empty folder will do, too
+            shutil.rmtree(tmp_path / "folder")
+            (tmp_path / "folder").mkdir()
+        bedside.export(run, form, link)
+        assert link.is_symlink()
+        assert (tmp_path / "folder" / MARK).is_file()
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "link"]
+    (tmp_path / "folder" / "mine").touch()
+    with pytest.raises(InputError, match=r"changed since it was written \(mine\)"):
+        bedside.export(run, "csv-folder", link)
+    assert (tmp_path / "folder" / "mine").exists()
+
+
 def test_an_export_that_fails_leaves_what_was_there(
     run: bedside.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,6 +391,10 @@ def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
         (["--to", "hf-folder", "--licence", "my own\nlicence: x"], "is no identifier of a licence"),
         (["--to", "hf"], "no form of export is called 'hf'; known: convokit, csv-folder, hf-folder"),
         (["--to", "csv-folder", "--origin", "stedy=written"], "--origin: no system is called 'stedy'; did you mean"),
+        (
+            ["--to", "csv-folder", "--origin", "steady=simulated,steady=recorded"],
+            "--origin: 'steady' is 'simulated' and 'recorded'; name it once",
+        ),
         (["--to", "csv-folder", "--origin", "invented"], "no conversation can be 'invented'"),
         (["--to", "csv-folder", "--citation", "none.bib"], "none.bib: the citation can't be read"),
         (["--to", "csv-folder", "--judgements", "--no-text"], "--judgements: what judges were asked holds"),

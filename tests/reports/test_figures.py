@@ -27,8 +27,10 @@ from bedside.reports.figure_parts import (
     HATCHES,
     MARKERS,
     groups_of,
+    legend_below,
     letters,
     lines_of,
+    panels,
     style,
 )
 from bedside.reports.figures import FIGURES, Drawing
@@ -481,6 +483,31 @@ def test_drift_as_bars_has_the_intervals_of_its_table(views: dict[str, RatingsVi
         if record["metric"] == "empathy" and record["raters"] == "judge:made-up"
     ]
     assert sorted(bar.get_width() for bar in axis.patches) == pytest.approx(sorted(changes))
+
+
+def test_a_pdf_of_more_panels_than_a_page_holds_has_several_pages() -> None:
+    def draw() -> Any:
+        figure, axes = panels(7, 3.0, 4.0, most_columns=2)
+        for place, axis in enumerate(axes):
+            axis.set_title(f"Metric {place}")
+            axis.plot([0, 1], label=f"system {place}")
+        legend_below(figure, axes)
+        return figure
+
+    drawing = Drawing("tall", "Tall", (), draw)
+    rendered = drawing.rendered(["pdf"])["pdf"]
+    sizes = [
+        tuple(map(float, size.split()[2:])) for size in re.findall(rb"/MediaBox \[ ([\d. ]+) \]", rendered)
+    ]
+    assert len(sizes) == 2
+    width, height = (72 * inches for inches in draw().get_size_inches())
+    assert sum(high for _, high in sizes) == pytest.approx(height, rel=0.01)
+    for wide, high in sizes:
+        assert wide == pytest.approx(width)
+        assert high <= max(9 * 72, 1.38 * wide)
+    assert rendered == drawing.rendered(["pdf"])["pdf"]
+    few = replace(drawing, draw=lambda: panels(4, 3.0, 4.0, most_columns=2)[0])
+    assert few.rendered(["pdf"])["pdf"].count(b"/MediaBox") == 1
 
 
 def test_letters_that_no_font_has_are_told_of(views: dict[str, RatingsView]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ALONE = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-rn"]
+ALONE = ["unshare", "-n"] if getattr(os, "geteuid", int)() == 0 else ["unshare", "-rn"]
 #: Put into every process: writes down whoever it tries to speak to.
 HOOK = """
 import os, sys

@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,12 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from pydantic import ValidationError
 
 import bedside
+from bedside.annotation.annotation_plan import KINDS, AnnotationPlan, Opinion
+from bedside.annotation.plan_file import read_plan, sealed, write_plan
+from bedside.annotation.training_cases import TrainingCase
 from bedside.judges.deepeval_raters.chosen_metrics import criterion_file
 from bedside.llm.endpoints import named_models
 from bedside.protocols.label_files import read_models
@@ -22,7 +27,7 @@ from bedside.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
 from bedside.protocols.medconceal.policy_parameters import parse_parameters
 from bedside.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABELS
 from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import parse_rubric
+from bedside.rubrics.rubric_files import RUBRICS, parse_rubric
 from bedside.schemas import FOLDER, SUFFIX, schema_names, schema_text
 from bedside.schemas.file_forms import file_forms
 from bedside.simulators.case_files import check_cases, read_personas
@@ -33,7 +38,8 @@ from bedside.simulators.note2chat.note_files import read_notes
 from bedside.simulators.prompt_files import faults_of_prompts, read_prompt
 from bedside.simulators.scripts import read_script
 from bedside.suites.suite import parse_suite
-from bedside.support.errors import BedsideError, RegistryError
+from bedside.support.errors import BedsideError, DataError, RegistryError
+from tests.annotation.study import EMPATHY, JUDGE, new_study, rating_plan
 
 PACKAGE = Path(bedside.__file__).parent
 SIMULATORS_FOLDER = PACKAGE / "simulators"
@@ -243,6 +249,11 @@ READERS: dict[str, tuple[Callable[[Path], object], str, list[Any]]] = {
     "labels-note2chat": (read_labels(NOTE2CHAT_LABELS), "labels.json", [HISTORY_LABELS]),
 }  # fmt: skip
 
+#: What is refused of a plan and a schema can't say, as one part of it depends on another.
+PLAN_UNSAYABLE = (
+    r"is there twice|is not that of version|of an unknown stratum|names an unknown item|not of the plan's raters|"
+    r"make a plan for each|stands after level|not of the items that are adjudicated|by an unknown rubric"
+)
 #: What a reader refuses and a schema can't say, by words of the reader's message: each stands in docs/editors.md.
 UNSAYABLE = {
     "is there twice|listed twice|two are called|have one id": "names in a list must differ",
@@ -328,5 +339,82 @@ def test_reader_and_schema_refuse_the_same(name: str, tmp_path: Path) -> None:
                     wrong.append(f"the schema takes {change}, which is refused: {says}")
             elif says is None and against and not re.search(LENIENT, against[0]):
                 wrong.append(f"the schema refuses {change}, which is read: {against[0]}")
+    assert not wrong, "\n".join(wrong)
+    assert refused
+
+
+# -- plans ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A plan of each mode, and one by each rubric and of all codes that people can be asked, as they are written."""
+    folder = tmp_path_factory.mktemp("plans")
+    run = new_study(folder, 2)
+    known = [
+        TrainingCase(
+            f"known-{number}",
+            {"empathy": str(2 + number % 2), "goal_alignment": str(3 + number % 2)},
+            content=talk.to_json().decode(),
+        )
+        for number, talk in enumerate(run.transcripts())
+    ]
+    rated = rating_plan(
+        run, by=["system"], training=known[:2], training_kappa=0.6, gold=known[2:], repeat=0.5, round="pilot"
+    )
+    said = {
+        rubric.rubric.name: (Opinion(answer="2", reason="Cold."), Opinion(answer="5"))
+        for rubric in rated.rubrics
+    }
+    made = {
+        "rate": rated,
+        "audit": rating_plan(
+            run, mode="audit", rubrics=(EMPATHY,), judge=JUDGE, focus="uncertain", random_share=0.5
+        ),
+        "findings": rating_plan(run, mode="findings", rubrics=(RUBRICS.load("finding_extraction"),)),
+        "codes": rating_plan(run, mode="codes", rubrics=tuple(map(CODEBOOK.load, CODEBOOK.names()))),
+        "pairs": rating_plan(run, mode="pairs", rubrics=(EMPATHY,)),
+    }
+    plain_plan = rating_plan(run)
+    made["adjudicate"] = plain_plan.model_copy(
+        update={"mode": "adjudicate", "opinions": {item.id: said for item in plain_plan.items}}
+    )
+    for name in RUBRICS.names():
+        rubric = RUBRICS.load(name)
+        if rubric.kind in KINDS["rate"]:
+            with suppress(DataError):  # what it asks for isn't known of these talks
+                made[f"rate by {name}"] = rating_plan(run, rubrics=(rubric,))
+    written = {}
+    for name, plan in made.items():
+        write_plan(plan, folder / "plan.json")
+        assert read_plan(folder / "plan.json", run) == sealed(plan)
+        written[name] = plain(folder / "plan.json")
+    return written
+
+
+def test_plans_that_are_written_are_valid(plans: dict[str, Any]) -> None:
+    assert set(KINDS) <= set(plans)
+    assert len(plans) > 20
+    assert {name: against for name, plan in plans.items() if (against := complaints("plan", plan))} == {}
+
+
+@pytest.mark.parametrize("mode", KINDS)
+def test_reader_and_schema_refuse_the_same_of_a_plan(mode: str, plans: dict[str, Any]) -> None:
+    wrong: list[str] = []
+    refused = 0
+    others = [(f"mode = {other!r}", {**plans[mode], "mode": other}) for other in KINDS if other != mode]
+    for change, changed in (*changes(plans[mode]), *others):
+        says = None
+        try:
+            # Not its seal, which any change breaks.
+            AnnotationPlan.model_validate_json(json.dumps(changed))
+        except ValidationError as error:
+            says = error.errors()[0]["msg"]
+        against = complaints("plan", changed)
+        refused += bool(against and says)
+        if says is not None and not against and not re.search(PLAN_UNSAYABLE, says):
+            wrong.append(f"the schema takes {change}, which is refused: {says}")
+        elif says is None and against:
+            wrong.append(f"the schema refuses {change}, which is read: {against[0]}")
     assert not wrong, "\n".join(wrong)
     assert refused

@@ -17,6 +17,7 @@ from bedside.scoring import spread as spreading
 from bedside.scoring.one_process import ScoringSummary
 from bedside.scoring.score import score
 from bedside.support.errors import BedsideError, EngineError, InputError, RunError
+from bedside.support.locks import hold
 from bedside.transcripts import ReadOptions
 
 
@@ -326,12 +327,12 @@ def test_a_file_that_changes_meanwhile_is_refused(folder: Path, tmp_path: Path) 
 
 
 def test_one_scoring_at_a_time(folder: Path, tmp_path: Path) -> None:
-    import filelock
-
     kept = spreading.parts_folder(tmp_path / "run")
     kept.mkdir()
+    held = hold(kept / ".lock")
+    assert held is not None
     with (
-        filelock.FileLock(kept / ".lock"),
+        held,
         pytest.raises(RunError, match="another bedside process scores into this run"),
     ):
         score([folder], tmp_path / "run", engine=Here())

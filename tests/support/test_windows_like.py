@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,45 @@ for refused in (
 """
     ended = windows_like.run(program, tmp_path)
     assert ended.returncode == 0, ended.stderr.decode()
+
+
+def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """What of a piece of a program runs where it is imported: of functions, decorators and default values."""
+    yield node
+    inner: list[ast.AST] = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        given = [*node.args.defaults, *(default for default in node.args.kw_defaults if default)]
+        inner = given if isinstance(node, ast.Lambda) else [*node.decorator_list, *given]
+    for child in inner:
+        yield from run_at_import(child)
+
+
+def test_no_test_file_needs_posix_to_be_collected(tmp_path: Path) -> None:
+    """One that did would end the whole run on Windows; those that need it from the first are left out there."""
+    tests = PACKAGE.parent / "tests"
+    program = (
+        "sys.path.insert(0, sys.argv[1]); windows_like._is_bedside = lambda name: name == 'tests.conftest'; "
+        "from tests.conftest import collect_ignore; print(*collect_ignore, sep=chr(10))"
+    )
+    ended = windows_like.run(program, tmp_path, str(PACKAGE.parent))
+    assert ended.returncode == 0, ended.stderr.decode()
+    left_out = [tests / name for name in ended.stdout.decode().split()]
+    assert all(path.exists() for path in left_out)
+    missing = {"os": windows_like.OS_NAMES, "signal": windows_like.SIGNAL_NAMES}
+    needing: list[str] = []
+    for path in tests.rglob("*.py"):
+        if any(path.is_relative_to(one) for one in left_out):
+            continue
+        for node in run_at_import(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                wrong = node.attr in missing.get(node.value.id, ())
+            elif isinstance(node, ast.Import):
+                wrong = any(one.name in windows_like.MODULES for one in node.names)
+            else:
+                wrong = isinstance(node, ast.ImportFrom) and node.module in windows_like.MODULES
+            if wrong:
+                needing.append(f"{path.relative_to(tests)}:{node.lineno}")
+    assert needing == []
 
 
 def test_every_module_loads(tmp_path: Path) -> None:

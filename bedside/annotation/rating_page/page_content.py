@@ -67,12 +67,12 @@ def _question(plan: AnnotationPlan, number: int) -> dict[str, Any]:
         fields = zip(label_part.labels, entry_fields(rubric), strict=True)
         question["about_entries"] = text_part.descriptor
         question["entries"] = [
-            {"field": field, "title": label.label, "descriptor": label.descriptor} for label, field in fields
+            {"field": field, "title": label.called, "descriptor": label.descriptor} for label, field in fields
         ]
     else:
         described = choices(rubric)
         words = words_of(plan)
-        values = words.values(plan)
+        values = words.values(plan, rubric)
         question["choices"] = [
             {
                 "value": value,
@@ -107,19 +107,22 @@ def training_feedback(
     """
     item = plan.by_id[answer.item]
     assert isinstance(item, TrainingItem)
-    words, values = words_of(plan), words_of(plan).values(plan)
+    words = words_of(plan)
     lines: list[dict[str, Any]] = []
     for rubric in plan.questions:
         known = item.answers.get(rubric.name)
         if known is None:
             continue
-        title = rubric.shown().title
+        title, values = rubric.shown().title, words.values(plan, rubric)
         if plan.mode == "findings":
             label, text = entry_part(rubric)
-            own_entries = [
-                f"{entry[label.name]}: {entry[text.name]}" for entry in listed_entries(rubric, answer)
-            ]
-            known_entries = [f"{entry[label.name]}: {entry[text.name]}" for entry in known]
+            own_entries, known_entries = (
+                [
+                    f"{values.get(entry[label.name], entry[label.name])}: {entry[text.name]}"
+                    for entry in entries
+                ]
+                for entries in (listed_entries(rubric, answer), known)
+            )
             right = None if own_entries and known_entries else own_entries == known_entries
             lines.append(_line(words, values, title, right, known_entries, own_entries))
         elif plan.mode == "codes":

@@ -68,7 +68,6 @@ class PageState:
 
     def __init__(self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "") -> None:
         self.words = words_of(plan)
-        values = self.words.values(plan)
         self._drawn = plan
         self._run = run
         self._folder = folder
@@ -84,12 +83,11 @@ class PageState:
             "notes": NOTES,
             "kind": item_kind(plan),
             "inputs": input_titles(plan.questions),
-            "values": values,
             "lists": {
                 "listed": LISTED,
-                "listed_shown": values[LISTED],
+                "listed_shown": self.words.say("value_listed"),
                 "nothing": NOTHING,
-                "nothing_shown": values[NOTHING],
+                "nothing_shown": self.words.say("value_nothing"),
             },
         }
         self._plan = _Fresh(plan_folder(run, plan) / REASSIGNED, lambda: as_assigned(run, plan))

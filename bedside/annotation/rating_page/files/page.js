@@ -259,7 +259,7 @@ function ratingParts(task, opinions) {
     const judge = task[`judge_${question.name}`] ?? null;
     const group = choiceGroup({
       question, field: question.name, legend: `${place + 1}. ${question.title}`, answer: keeper, changed, stops, judge,
-      about: [written("p", question.definition), judge === null ? null : judged(question, judge, task), said(opinions[question.name]), levels(question)],
+      about: [written("p", question.definition), judge === null ? null : judged(question, judge, task), said(question, opinions[question.name]), levels(question)],
     });
     if (question.reason) {
       group.append(textField({ field: question.reason, label: say("reason"), answer: keeper, changed, rows: 1 }));
@@ -270,20 +270,22 @@ function ratingParts(task, opinions) {
   return { left, right, after: () => marks.questions.length && marks.show() };
 }
 
+const choiceOf = (question, value) => question.choices.find((one) => one.value === value);
+
 function judged(question, judge, task) {
-  const choice = question.choices.find((one) => one.value === judge);
+  const choice = choiceOf(question, judge);
   return el("div", { class: "judged" },
-    el("p", {}, el("strong", {}, say("judge_says")), written("strong", share.values[judge] ?? judge), ": ", written("span", choice?.descriptor ?? "")),
+    el("p", {}, el("strong", {}, say("judge_says")), written("strong", choice?.shown ?? judge), ": ", written("span", choice?.descriptor ?? "")),
     written("p", task[`judge_reason_${question.name}`], { class: "said" }),
     el("p", { class: "soft" }, say("choose_right")));
 }
 
 /** What raters said, where their disagreement is settled. */
-function said(opinions) {
+function said(question, opinions) {
   if (!opinions) return null;
   return el("div", { class: "judged" }, el("p", {}, el("strong", {}, say("raters_said"))),
     el("ul", {}, opinions.map((opinion) =>
-      el("li", {}, written("strong", share.values[opinion.answer] ?? opinion.answer), opinion.reason ? written("p", opinion.reason, { class: "said" }) : null))));
+      el("li", {}, written("strong", choiceOf(question, opinion.answer)?.shown ?? opinion.answer), opinion.reason ? written("p", opinion.reason, { class: "said" }) : null))));
 }
 
 function levels(question) {
