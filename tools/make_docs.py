@@ -193,13 +193,15 @@ def pages() -> dict[Path, str]:
 
 
 def console_page(path: Path) -> str:
-    """The page with what its commands print in place of what stood there."""
+    """The page with what its commands print in place of what stood there; commands without print aren't run."""
     with tempfile.TemporaryDirectory() as folder:
         for example in EXAMPLES.iterdir():
             if example.is_file():
                 shutil.copy(example, folder)
 
         def filled(match: re.Match[str]) -> str:
+            if all(line.startswith("$ ") for line in match[1].splitlines()):
+                return match[0]
             lines = ["```console"]
             for command in re.findall(r"^\$ (.+)$", match[1], flags=re.MULTILINE):
                 with chdir(folder):
