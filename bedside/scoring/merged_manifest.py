@@ -107,7 +107,7 @@ def _suites(source: MergeSource) -> dict[str, bytes]:
     return {
         entry["suite"]: orjson.dumps(entry.get("own_suite"), option=orjson.OPT_SORT_KEYS)
         for entry in source.manifest["scorings"]
-        if entry["suite"] is not None
+        if entry.get("suite") is not None
     }
 
 

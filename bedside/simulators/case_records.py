@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 from bedside.support.errors import InputError, RegistryError
 from bedside.support.files import contents
-from bedside.support.json_shape import unwritable
+from bedside.support.json_shape import MOST_LEVELS, unwritable
 from bedside.support.model_errors import KeyPath
-from bedside.support.yaml_files import MOST_LEVELS, plain_yaml_nodes
+from bedside.support.yaml_files import plain_yaml_nodes
 
 #: Largest file, in bytes; YAML files are smaller (:data:`bedside.support.yaml_files.MOST_BYTES`).
 MOST_BYTES = 2**27

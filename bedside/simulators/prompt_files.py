@@ -21,10 +21,10 @@ from pydantic import Field, ValidationError
 from bedside.protocols.label_files import Strict, Text
 from bedside.support.errors import RegistryError
 from bedside.support.files import contents
-from bedside.support.json_shape import unwritable
+from bedside.support.json_shape import MOST_LEVELS, unwritable
 from bedside.support.model_errors import complaints, key_name
 from bedside.support.registry import nearest
-from bedside.support.yaml_files import MOST_BYTES, MOST_LEVELS, keys_and_values
+from bedside.support.yaml_files import MOST_BYTES, keys_and_values
 
 SUFFIX = ".yaml"
 #: Digits of the SHA-256 of a file that stand in a reference to it.

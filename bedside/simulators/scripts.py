@@ -37,10 +37,10 @@ from bedside.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulators.case import Name
 from bedside.support.errors import InputError
 from bedside.support.files import contents
-from bedside.support.json_shape import unwritable
+from bedside.support.json_shape import MOST_LEVELS, unwritable
 from bedside.support.model_errors import complaints, key_name
 from bedside.support.registry import nearest
-from bedside.support.yaml_files import MOST_LEVELS, keys_and_values
+from bedside.support.yaml_files import keys_and_values
 
 _SEE = "the docs on simulating, Scripts"
 _RECORDED = ".jsonl"

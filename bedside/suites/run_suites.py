@@ -17,7 +17,9 @@ def suites_of(run: Run) -> tuple[Suite, ...]:
     """
     suites: dict[str, Suite] = {}
     for entry in run.manifest["scorings"]:
-        name, own_suite = entry["suite"], entry.get("own_suite")
+        name, own_suite = entry.get("suite"), entry.get("own_suite")
+        if name is None:
+            continue
         if own_suite is not None:
             try:
                 suites[name] = Suite.model_validate(own_suite)

@@ -10,6 +10,9 @@ from typing import Any
 #: Types of single values; a whole number is none where a boolean stands.
 TEXT, INTEGER, NUMBER, BOOLEAN = (str,), (int,), (int, float), (bool,)
 
+#: How deep a file that people write may be nested.
+MOST_LEVELS = 50
+
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 

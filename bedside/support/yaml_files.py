@@ -9,11 +9,11 @@ import yaml
 
 from bedside.support.errors import RegistryError
 from bedside.support.files import contents
+from bedside.support.json_shape import MOST_LEVELS
 
-#: Largest file in bytes, most values in it (those that an alias stands for counted each time), deepest nesting.
+#: Largest file in bytes, and most values in it: those that an alias stands for are counted each time.
 MOST_BYTES = 2**20
 MOST_VALUES = 20_000
-MOST_LEVELS = 50
 
 _STR, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.support.errors import RunError
-from bedside.support.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
+from bedside.support.json_shape import INTEGER, MOST_LEVELS, TEXT, ObjectOf, OrNull, misfit, unwritable
 
 #: The file that says what was simulated, the conversations that can be used, and the others.
 MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.jsonl"
@@ -44,8 +44,9 @@ def simulation_manifest(folder: str | os.PathLike[str]) -> dict[str, Any] | None
 
 
 def manifest_misfit(manifest: Any) -> str | None:
-    """Where what a simulation says of itself is not of its form, as keys with points between; None where it is."""
-    return misfit(manifest, _MANIFEST)
+    """Where what a simulation says of itself is not of its form, as keys with points between, or what in it can't be
+    kept; None where it is as it should be."""
+    return misfit(manifest, _MANIFEST) or unwritable(manifest, MOST_LEVELS)
 
 
 def checked_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
