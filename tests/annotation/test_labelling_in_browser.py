@@ -131,6 +131,8 @@ def refused(page: Any, message: str) -> None:
     page.get_by_text(message).wait_for()
     assert not [url for url in sent if "/annotations" in url]
     page.get_by_role("button", name="OK").click()
+    # As long as the message closes, it takes the clicks, and then it gives the focus back.
+    page.locator(".ant-modal-wrap:visible").wait_for(state="hidden")
     page.wait_for_timeout(500)
 
 
