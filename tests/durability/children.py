@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -50,7 +51,8 @@ class Child:
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send a signal, and wait for the end."""
         assert self.process.pid is not None
-        with _reading:
+        # Its end is known a moment after it: by then there may be nothing left to kill.
+        with _reading, suppress(ProcessLookupError):
             if self.process.is_alive():
                 os.kill(self.process.pid, number)
         self.end()
