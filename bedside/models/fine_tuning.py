@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 import bedside
 from bedside.models.dialogue import SEPARATOR, speeches
 from bedside.models.language_model import load_language_model
-from bedside.models.model_files import error_text, find_model, library, quiet
+from bedside.models.model_files import device, error_text, find_model, library, quiet
 from bedside.support.errors import DataError, MissingExtraError, ModelError, RunError
 from bedside.support.files import saying_where, sync, write_json
 from bedside.transcripts.transcript import Transcript
@@ -85,7 +86,8 @@ def fine_tune(
     """Tune a model on transcripts and write it, with its tokenizer and a card, as safetensors into a new folder.
 
     The model reads conversations as redirection shows them to it (:mod:`bedside.models.dialogue`). The same
-    transcripts, model, settings, versions and number of threads give the same weights.
+    transcripts, model, settings, versions and number of threads give the same weights on the CPU; on a graphics
+    processor, which is taken where there is one, weights may differ in their last digits.
 
     Args:
         transcripts: at least two with something said in them.
@@ -116,6 +118,7 @@ def fine_tune(
     order = np.random.default_rng(tuning.seed).permutation(len(talks))
     held = {int(place) for place in order[:count]}
     net, tokenizer = load_language_model(files.path)
+    net = net.to(device())
     window = min(
         tuning.window, getattr(net.config.get_text_config(), "max_position_embeddings", tuning.window)
     )
@@ -233,7 +236,7 @@ class _Trainer:
         rows = [[*piece, *[0] * (longest - len(piece))] for piece in pieces]
         labels = [[*piece, *[_IGNORED] * (longest - len(piece))] for piece in pieces]
         mask = [[1] * len(piece) + [0] * (longest - len(piece)) for piece in pieces]
-        tensor = self._torch.tensor
+        tensor = partial(self._torch.tensor, device=self._model.device)
         return {"input_ids": tensor(rows), "labels": tensor(labels), "attention_mask": tensor(mask)}
 
     def loss(self, pieces: Sequence[Sequence[int]]) -> float:

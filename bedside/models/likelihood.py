@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bedside.models.language_model import load_language_model
-from bedside.models.model_files import find_model, library
+from bedside.models.model_files import device, find_model, library
 from bedside.support.errors import ModelError, RegistryError
 
 _EXTRA = "redirection"
@@ -240,4 +240,5 @@ def load_likelihood(model: str, precision: str = "float32") -> Likelihood:
     """
     if precision not in PRECISIONS:
         raise RegistryError(f"precision can't be {precision!r}", todo=f"one of {', '.join(PRECISIONS)}")
-    return Likelihood(*load_language_model(find_model(model).path), precision=precision)
+    network, tokenizer = load_language_model(find_model(model).path)
+    return Likelihood(network.to(device()), tokenizer, precision=precision)

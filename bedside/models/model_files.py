@@ -214,6 +214,11 @@ def library(name: str, extra: str) -> Any:
         ) from error
 
 
+def device() -> str:
+    """Where PyTorch computes, in its own words: ``cuda`` where it sees a graphics processor, else ``cpu``."""
+    return "cuda" if library("torch", "local").cuda.is_available() else "cpu"
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Without transformers' progress bars and warnings."""

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.models.model_files import ONNX, error_text, find_model, library, quiet, read_config
+from bedside.models.model_files import ONNX, device, error_text, find_model, library, quiet, read_config
 from bedside.support.errors import ModelError
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -180,8 +180,8 @@ def _transformers(path: Path, config: Mapping[str, Any]) -> tuple[Logits, Any, i
             where=str(path),
             todo="name a model that was trained for natural-language inference",
         )
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = model.eval().to(device)
+    where = device()
+    model = model.eval().to(where)
     padding = tokenizer.pad_token_id
     if padding is None:
         padding = model.config.pad_token_id
@@ -190,13 +190,13 @@ def _transformers(path: Path, config: Mapping[str, Any]) -> tuple[Logits, Any, i
     within = _only_distances_within(model) if config.get("model_type") == "deberta-v2" else None
 
     def logits(ids: NDArray[np.int64], mask: NDArray[np.int64], types: NDArray[np.int64]) -> Any:
-        more = {"token_type_ids": torch.from_numpy(types).to(device)} if typed else {}
+        more = {"token_type_ids": torch.from_numpy(types).to(where)} if typed else {}
         with torch.inference_mode():
             if within:
                 within(ids.shape[1])
             output = model(
-                input_ids=torch.from_numpy(ids).to(device),
-                attention_mask=torch.from_numpy(mask).to(device),
+                input_ids=torch.from_numpy(ids).to(where),
+                attention_mask=torch.from_numpy(mask).to(where),
                 **more,
             )
         return output.logits.float().cpu().numpy()

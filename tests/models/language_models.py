@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +107,23 @@ def save_dialoflow(folder: Path, window: int = 512) -> Path:
     config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@contextmanager
+def tensors_with_a_device() -> Iterator[list[str]]:
+    """The tensors that bedside's own code makes, each with the device that it named."""
+    from torch.overrides import TorchFunctionMode
+
+    made: list[str] = []
+
+    class Seen(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            maker = getattr(func, "__name__", "")
+            if maker in ("tensor", "arange", "zeros", "ones", "full", "empty"):
+                file = sys._getframe(1).f_code.co_filename
+                if "/bedside/models/" in Path(file).as_posix():
+                    made.append(f"{maker}: {(kwargs or {}).get('device')}")
+            return func(*args, **(kwargs or {}))
+
+    with Seen():
+        yield made

@@ -17,7 +17,7 @@ from bedside.models.likelihood import Continuation, load_likelihood
 from bedside.support.errors import DataError, MissingExtraError, RunError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
-from tests.models.language_models import save
+from tests.models.language_models import save, tensors_with_a_device
 
 pytestmark = pytest.mark.model
 
@@ -40,6 +40,19 @@ TALKS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(save(tmp_path_factory.mktemp("models") / "base", kind="Llama"))
+
+
+@pytest.mark.parametrize("method", ["lora", "plain"])
+def test_model_and_tensors_are_where_pytorch_computes(
+    method: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuning = Tuning(method, epochs=1, batch=2)
+    with tensors_with_a_device() as made:
+        fine_tune(TALKS, folder, tmp_path / "tuned", tuning)
+    assert set(made) == {"tensor: cpu"}
+    monkeypatch.setattr(fine_tuning, "device", lambda: "meta")  # a device that every PyTorch has
+    with pytest.raises(RuntimeError, match="meta"):
+        fine_tune(TALKS, folder, tmp_path / "elsewhere", tuning)
 
 
 @pytest.mark.parametrize("method", ["lora", "plain"])

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bedside.models import likelihood as likelihood_module
 from bedside.models.likelihood import Continuation, Likelihood, common, load_likelihood
 from bedside.support.errors import ModelError, RegistryError
-from tests.models.language_models import BEGIN, END, save, starting, tiny
+from tests.models.language_models import BEGIN, END, save, starting, tensors_with_a_device, tiny
 from tests.soak import budget
 
 pytestmark = pytest.mark.model
@@ -150,6 +151,23 @@ def test_a_folder_is_loaded_once(tmp_path: Path) -> None:
     assert load_likelihood(folder) is load_likelihood(folder)
     with pytest.raises(RegistryError, match="precision can't be 'int4'; one of float32, bfloat16"):
         load_likelihood(folder, "int4")
+
+
+def test_model_and_tensors_are_where_pytorch_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(save(tmp_path / "model"))
+    plain = load_likelihood(folder)
+    asked = groups(plain)
+    with tensors_with_a_device() as made:
+        plain.weigh(asked)
+        plain._alone(asked[0][0])
+    assert {each.partition(": ")[0] for each in made} == {"tensor", "arange", "zeros"}
+    assert {each.partition(": ")[2] for each in made} == {"cpu"}
+    load_likelihood.cache_clear()
+    monkeypatch.setattr(likelihood_module, "device", lambda: "meta")  # a device that every PyTorch has
+    assert load_likelihood(folder)._model.device.type == "meta"
+    load_likelihood.cache_clear()
 
 
 def test_a_folder_without_config_is_refused(tmp_path: Path) -> None:
