@@ -40,6 +40,7 @@ class FaultError(Exception):
         wait: how long the server asks to wait, in seconds.
         busy: whether the server is at its limit, so that other requests had better wait too.
         unreachable: whether no answer came at all.
+        foreign: whether what answered speaks another protocol, or none.
         elsewhere: whether another server is there to be asked at once, so that this counts as no attempt.
     """
 
@@ -50,6 +51,7 @@ class FaultError(Exception):
         wait: float | None = None,
         busy: bool = False,
         unreachable: bool = False,
+        foreign: bool = False,
         elsewhere: bool = False,
     ) -> None:
         super().__init__(what)
@@ -57,6 +59,7 @@ class FaultError(Exception):
         self.wait = wait
         self.busy = busy
         self.unreachable = unreachable
+        self.foreign = foreign
         self.elsewhere = elsewhere
 
 

@@ -20,7 +20,7 @@ from bedside.llm.protocol import (
     WrongFormError,
 )
 
-#: Attempts of a request while no server has answered anything yet.
+#: Attempts of a request while nothing has answered yet that speaks the protocol.
 _FIRST_ATTEMPTS = 3
 #: So many requests in a row that came to nothing, with no reply to any other meanwhile, end the run.
 _GIVE_UP = 3
@@ -185,17 +185,19 @@ class RequestQueue:
         self._in_vain = 0
 
     def _note_unanswered(self, fault: FaultError, attempt: int) -> None:
-        """Note whether the server answered at all.
+        """Note whether a language model's server answered at all.
 
         Raises:
-            LanguageModelError: it never did, in as many attempts as that takes.
+            LanguageModelError: none ever did, in as many attempts as that takes.
         """
-        self._server_answered = self._server_answered or not fault.unreachable
+        self._server_answered = self._server_answered or not (fault.unreachable or fault.foreign)
         if not self._server_answered and attempt >= _FIRST_ATTEMPTS:
             raise LanguageModelError(
-                f"no server answers: {fault.what}",
+                f"no {'language model' if fault.foreign else 'server'} answers: {fault.what}",
                 where=self._address,
-                todo="check that it runs and its address",
+                todo="check its address, and the provider that is named"
+                if fault.foreign
+                else "check that it runs and its address",
             ) from fault
 
     def _came_to_nothing(self, problem: str, *, again: bool) -> None:

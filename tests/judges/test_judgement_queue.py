@@ -500,6 +500,23 @@ def test_no_server(bench: Bench) -> None:
     assert time.monotonic() - start < 10
 
 
+@pytest.mark.parametrize("body", [b"<html>Log in</html>", b"{}", b'{"completion": "of another protocol"}'])
+def test_what_answers_is_no_language_model(bench: Bench, body: bytes) -> None:
+    with JudgeServer(lambda request, number: Action(body=body)) as server:
+        text = stopped(bench, server, max_concurrency=1)
+        assert server.count == 3
+    assert "/v1: no language model answers: the server's answer" in text
+    assert text.endswith("check its address, and the provider that is named")
+
+
+def test_an_error_that_is_reported_as_a_success_may_pass(bench: Bench) -> None:
+    def script(request: Received, number: int) -> Action:
+        return Action(body=b'{"error": {"message": "overloaded"}}') if number < 4 else Action()
+
+    with JudgeServer(script) as server:
+        assert bench.judge(server, talks(2), max_concurrency=1).complete
+
+
 def test_a_server_that_dies(bench: Bench) -> None:
     with JudgeServer(lambda request, number: Action(drop=number > 50)) as server:
         text = stopped(bench, server)

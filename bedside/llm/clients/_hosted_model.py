@@ -150,7 +150,9 @@ class HostedModel:
             raise
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             problem = self._poster.secrets.line(error_message(answer.body))
-            raise FaultError(f"the answer of {self._provider.title} holds no reply ({problem})") from error
+            raise FaultError(
+                f"the answer of {self._provider.title} holds no reply ({problem})", foreign=True
+            ) from error
         if request.schema is not None:
             self._forms.worked(form)
         left_out = [parameter for parameter in self._wanted(request) if parameter in unsent]
