@@ -1,8 +1,8 @@
 # make demo     sets everything up and runs the whole loop on the bundled example
-# make test     sets everything up; lint, types, all tests
+# make test     sets everything up; lint, types, all tests but those that only make soak runs
 # make check    the fast lane: lint, types, tests without servers, models and slow data
-# make soak     fuzzing, kills and simulations with large budgets: 15 minutes unless MINUTES=… says otherwise, on from where it
-#               last stopped
+# make soak     fuzzing, kills and simulations with large budgets, and what else takes long: 15 minutes unless MINUTES=… says
+#               otherwise, on from where it last stopped
 # make site     the docs as a site, in site/: strict, and nothing in it is loaded from another host
 # make bench    the benchmarks, as ratios in one run
 PYTHON ?= python3
@@ -21,7 +21,7 @@ demo: .venv/.core
 # Three at once, for on two cores one of them is often waiting.
 test: .venv/.dev
 	$(MAKE) --no-print-directory -j 2 lint compiled
-	$(BIN)/pytest -n 3 --dist worksteal --durations 20
+	$(BIN)/pytest -n 3 --dist worksteal --durations 20 -m "not soak_only"
 
 check: .venv/.dev
 	$(MAKE) --no-print-directory -j 2 lint fast

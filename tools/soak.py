@@ -1,8 +1,9 @@
-"""Runs the tests marked ``soak`` with their large budgets, as many as fit in a time; the next call goes on from there.
+"""Runs the tests marked ``soak`` with their large budgets, and those marked ``soak_only``, as many as fit in a time.
 
     python tools/soak.py [--minutes 15]
 
-What has passed is noted in ``.soak``, test by test, until all have; then, and without that file, a new round begins.
+The next call goes on from there: what has passed is noted in ``.soak``, test by test, until all have; then, and
+without that file, a new round begins.
 Where nothing is noted, as in a fresh clone, the commit decides which test comes first, so that clones of successive
 commits do different parts. A test that the time cuts off comes first the next time. ``BEDSIDE_SOAK=4`` makes the
 budgets four times as large.
@@ -35,7 +36,7 @@ class Soak:
     """One call: what there is to run, until when, and what came of it.
 
     Attributes:
-        tests: the ids of all tests marked ``soak``, in the order in which pytest lists them.
+        tests: the ids of all tests that are marked so, in the order in which pytest lists them.
         passed: those of this round that have passed.
         failures: what pytest printed of each function that failed.
     """
@@ -53,7 +54,7 @@ class Soak:
 
     def _listed(self) -> list[str]:
         listed = subprocess.run(
-            [*_PYTEST, "--collect-only", "-m", "soak"], cwd=ROOT, capture_output=True, text=True
+            [*_PYTEST, "--collect-only", "-m", "soak or soak_only"], cwd=ROOT, capture_output=True, text=True
         )
         tests = [line for line in listed.stdout.splitlines() if line.startswith("tests/") and "::" in line]
         if listed.returncode or not tests:

@@ -284,6 +284,7 @@ def test_listed_with_nothing_listed_is_not_handed_in(
     assert set(found.values()) == {0}
 
 
+@pytest.mark.soak_only
 def test_a_german_page_records_what_an_english_one_does(
     talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
 ) -> None:  # fmt: skip

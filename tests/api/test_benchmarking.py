@@ -59,7 +59,7 @@ def equal(first: Path, second: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.server
-@pytest.mark.parametrize("protocol", ["medconceal", "note2chat"])
+@pytest.mark.parametrize("protocol", ["medconceal", pytest.param("note2chat", marks=pytest.mark.soak_only)])
 def test_it_is_what_the_three_commands_do(
     protocol: str, server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,13 @@ def workers_find_the_tests() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=ENGINES.names())
+# Ray takes half a minute to do what the others do; that it does it at all is seen in tests/safety, too.
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=pytest.mark.soak_only if name == "ray" else ()) for name in ENGINES.names()
+    ],
+)
 def engine(request: pytest.FixtureRequest, workers_find_the_tests: None) -> Iterator[Engine]:
     """Two workers of each engine, on this machine."""
     if request.param == "ray":

@@ -38,7 +38,7 @@ def instrumented() -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.soak
+@pytest.mark.soak_only
 @pytest.mark.parametrize("name", NAMES)
 def test_no_input_that_coverage_leads_to_fails(
     name: str, instrumented: subprocess.Popen[str], tmp_path: Path

@@ -71,6 +71,7 @@ def test_links_and_images_of_its_page_lead_to_the_source_once_it_has_an_address(
     assert "\nJudges, [below](#below), [site](https://example.org)\n" in without
 
 
+@pytest.mark.soak_only
 def test_it_runs_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         opened.extractall(tmp_path / "site")

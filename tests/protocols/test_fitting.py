@@ -195,6 +195,7 @@ def test_thresholds_are_searched_and_more_is_reported() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.soak_only
 def test_the_whole_grid_finds_turns_better_than_a_guess() -> None:
     rows = drawn_turns(150, 5, replayed=True)
     found = fit(rows, seed=0)

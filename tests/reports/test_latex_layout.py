@@ -31,7 +31,13 @@ LONG_NAMES = (
     "meta-llama/Llama-3.1-405B-Instruct-Turbo-with-a-very-long-system-name_v2",
     LONG_WORD,
 )
-PAPERS = tuple((paper, columns) for paper in ("a4paper", "letterpaper") for columns in (1, 2))
+#: Both sizes and both numbers of columns in every run, the other two pairs in `make soak`.
+PAPERS = (
+    ("a4paper", 1),
+    ("letterpaper", 2),
+    pytest.param("a4paper", 2, marks=pytest.mark.soak_only),
+    pytest.param("letterpaper", 1, marks=pytest.mark.soak_only),
+)
 
 
 def grid(

@@ -65,8 +65,15 @@ def opened(browser: Any, path: Path, *, width: int = 1300, height: int = 900, sc
 
 
 @pytest.mark.parametrize("name", [*SUITES, "small"])
-@pytest.mark.parametrize("width", [1300, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 1300),
+        ("dark", 390),
+        pytest.param("light", 390, marks=pytest.mark.soak_only),
+        pytest.param("dark", 1300, marks=pytest.mark.soak_only),
+    ],
+)
 def test_axe_finds_no_violation(
     pages: dict[str, Path], browser: Any, name: str, width: int, scheme: str
 ) -> None:

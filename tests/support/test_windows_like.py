@@ -142,6 +142,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
     assert ended.returncode == 0, ended.stderr.decode()
 
 
+@pytest.mark.soak_only
 def test_the_demonstration(tmp_path: Path) -> None:
     said = commands(tmp_path, "demo --out demo")
     assert "71 ratings by two people" in said
