@@ -131,7 +131,9 @@ class OpenAIChat:
             problem = self.secrets.line(error_message(orjson.dumps(data)))
             # Some report an error of theirs, which may pass, as a success.
             failed = isinstance(data, dict) and bool(data.get("error"))
-            raise FaultError(f"the server's answer holds no reply ({problem})", foreign=not failed) from error
+            raise FaultError(
+                f"the server's answer holds no reply ({problem})", other_protocol=not failed
+            ) from error
         if isinstance(content, list):
             content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
         text = self.secrets.scrub(content) if isinstance(content, str) else ""
@@ -197,7 +199,7 @@ def answer_data(body: bytes) -> Any:
         text = json.dumps(json.loads(body), ensure_ascii=False)
         return orjson.loads(text.encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise FaultError("the server's answer is not JSON", foreign=True) from error
+        raise FaultError("the server's answer is not JSON", other_protocol=True) from error
 
 
 def _counts(usage: Mapping[str, Any]) -> TokenCounts:

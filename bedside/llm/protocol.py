@@ -40,7 +40,7 @@ class FaultError(Exception):
         wait: how long the server asks to wait, in seconds.
         busy: whether the server is at its limit, so that other requests had better wait too.
         unreachable: whether no answer came at all.
-        foreign: whether what answered speaks another protocol, or none.
+        other_protocol: whether what answered speaks another protocol, or none.
         elsewhere: whether another server is there to be asked at once, so that this counts as no attempt.
     """
 
@@ -51,7 +51,7 @@ class FaultError(Exception):
         wait: float | None = None,
         busy: bool = False,
         unreachable: bool = False,
-        foreign: bool = False,
+        other_protocol: bool = False,
         elsewhere: bool = False,
     ) -> None:
         super().__init__(what)
@@ -59,7 +59,7 @@ class FaultError(Exception):
         self.wait = wait
         self.busy = busy
         self.unreachable = unreachable
-        self.foreign = foreign
+        self.other_protocol = other_protocol
         self.elsewhere = elsewhere
 
 

@@ -190,13 +190,13 @@ class RequestQueue:
         Raises:
             LanguageModelError: none ever did, in as many attempts as that takes.
         """
-        self._server_answered = self._server_answered or not (fault.unreachable or fault.foreign)
+        self._server_answered = self._server_answered or not (fault.unreachable or fault.other_protocol)
         if not self._server_answered and attempt >= _FIRST_ATTEMPTS:
             raise LanguageModelError(
-                f"no {'language model' if fault.foreign else 'server'} answers: {fault.what}",
+                f"no {'language model' if fault.other_protocol else 'server'} answers: {fault.what}",
                 where=self._address,
                 todo="check its address, and the provider that is named"
-                if fault.foreign
+                if fault.other_protocol
                 else "check that it runs and its address",
             ) from fault
 

@@ -151,7 +151,7 @@ class HostedModel:
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             problem = self._poster.secrets.line(error_message(answer.body))
             raise FaultError(
-                f"the answer of {self._provider.title} holds no reply ({problem})", foreign=True
+                f"the answer of {self._provider.title} holds no reply ({problem})", other_protocol=True
             ) from error
         if request.schema is not None:
             self._forms.worked(form)
