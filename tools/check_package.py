@@ -1,10 +1,11 @@
 """Builds the source archive and the wheel, looks into both, and runs the wheel by itself.
 
-    python tools/check_package.py [--out DIST]
+    python tools/check_package.py [--out DIST] [--recipes]
 
 It needs the package index and nothing else: the wheel is made from the source archive, as an index would have it,
 looked at by ``twine check``, and installed with the core's dependencies into an environment of its own. There, in an
-empty folder outside the checkout, the demonstration runs. ``--out`` keeps what was built in a folder.
+empty folder outside the checkout, the demonstration runs. ``--out`` keeps what was built in a folder; ``--recipes``
+then installs MLflow and Weights & Biases there, too, and runs the recipes of docs/tracking.md.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ def archive_contents(archive: Path) -> list[str]:
     ]
 
 
-def run(step: str, *command: str | Path, folder: Path = ROOT) -> None:
+def run(step: str, *command: str | Path, folder: Path = ROOT, **more: str) -> None:
     """One step; what it printed is shown where it fails."""
     began = time.monotonic()
     # Neither the checkout nor what else is installed can be found from there.
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
-        [str(part) for part in command], cwd=folder, env=clean, capture_output=True, encoding="utf-8",
+        [str(part) for part in command], cwd=folder, env={**clean, **more}, capture_output=True, encoding="utf-8",
         errors="replace", check=False,
     )  # fmt: skip
     print(f"{step}: {time.monotonic() - began:.0f} s", flush=True)
@@ -84,7 +85,7 @@ def environment(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def check(dist: Path, work: Path) -> None:
+def check(dist: Path, work: Path, *, recipes: bool) -> None:
     install = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile")
     python = environment(work / "builder")
     run("what builds", python, *install, "build", "twine")
@@ -102,6 +103,11 @@ def check(dist: Path, work: Path) -> None:
     report = work / "elsewhere" / "demo" / "report" / "report.html"
     if not report.is_file():
         sys.exit(f"the demonstration left no {report}")
+    if recipes:
+        # In the environment of the other tests they find no versions that go with all else.
+        run("MLflow and Weights & Biases", python, *install, "mlflow", "wandb", "pytest")
+        tests = ("-m", "pytest", "-q", "tests/docs/test_tracking.py")
+        run("their recipes", python, *tests, folder=ROOT, MLFLOW_DISABLE_TELEMETRY="true")
     print(
         f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB; {archive.name}: {archive.stat().st_size / 1e6:.1f} MB"
     )
@@ -110,10 +116,11 @@ def check(dist: Path, work: Path) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description="Build the package, look into it and run it by itself.")
     options.add_argument("--out", type=Path, help="folder that keeps what was built")
+    options.add_argument("--recipes", action="store_true", help="run the recipes for MLflow and W&B as well")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as work:
         dist = chosen.out.absolute() if chosen.out else Path(work) / "dist"
-        check(dist, Path(work))
+        check(dist, Path(work), recipes=chosen.recipes)
 
 
 if __name__ == "__main__":
