@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +125,22 @@ def submit(page: Any) -> None:
 
 def refused(page: Any, message: str) -> None:
     """Submitting is answered with a message, and nothing goes to the server."""
+    from playwright.sync_api import TimeoutError as TooLateError
+
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     page.get_by_test_id("bottombar-submit-button").click()
     page.get_by_text(message).wait_for()
     assert not [url for url in sent if "/annotations" in url]
-    page.get_by_role("button", name="OK").click()
-    # As long as the message closes, it takes the clicks, and then it gives the focus back.
-    page.locator(".ant-modal-wrap:visible").wait_for(state="hidden")
+    # As long as the message opens, it may not hear the click; as long as it closes, it takes the clicks, and then it gives
+    # the focus back.
+    shown_message = page.locator(".ant-modal-wrap:visible")
+    for _ in range(10):
+        with suppress(TooLateError):
+            page.get_by_role("button", name="OK").click(timeout=4000)
+            shown_message.wait_for(state="hidden", timeout=4000)
+            break
+    assert shown_message.count() == 0
     page.wait_for_timeout(500)
 
 

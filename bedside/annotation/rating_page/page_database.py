@@ -7,7 +7,6 @@ syncs, before anything is acknowledged: a process killed or a machine that loses
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -79,7 +78,8 @@ class PageDatabase:
         self.path = path
         self._words = words_of(plan)
         with self._saying_where():
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            # It doesn't open what is there: to close it would end the locks of every connection of this process.
+            path.touch(0o600)
             self._connection = sqlite3.connect(
                 path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )

@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,39 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(served: ServedPa
         assert [text for text in said[key] if text in texts] == texts
     served.start()
     assert served.links == links
+
+
+def test_nothing_is_lost_when_others_read_the_answers_beside_the_server(
+    client: httpx.Client, served: ServedPage
+) -> None:
+    """The server and a command put answers into the run by turns; then more are handed in, and the server is killed."""
+    first, *others = share(client, served, "anna")
+    plan, run = _plan(served), Run(served.run.path)
+
+    def hand_in(item: str) -> None:
+        version = client.get(f"/items/{item}", headers=known(served, "anna")).json()["entry"]["version"]
+        sending = body(f"beside-{item}", version, texts={"notes": ["beside"]})
+        assert client.put(f"/items/{item}", json=sending, headers=known(served, "anna")).status_code == 200
+
+    def stored() -> set[str]:
+        revisions = [revision.answer for revision in read_store(run, plan).revisions]
+        return {answer.item for answer in revisions if answer.notes == "beside"}
+
+    hand_in(first)
+    deadline = time.monotonic() + 60
+    while not stored():  # the server puts it there
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    done = subprocess.run(
+        served.command("--collect"), capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    for item in others:
+        hand_in(item)
+    served.kill()
+    collect(page_folder(run, plan), Run(served.run.path), plan)
+    assert stored() == {first, *others}
+    served.start()
 
 
 def _plan(served: ServedPage) -> Any:
