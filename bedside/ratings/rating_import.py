@@ -74,6 +74,7 @@ def import_ratings(
         "ratings": frame.height,
         "empty": file.empty,
         "scales": {metric: scale.to_json() for metric, scale in file.scales.items()},
+        "metrics": dict(frame.group_by("metric", maintain_order=True).len().iter_rows()),
         "account": file.account.to_json(),
         "rounds": sorted(frame["round"].unique()),
     }

@@ -189,7 +189,12 @@ def _imported_words(run: Run) -> list[str]:
         if standing:
             scales = "; ".join(f"{name} {levels_words(levels)}" for name, levels in entry["scales"].items())
             were = "was" if standing == 1 else "were"
-            words = f"{counted(standing, 'rating')} {were} imported from {Path(entry['file']).name}"
+            source = (
+                f"made of people's answers to plan {entry['plan']}"
+                if "plan" in entry
+                else f"imported from {Path(entry['file']).name}"
+            )
+            words = f"{counted(standing, 'rating')} {were} {source}"
             if standing < entry["ratings"]:
                 words += f" (of {entry['ratings']:,}, the others having been replaced later)"
             paragraphs.insert(0, words + (f" (scales: {scales})." if scales else "."))
@@ -197,8 +202,9 @@ def _imported_words(run: Run) -> list[str]:
 
 
 def _imported(entry: Mapping[str, Any]) -> dict[str, int]:
-    """How many ratings of each metric an import brought."""
-    return {name: metric["ratings"] for name, metric in entry["account"]["metrics"].items()}
+    """How many ratings of each metric an import brought; at most that many, where a run of before doesn't say."""
+    metrics: dict[str, int] = entry.get("metrics") or dict.fromkeys(entry["scales"], entry["ratings"])
+    return metrics
 
 
 # -- what judges did --------------------------------------------------------------------------------

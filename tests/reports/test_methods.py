@@ -8,6 +8,9 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.annotation.annotation_plan import plan_hash
+from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.answers import RaterAnswer
 from bedside.ratings.missing_reasons import cause, causes, failures
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
@@ -20,7 +23,8 @@ from bedside.reports.tables.missing import build
 from bedside.scoring.score import score
 from bedside.scoring.versions import library_versions
 from bedside.transcripts import read_transcripts
-from tests.conftest import conversation
+from tests.annotation.study import new_study, rating_plan
+from tests.conftest import Call, conversation
 from tests.reports.made import made_run
 from tests.reports.test_page import EXAMPLES
 
@@ -90,6 +94,28 @@ def test_each_import_is_told_once_and_a_replaced_one_not_at_all(tmp_path: Path, 
     words = told(run)
     assert "12 ratings were imported from second.csv (of 24, the others having been replaced later)" in words
     assert "12 ratings were imported from third.csv" in words
+
+
+def test_answers_to_a_plan_are_told_and_the_report_is_whole(tmp_path: Path, call: Call) -> None:
+    run = new_study(tmp_path)
+    plan = rating_plan(run)
+    choices = {"empathy": ("4",), "goal_alignment": ("2",)}
+    answers = [
+        RaterAnswer(item, rater, "submitted", choices, id=f"{item}-{rater}")
+        for item, raters in plan.raters_of.items()
+        for rater in raters
+    ]
+    keep_answers(run, plan, answers)
+    words = told(Run(run.path))
+    assert (
+        f"{2 * len(answers)} ratings were made of people's answers to plan {plan_hash(plan)} (scales:"
+        in words
+    )
+    assert (
+        call("report", run.path, "--table", "results", "--format", "html", "--out", tmp_path / "report")[0]
+        == 0
+    )
+    assert "answers to plan" in (tmp_path / "report" / "report.html").read_text("utf-8")
 
 
 def test_missing_values_are_counted_by_cause(tmp_path: Path) -> None:
