@@ -23,7 +23,7 @@ from bedside.annotation.answer_ratings import plan_ratings, plan_scales
 from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
-from bedside.annotation.plan_file import write_plan
+from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 from bedside.support.errors import InputError, RunError
@@ -44,6 +44,8 @@ class StoreSummary:
         submitted, skipped: answers that count now, by state.
         drafts: answers among those given that were not handed in.
         changed_by: who → answers of others that they changed last; such changes are kept and don't count.
+        standing: plan of the same round that was there first → ratings that it has of the same raters, units and
+            metrics: those stand, and this plan's own are kept beside them as answers only.
         ratings: ratings of the plan in the run.
         missing: those of them without value or label.
     """
@@ -55,6 +57,7 @@ class StoreSummary:
     skipped: int
     drafts: int
     changed_by: Mapping[str, int]
+    standing: Mapping[str, int]
     ratings: int
     missing: int
 
@@ -161,7 +164,8 @@ def _summary(
 ) -> StoreSummary:
     """Make ratings of what counts; what was done."""
     counting = history.answers()
-    rows = _with_chances_of_round(run, plan, plan_ratings(run, plan, counting, positions))
+    made = _with_chances_of_round(run, plan, plan_ratings(run, plan, counting, positions))
+    rows, standing = _beside_earlier_plans(run, plan, made)
     _put(run, plan, rows)
     states = Counter(answer.state for answer in counting.values())
     return StoreSummary(
@@ -172,6 +176,7 @@ def _summary(
         skipped=states["skipped"],
         drafts=0,
         changed_by=times_changed(history.changed_by_others().values()),
+        standing=standing,
         ratings=rows.height,
         missing=rows["error"].len() - rows["error"].null_count(),
     )
@@ -257,6 +262,31 @@ def _with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -
     return rows.with_columns(pl.when(pl.col("drawn") == 0).then("drawn")) if others else rows
 
 
+def _beside_earlier_plans(
+    run: Run, plan: AnnotationPlan, rows: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The ratings that no plan of the same round, there before this one, has; and how many each of those plans has.
+
+    Else each plan whose answers are put in again would take the place of the other's.
+    """
+    standing: dict[str, int] = {}
+    for imported in run.manifest["imports"]:
+        name = imported.get("plan")
+        if name == plan_hash(plan):
+            break
+        file = run.path / FOLDER / (name or "") / "plan.json"
+        if name is None or round_of(plan) not in imported["rounds"] or not file.is_file():
+            continue
+        other = read_plan(file, run)
+        answers = read_store(run, other).answers()
+        theirs = plan_ratings(run, other, answers, coded_positions(other, run)).select(KEY)
+        left = rows.join(theirs, on=KEY, how="anti", maintain_order="left")
+        if left.height < rows.height:
+            standing[name] = rows.height - left.height
+        rows = left
+    return rows, standing
+
+
 def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
     """Add the ratings to the run where they aren't there yet."""
     if rows.is_empty():
@@ -271,6 +301,7 @@ def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "ratings": rows.height,
         "empty": rows["error"].len() - rows["error"].null_count(),
+        "metrics": dict(rows.group_by("metric", maintain_order=True).len().iter_rows()),
         "scales": {metric: scale.to_json() for metric, scale in plan_scales(plan).items()},
         "plan": plan_hash(plan),
         "rounds": [round_of(plan)],
@@ -278,5 +309,6 @@ def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
         "mode": plan.mode,
         "rubrics": {planned.rubric.name: planned.version for planned in plan.rubrics},
     }
-    imports = [imported for imported in run.manifest["imports"] if imported.get("plan") != entry["plan"]]
-    run.add(rows.lazy(), {**run.manifest, "imports": [*imports, entry]})
+    # A plan keeps its place: of plans of one round, the first one's ratings stand.
+    imports = [entry if each.get("plan") == entry["plan"] else each for each in run.manifest["imports"]]
+    run.add(rows.lazy(), {**run.manifest, "imports": imports if entry in imports else [*imports, entry]})

@@ -50,6 +50,11 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
     say(
         f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason."
     )
+    for name, count in kept.standing.items():
+        say(
+            f"{counted(count, 'rating')} of the same people and units came by plan {name} of the same round before: "
+            "those stand; these answers are only kept. Draw plans with rounds of their own (bedside sample --round)."
+        )
     for rater, count in kept.changed_by.items():
         say(
             f"{rater} changed {counted(count, 'answer')} of another rater: such a change is kept and doesn't count."

@@ -17,7 +17,7 @@ import pytest
 
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_store import (
     STORE,
     StoreSummary,
@@ -61,10 +61,42 @@ def people(run: Run, *metrics: str) -> dict[tuple[str, str, str, str], tuple[Any
     return {row[:4]: row[4:] for row in rows.select(columns).iter_rows()}
 
 
+def test_of_two_plans_of_one_round_the_rating_that_came_first_stands(run: Run) -> None:
+    first, second = (rating_plan(run, round="main", seed=seed) for seed in (1, 2))
+    said = {
+        plan.seed: [
+            RaterAnswer(
+                item,
+                rater,
+                "submitted",
+                {"empathy": (level,), "goal_alignment": (level,)},
+                id=f"{item}-{rater}",
+            )
+            for item, raters in plan.raters_of.items()
+            for rater in raters
+        ]
+        for plan, level in ((first, "1"), (second, "5"))
+    }
+    assert keep_answers(run, first, said[1]).standing == {}
+    before = people(run)
+    theirs = {key[0::3] for key in before}
+    own = {(second.by_id[answer.item].transcript, f"human:{answer.rater}") for answer in said[2]}
+    assert own & theirs
+    assert own - theirs
+    for plan in (second, first, second):
+        kept = keep_answers(Run(run.path), plan, said[plan.seed])
+        rated = people(run)
+        assert {key: rated[key] for key in before} == before
+        assert {rated[key][0] for key in rated.keys() - before.keys()} == {5.0}
+        assert {key[0::3] for key in rated} == own | theirs
+        assert kept.standing == ({} if plan is first else {plan_hash(first): 2 * len(own & theirs)})
+    assert len(read_store(run, second).answers()) == len(said[2])
+
+
 def test_what_was_typed_is_in_the_ratings(run: Run) -> None:
     plan = rating_plan(run)
     kept = pulled(run, plan, exported(plan, reasoned_levels, USERS))
-    assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, 48, 0)
+    assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, {}, 48, 0)
     found = people(run)
     for item in plan.items:
         for rater in plan.raters_of[item.id]:

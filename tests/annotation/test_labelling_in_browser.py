@@ -132,8 +132,8 @@ def refused(page: Any, message: str) -> None:
     page.get_by_test_id("bottombar-submit-button").click()
     page.get_by_text(message).wait_for()
     assert not [url for url in sent if "/annotations" in url]
-    # As long as the message opens, it may not hear the click; as long as it closes, it takes the clicks, and then it gives
-    # the focus back.
+    # As long as the message opens, it may not hear the click; as long as it closes, it takes the clicks, and then it
+    # gives the focus back.
     shown_message = page.locator(".ant-modal-wrap:visible")
     for _ in range(10):
         with suppress(TooLateError):
