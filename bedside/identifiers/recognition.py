@@ -195,7 +195,7 @@ def _library(name: str) -> Any:
         library = importlib.import_module(name)
     except ImportError as error:
         raise MissingExtraError(
-            "to see identifiers, presidio is needed", todo="pip install 'bedside[scrub]'"
+            "to see identifiers, presidio is needed", todo='pip install "bedside[scrub]"'
         ) from error
     if name == "presidio_analyzer":
         # It quotes what it saw where it logs; and of a pipeline made here it has nothing to warn of.

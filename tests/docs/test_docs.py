@@ -81,3 +81,10 @@ def test_commands_and_options_exist(page: Path) -> None:
         for word in words:
             if word.startswith("--"):
                 assert word in known, f"{word} in: bedside {line}"
+
+
+def test_extras_are_installed_by_lines_that_every_shell_takes() -> None:
+    """In double quotation marks, for cmd.exe of Windows hands single ones on to pip."""
+    files = {*PAGES, *ENTRIES, *(ROOT / "bedside").rglob("*.py")}
+    single = re.compile(r"'(?:\.|bedside)\[[\w,{}]+\]")
+    assert not {path.name for path in files if single.search(path.read_text("utf-8"))}
