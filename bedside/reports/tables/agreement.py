@@ -342,7 +342,7 @@ def confusion_tables(agreements: Sequence[Agreement]) -> tuple[Table, ...]:
         )
         tables.append(
             Table(
-                name=f"confusion-{len(tables) + 1}",
+                name=f"confusion_{len(tables) + 1}",
                 title=f"{agreement.title}: {first} (rows) and {second} (columns)",
                 columns=(Column("", "left"), *(Column(level) for level in levels)),
                 rows=rows,
