@@ -55,6 +55,7 @@ def archive_contents(archive: Path) -> list[str]:
         "pyproject.toml",
         "README.md",
         "LICENSE",
+        "SECURITY.md",
         "CITATION.cff",
         "constraints-cpu.txt",
         "tests/conftest.py",

@@ -20,7 +20,7 @@ from packaging.version import Version
 LOCK = ROOT / "requirements-dev.lock"
 _HEAD = """\
 # Constraints for development, made by tools/make_lock.py: what the tests pass with, on Linux and Python 3.11.
-# pip install -c requirements-dev.lock -e '.[dev]'
+# pip install -c requirements-dev.lock -e ".[dev]"
 """
 
 

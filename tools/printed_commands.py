@@ -34,7 +34,11 @@ PAGES = (
 #: How wide the tables on pages may be.
 WIDTH = 118
 
-_BLOCK = re.compile(r"^```console\n(.*?)\n```", flags=re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)\n?^```$", flags=re.MULTILINE | re.DOTALL)
+#: A command as it is typed: bedside's own name, or a container that is told what bedside does.
+TYPED = re.compile(r"(?:docker (?:compose )?run (?:.*? )?)?bedside(?::\w+)? +(?P<arguments>[a-z-].*)")
+#: Where the shell takes over: what is printed goes into a file or to another program.
+_ONWARDS = (">", "|")
 #: What an option names that is written, not read.
 _WRITTEN = ("--out", "--batch-out")
 _FILE = re.compile(r"(?:script:)?(?P<path>[\w./*-]+\.(?:csv|json|jsonl|npz|txt|xlsx|yaml)|[\w./-]+/)$")
@@ -57,7 +61,7 @@ class PrintedCommand:
     """A command as a page prints it.
 
     Attributes:
-        line: as it stands there, after the prompt.
+        line: as it stands there, after the prompt, and without the container that it is told to.
         printed: what stands below it up to the next command; empty where the page leaves out what it prints.
     """
 
@@ -66,22 +70,39 @@ class PrintedCommand:
 
     @property
     def words(self) -> list[str]:
-        """What is typed, without the program's name and remarks."""
-        return shlex.split(self.line, comments=True)[1:]
+        """What is typed, without the program's name, remarks, and where the print is sent."""
+        words = shlex.split(self.line, comments=True)[1:]
+        return words[: min(words.index(sign) if sign in words else len(words) for sign in _ONWARDS)]
 
 
 def printed_commands(text: str) -> Iterator[PrintedCommand]:
     """The commands of bedside on a page, in their order; one that goes on in further lines is one."""
-    for block in _BLOCK.findall(text):
-        for part in re.split(r"^\$ ", block.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
-            line, _, printed = part.partition("\n")
-            if line.startswith("bedside "):
-                yield PrintedCommand(line, printed.strip("\n"))
+    for block in _BLOCK.finditer(text):
+        if block["language"] == "console":
+            for part in re.split(r"^\$ ", block["text"].replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+                line, _, printed = part.partition("\n")
+                if typed := TYPED.match(line):
+                    yield PrintedCommand(f"bedside {typed['arguments']}", printed.strip("\n"))
+
+
+def commands_without_prompt(text: str) -> list[str]:
+    """The lines of code on a page that are commands of bedside and that nothing marks as such: they go unchecked."""
+    lines = []
+    for block in _BLOCK.finditer(text):
+        # Below a prompt stands what is printed.
+        printed = block["language"] == "console"
+        text_without_print = (
+            re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[0] if printed else block["text"]
+        )
+        lines += [line for line in text_without_print.splitlines() if TYPED.match(line.lstrip())]
+    return lines
 
 
 def reason_not_run(command: PrintedCommand, folder: Path) -> str | None:
     """Why a command can't be run in a folder, in a few words; None where it can."""
     words = command.words
+    if words[0] == "demo":
+        return "it is the demonstration, which has tests of its own"
     if any(tuple(words[: len(server)]) == server for server in _SERVERS):
         return "it serves a page or asks another program"
     if any(_PROVIDER.search(word) for word in words):

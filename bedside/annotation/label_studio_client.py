@@ -111,7 +111,7 @@ class LabelStudioClient:
             from label_studio_sdk.client import LabelStudio
         except ImportError as error:
             raise MissingExtraError(
-                "label-studio-sdk is not installed", todo="pip install 'bedside[annotate]'"
+                "label-studio-sdk is not installed", todo='pip install "bedside[annotate]"'
             ) from error
         if not re.match(r"https?://[^/]", url):
             raise InputError(

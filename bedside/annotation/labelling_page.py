@@ -165,7 +165,7 @@ def instructions_page(plan: AnnotationPlan, markdown: str = "") -> str:
         from markdown_it import MarkdownIt
     except ImportError as error:
         raise MissingExtraError(
-            "markdown-it-py is not installed", todo="pip install 'bedside[annotate]'"
+            "markdown-it-py is not installed", todo='pip install "bedside[annotate]"'
         ) from error
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     parts = [reader.render(clean(markdown))] if markdown.strip() else []

@@ -112,7 +112,7 @@ def probe(
     budget = JudgeBudget(max_cost)
     probed = tuple(probe_judge(call.run, asked, progress=progress, budget=budget) for asked in orders)
     tables = [
-        table if len(probed) == 1 else replace(table, name=f"{table.name}-{number}")
+        table if len(probed) == 1 else replace(table, name=f"{table.name}_{number}")
         for number, each in enumerate(probed, 1)
         for table in call.tables(each, made_by)
     ]

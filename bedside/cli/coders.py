@@ -13,12 +13,13 @@ from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.json_output import is_json, show_records
 from bedside.cli.options import HOW, JUDGES, FormatOption, RolesOption, TextColumnsOption
-from bedside.cli.output import list_entries, note, note_account, show_tables
+from bedside.cli.output import list_entries, note, note_account, say_or_show, show_tables
 from bedside.cli.parsing import read_names, read_options
 from bedside.cli.progress import fold_progress
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
+    from bedside.coders import Coder
     from bedside.reports.table import Table
     from bedside.transcripts import Reading
 
@@ -183,21 +184,52 @@ def coders_train(
 
 @coders_app.command("show")
 def coders_show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trained coder's file (.npz).")],
+    coder: Annotated[
+        str,
+        typer.Argument(
+            metavar="CODER",
+            help="Name of a coder, or the file of a trained one (.npz).",
+            autocompletion=complete.coders,
+        ),
+    ],
 ) -> None:
-    """Print the card of a trained coder: what it was trained on, and how good it is.
+    """Print what a coder gives, in which languages; of a trained one its card.
+
+    The card says what it was trained on, and how good it is.
 
     Examples:
+        $ bedside coder show rules
         $ bedside coder show mine.npz
     """
+    from bedside.coders import find_coder
     from bedside.coders.learned.coder_file import load_card
     from bedside.reports.coder_test import card_tables
 
-    card, rater = load_card(file)
+    if not coder.endswith(".npz"):
+        _say_coder(find_coder(coder))
+        return
+    card, rater = load_card(coder)
     if is_json():
         show_records("card", f"The card of {rater}", [{"rater": rater, **card}])
         return
     show_tables(card_tables(card, rater))
+
+
+def _say_coder(coder: Coder) -> None:
+    languages = ", ".join(coder.languages) or "not stated"
+    lines = [
+        f"{coder.name}: {coder.title}",
+        "",
+        coder.description,
+        "",
+        f"Name in ratings: {coder.rater}",
+        f"Codes: {', '.join(coder.codes)}",
+        f"Languages: {languages}",
+        f"Source: {coder.source}",
+    ]
+    facts = ("name", "title", "description", "version", "rater", "codes", "languages", "source")
+    record = {fact: getattr(coder, fact) for fact in facts}
+    say_or_show("\n".join(lines), "coder", coder.title, [record])
 
 
 @coders_app.command("evaluate")

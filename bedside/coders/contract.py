@@ -32,6 +32,7 @@ class Coder:
         source: citation.
         code: ``code(transcript)`` gives codes to all turns of the role each code belongs to.
         refuses: ``refuses(transcript)`` is why the coder can't code this transcript, or None where it can.
+        languages: tags of the languages it is made for, such as ``en``; empty where it doesn't say.
         confidence: ``confidence(transcript)`` gives the probability (0–1) of each label of ``code``; None where the
             coder knows none.
     """
@@ -44,6 +45,7 @@ class Coder:
     source: str
     code: Callable[[Transcript], TurnCodes]
     refuses: Callable[[Transcript], str | None]
+    languages: tuple[str, ...] = ()
     confidence: Callable[[Transcript], Mapping[int, Mapping[str, float]]] | None = None
 
     @property

@@ -60,16 +60,22 @@ def _beginning(study: ExportedStudy) -> str:
 
 def _warning(study: ExportedStudy) -> str:
     """What is personal in it."""
-    real = study.origins.filter(pl.col("origin").is_null() | (pl.col("origin") == "recorded")).height
+    recorded = study.origins.filter(pl.col("origin") == "recorded").height
+    unknown = study.origins["origin"].null_count()
+    with_people = [
+        f"{counted(count, 'conversation')} {words} with real people"
+        for count, words in ((recorded, "is" if recorded == 1 else "are"), (unknown, "may be"))
+        if count
+    ]
     if not study.text:
         said = (
             "What was said is not in it, nor what people and judges wrote. Ids, systems, cases and factors are as they "
             "were in the source, and may still point to people."
         )
-    elif real:
+    elif with_people:
         said = (
             f"What was said is in it, as it was read: bedside removed no name, date, place or record number. "
-            f"{counted(real, 'conversation')} may be with real people: such conversations are health data. See that "
+            f"{', and '.join(with_people)}: such conversations are health data. See that "
             "you may give them away, and to whom, before anybody else sees this folder."
         )
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ class Recognition:
             it is installed, ``""`` none.
 
     Attributes:
-        model: the name of the model of names, with its version; None without one.
+        model: the name of the model of names, as its package is called, with its version; None without one.
 
     Raises:
         MissingExtraError: presidio isn't installed.
@@ -79,9 +79,7 @@ class Recognition:
         analyzer = _library("presidio_analyzer")
         spacy = _library("spacy")
         pipeline = None if model == "" else _pipeline(spacy, model)
-        self.model: str | None = (
-            None if pipeline is None else f"{pipeline.meta['name']} {pipeline.meta['version']}"
-        )
+        self.model: str | None = None if pipeline is None else _package(pipeline.meta)
         pipelines = {_PLAIN: spacy.blank(_PLAIN)}
         if pipeline is not None:
             pipelines[_NAMES] = pipeline
@@ -195,7 +193,7 @@ def _library(name: str) -> Any:
         library = importlib.import_module(name)
     except ImportError as error:
         raise MissingExtraError(
-            "to see identifiers, presidio is needed", todo="pip install 'bedside[scrub]'"
+            "to see identifiers, presidio is needed", todo='pip install "bedside[scrub]"'
         ) from error
     if name == "presidio_analyzer":
         # It quotes what it saw where it logs; and of a pipeline made here it has nothing to warn of.
@@ -235,6 +233,11 @@ def _pipeline(spacy: Any, model: str | None) -> Any:
     if "PERSON" not in _seen_labels(pipeline):
         raise ModelError("it sees no names of people", where=str(path), todo=f"name one such as {MODELS[0]}")
     return pipeline
+
+
+def _package(meta: Mapping[str, Any]) -> str:
+    """A pipeline's name as its package has it, with its version: spaCy keeps the language apart."""
+    return f"{meta['lang']}_{meta['name']} {meta['version']}"
 
 
 def _seen_labels(pipeline: Any) -> tuple[str, ...]:

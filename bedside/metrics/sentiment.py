@@ -19,7 +19,7 @@ def _analyser() -> tuple[Any, str]:
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
     except ImportError as error:
         raise MissingExtraError(
-            "sentiment needs vaderSentiment, which isn't installed", todo="pip install 'bedside[redirection]'"
+            "sentiment needs vaderSentiment, which isn't installed", todo='pip install "bedside[redirection]"'
         ) from error
     return SentimentIntensityAnalyzer(), f"vader@{version('vaderSentiment')}"
 

@@ -67,7 +67,7 @@ def self_bleu(texts: Sequence[Sequence[str]]) -> list[float]:
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
     except ImportError as error:
         raise MissingExtraError(
-            "self-BLEU needs nltk, which isn't installed", todo="pip install 'bedside[diversity]'"
+            "self-BLEU needs nltk, which isn't installed", todo='pip install "bedside[diversity]"'
         ) from error
     smoothing: Any = SmoothingFunction().method1
     return [

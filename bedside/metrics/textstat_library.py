@@ -297,7 +297,7 @@ def _copy(name: str, functions: Mapping[str, Callable[..., Any]]) -> ModuleType:
         if not folder.joinpath(*part.split(".")).with_suffix(".py").is_file():
             raise RegistryError(
                 f"readability can't be computed by textstat {textstat_version()}, which has no module {part!r}",
-                todo="pip install 'textstat==0.7.13'",
+                todo='pip install "textstat==0.7.13"',
             )
         module = modules[f"{name}.{part}"] = ModuleType(f"{name}.{part}")
         setattr(module, part.partition("._")[2], function)

@@ -163,7 +163,7 @@ def _tuning_method(tuning: Tuning) -> str:
     has_peft = find_spec("peft") is not None
     if tuning.method == "lora" and not has_peft:
         raise MissingExtraError(
-            "LoRA needs peft, which isn't installed", todo="pip install 'bedside[redirection]'"
+            "LoRA needs peft, which isn't installed", todo='pip install "bedside[redirection]"'
         )
     return ("lora" if has_peft else "plain") if tuning.method == "auto" else tuning.method
 

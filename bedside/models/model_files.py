@@ -210,7 +210,7 @@ def library(name: str, extra: str) -> Any:
     except ImportError as error:
         raise MissingExtraError(
             f"a model on this computer needs {name.partition('.')[0]}, which isn't installed",
-            todo=f"pip install 'bedside[{extra}]'",
+            todo=f'pip install "bedside[{extra}]"',
         ) from error
 
 

@@ -94,7 +94,7 @@ def to_pandas(table: pl.DataFrame) -> pandas.DataFrame:
         return table.to_pandas()
     except ImportError as error:
         raise MissingExtraError(
-            "pandas and pyarrow are not installed", todo="pip install 'bedside[pandas]'"
+            "pandas and pyarrow are not installed", todo='pip install "bedside[pandas]"'
         ) from error
 
 

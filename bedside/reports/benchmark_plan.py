@@ -98,7 +98,7 @@ def benchmark_plan_table(preview: BenchmarkPreview) -> Table:
     }  # fmt: skip
     records = [*steps, whole]
     return Table(
-        name="benchmark-plan",
+        name="benchmark_plan",
         title="What the benchmark would take (nothing was asked)",
         columns=(
             Column("Step", "left"), Column("Calls"), Column("At most"), Column("Tokens in"), Column("Tokens out"),

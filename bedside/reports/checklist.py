@@ -70,7 +70,7 @@ def checklist_table(checklist: Checklist, run: Run, view: RatingsView, tables: S
         rows.append(Row((Cell(item.item), Cell(item.asks), Cell(fact or OPEN))))
         records.append({"item": item.item, "asks": item.asks, "from_the_run": fact})
     return Table(
-        name=f"checklist-{checklist.name}",
+        name=f"checklist_{checklist.name}",
         title=checklist.title,
         columns=(Column("Item", "left"), Column("What to report", "left"), Column("From this run", "left")),
         rows=tuple(rows),

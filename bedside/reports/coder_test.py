@@ -69,7 +69,7 @@ def _labels(coder_test: CoderTest) -> Table:
                  decimal(record["f1"]), counts)  # fmt: skip
         rows.append(Row(tuple(map(Cell, cells)), record["code"]))
     return Table(
-        name="coder-labels",
+        name="coder_labels",
         title="Label by label",
         columns=(
             Column("People's label", "left"), Column("Turns"), Column("Precision"), Column("Recall"), Column("F1"),
@@ -97,7 +97,7 @@ def _sessions(coder_test: CoderTest) -> Table:
             "people's does."
         )
     return Table(
-        name="coder-sessions",
+        name="coder_sessions",
         title="Measures of sessions from the coder's codes beside those from people's",
         columns=tuple(
             Column(
@@ -116,7 +116,7 @@ def _verdicts(coder_test: CoderTest) -> Table:
         {key: record[key] for key in ("measure", "use", "why")} for record in coder_test.session_rows()
     ]
     return Table(
-        name="coder-verdicts",
+        name="coder_verdicts",
         title="Which measures may be used with these codes in place of people's",
         columns=(Column("Measure", "left"), Column("May be used", "left"), Column("Why", "left")),
         rows=tuple(Row(tuple(Cell(str(value)) for value in record.values())) for record in records),
@@ -155,7 +155,7 @@ def _facts(card: Mapping[str, Any], rater: str) -> Table:
         "Made with": ", ".join(f"{name} {value}" for name, value in card["made_with"].items()),
     }
     return Table(
-        name="coder-card",
+        name="coder_card",
         title=f"Coder {card['name']}",
         columns=(Column("Fact", "left"), Column("", "left")),
         rows=tuple(Row((Cell(name), Cell(str(value)))) for name, value in facts.items()),
@@ -177,7 +177,7 @@ def _trained_on(card: Mapping[str, Any]) -> Table:
     ]
     ties = ", ".join(f"{code} {count}" for code, count in training["ties_left_out"].items() if count)
     return Table(
-        name="coder-training",
+        name="coder_training",
         title="Turns it was trained on",
         columns=(Column("Label", "left"), Column("Turns"), Column("Learned", "left")),
         rows=tuple(
@@ -195,7 +195,7 @@ def _trained_on(card: Mapping[str, Any]) -> Table:
 def _scores(card: Mapping[str, Any]) -> Table:
     records = card["out_of_fold"]["codes"]
     return Table(
-        name="coder-scores",
+        name="coder_scores",
         title="Codes out of fold, beside people's agreement",
         columns=(
             Column("Code", "left"), Column("Turns"), Column("Macro-F1"), Column("Accuracy"), Column("κ"),
@@ -216,7 +216,7 @@ def _scores(card: Mapping[str, Any]) -> Table:
 def _measures(card: Mapping[str, Any]) -> Table:
     records = card["out_of_fold"]["sessions"]
     return Table(
-        name="coder-measures",
+        name="coder_measures",
         title="Measures of sessions out of fold, and which may be used in place of people's",
         columns=(
             Column("Measure", "left"), Column("Sessions"), Column("Spearman"), Column("Mean absolute error"),

@@ -52,7 +52,7 @@ def fit_tables(fit: Fit) -> tuple[Table, ...]:
 def _grid(name: str, grid: tuple[GridPoint, ...]) -> Table:
     settings = list(grid[0].values)
     return Table(
-        name=f"grid-{name.lower()}",
+        name=f"grid_{name.lower()}",
         title=f"{name}: thresholds replayed on held-out cases, the best of {len(grid):,}",
         columns=(*(Column(setting) for setting in settings), Column("Turns off, mean"), Column("Exact")),
         rows=tuple(

@@ -67,7 +67,7 @@ def _accuracy(rater: str, validations: Sequence[Validation], position: int) -> T
         Column("Specificity [95 % CI]"), Column("Predictive value of yes"), Column("Predictive value of no"),
     )  # fmt: skip
     return Table(
-        name=f"accuracy-{position}",
+        name=f"accuracy_{position}",
         title=f"{rater}: yes or no beside people",
         columns=columns,
         rows=tuple(rows),
@@ -124,7 +124,7 @@ def _calibration(rater: str, validations: Sequence[Validation], position: int) -
             }
         )  # fmt: skip
     return Table(
-        name=f"calibration-{position}",
+        name=f"calibration_{position}",
         title=f"{rater}: expected levels beside people",
         columns=(
             Column("Metric", "left"), Column("Units"), Column("Expected − people [95 % CI]"),

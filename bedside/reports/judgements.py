@@ -61,7 +61,7 @@ def plan_table(
     costs = [plan.cost for plan in plans]
     total = None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
     return Table(
-        name="judging-plan",
+        name="judging_plan",
         title="What would be asked (nothing was)",
         columns=(
             Column("Rubric", "left"), Column("Calls"), Column("Kept already"), Column("Can't be asked"),

@@ -128,7 +128,7 @@ def _gains_table(agreements: Sequence[JuryAgreement]) -> Table:
             rows.append(gain_row(gain, agreement.facts.title))
             records.append({"beats_best": agreement.beats_best, **gain_record(gain)})
     return Table(
-        name="jury-gain",
+        name="jury_gain",
         title=f"{agreements[0].jury.rater} and its members beside people",
         columns=gain_columns("Member", "Jury's", "Member's"),
         rows=tuple(rows),

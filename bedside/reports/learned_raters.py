@@ -58,7 +58,7 @@ def _trial_table(trials: Sequence[LearnedRaterTrial]) -> Table:
             record |= bounded_record(name, result)
         records.append(record)
     return Table(
-        name="learned-rater",
+        name="learned_rater",
         title=f"{trials[0].rater} beside people",
         columns=(
             Column("Metric", "left"), Column("κ [95 % CI]"), Column("Reading", "left"), Column("People's κ"),
@@ -103,7 +103,7 @@ def _judges_table(trials: Sequence[LearnedRaterTrial]) -> Table:
             records.append(gain_record(gain))
     gains = [gain for trial in trials for gain in trial.gains]
     return Table(
-        name="learned-rater-judges",
+        name="learned_rater_judges",
         title=f"Judges beside {trials[0].rater}",
         columns=(
             Column("Judge", "left"), Column("Judge's κ"), Column("Learned rater's κ"), Column("Difference [95 % CI]"),

@@ -34,7 +34,10 @@ _MOST_SYSTEMS = 12
 #: How the sentence begins that counts further such warnings.
 CONFOUNDED_TOO = "The same holds for"
 #: Said where raters are not averaged, beside what says that they are.
-RATERS_APART = "Where the answer is about raters like these, each rater's means count apart."
+RATERS_APART = (
+    "Where the answer is about raters like these, people's ratings are not averaged first: each rater has means of "
+    "their own."
+)
 #: Warnings and scopes that notes give one by one.
 _MOST = 4
 

@@ -29,7 +29,7 @@ def record_plan_table(preview: RecordPreview) -> Table:
     costs = [asked.cost for asked in preview.actors]
     total = None if None in costs else sum(cost for cost in costs if cost is not None)
     return Table(
-        name="record-plan",
+        name="record_plan",
         title=f"What would be asked for {preview.name} (nothing was)",
         columns=(
             Column("Actor", "left"),

@@ -36,7 +36,7 @@ def self_preference_table(preferences: Sequence[SelfPreference]) -> Table | None
         for preference in preferences
     ]  # fmt: skip
     return Table(
-        name="self-preference",
+        name="self_preference",
         title=f"{preferences[0].rater}: self-preference",
         columns=(
             Column("Metric", "left"), Column("Beside", "left"), Column("Own systems", "left"), Column("Cases"),

@@ -63,7 +63,7 @@ def preview_table(preview: SimulationPreview) -> Table:
     costs = [role.cost for role in preview.roles]
     total = None if None in costs else sum(cost for cost in costs if cost is not None)
     return Table(
-        name="simulation-plan",
+        name="simulation_plan",
         title="What would be asked (nothing was)",
         columns=(
             Column("Actor", "left"), Column("Calls"), Column("At most"), Column("Tokens in"), Column("Tokens out"),
@@ -89,7 +89,7 @@ def lost_table(folder: Path) -> Table:
     lost = talks_overview(folder).lost
     counts = Counter(conversation.state for conversation in lost)
     return Table(
-        name="simulation-failed",
+        name="simulation_failed",
         title="Conversations without a transcript",
         columns=tuple(
             Column(name, "left") for name in ("Conversation", "State", "Whose", "Reason", "Detail")
@@ -203,7 +203,7 @@ def _spent(spent: Mapping[str, Mapping[str, Any]], earlier: int) -> Table:
         rows.append(Row(tuple(map(Cell, cells))))
         records.append({"role": role, **took})
     return Table(
-        name="simulation-spent",
+        name="simulation_spent",
         title="What it took, in all runs of it",
         columns=(
             Column("Role", "left"), Column("Replies"), Column("Requests"), Column("Tokens in"), Column("Tokens out"),

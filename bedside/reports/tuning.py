@@ -95,7 +95,7 @@ def _held_out_notes(outcome: TuningOutcome) -> Iterator[str]:
 def _candidates(outcome: TuningOutcome) -> Table:
     names = _wording_names(outcome)
     return Table(
-        name="tuning-candidates",
+        name="tuning_candidates",
         title="What was tried in training",
         columns=(
             Column("Wording", "left"), Column("Examples"), Column("Map of levels", "left"), Column("Units"),

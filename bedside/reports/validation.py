@@ -41,7 +41,7 @@ def validation_tables(cards: Sequence[JudgeCard], view: RatingsView | None = Non
         tables += [_card(card, position), _agreement(card, position), _bias(card, position)]
         tables += accuracy_tables(card, position)
         if card.rater in probes:
-            tables.append(replace(probes[card.rater], name=f"probes-{position}"))
+            tables.append(replace(probes[card.rater], name=f"probes_{position}"))
     return tuple(tables)
 
 
@@ -57,7 +57,7 @@ def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
     carded = {card.rater for card in cards}
     without_card = [table for rater, table in kept_probe_tables(view).items() if rater not in carded]
     numbered = (
-        replace(table, name=f"probes-{position}")
+        replace(table, name=f"probes_{position}")
         for position, table in enumerate(without_card, len(cards) + 1)
     )
     return (*validation_tables(cards, view), *numbered)
@@ -78,11 +78,11 @@ def _card(card: JudgeCard, position: int) -> Table:
         ),
     ]
     return Table(
-        name=f"judge-card-{position}",
+        name=f"judge_card_{position}",
         title=f"Judge card: {card.rater}",
         columns=(Column("", "left"), Column("", "left")),
         rows=tuple(Row((Cell(what), Cell(value))) for what, value in facts),
-        records=tuple({"what": what, "value": value} for what, value in facts),
+        records=tuple({"rater": card.rater, "what": what, "value": value} for what, value in facts),
     )
 
 
@@ -110,7 +110,7 @@ def _agreement(card: JudgeCard, position: int) -> Table:
         )
         rows.append(Row(tuple(map(Cell, cells))))
     return Table(
-        name=f"validation-{position}",
+        name=f"validation_{position}",
         title=f"{card.rater} beside people",
         columns=(
             Column("Metric", "left"), Column("Units"), Column("Cases"), Column("κ [95 % CI]"),
@@ -230,7 +230,7 @@ def _bias(card: JudgeCard, position: int) -> Table:
         Column("Length r [95 % CI]"), Column("Own α [95 % CI]"), Column("Most used level"),
     )  # fmt: skip
     return Table(
-        name=f"bias-{position}",
+        name=f"bias_{position}",
         title=f"{card.rater}: bias and steadiness",
         columns=columns,
         rows=tuple(rows),

@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 
 from bedside.support.errors import InputError, RegistryError
-from bedside.support.registry import nearest
 from bedside.support.yaml_files import keys_and_values
 
 ENGLISH = "en"
@@ -68,7 +67,9 @@ def check_language(tag: str) -> str:
         InputError: there are none.
     """
     if tag not in languages():
-        raise InputError(f"there are no words of prompts in {tag!r}", todo=nearest(tag, languages()))
+        raise InputError(
+            f"there are no words of prompts in {tag!r}", todo=f"choose one of {', '.join(languages())}"
+        )
     return tag
 
 

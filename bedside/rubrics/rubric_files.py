@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from bedside.rubrics.file_faults import key_faults
 from bedside.rubrics.linter import Remark, check
 from bedside.rubrics.rubric import Rubric, read
 from bedside.rubrics.translations import translate, translated, translations_of
@@ -55,11 +56,9 @@ def examine_entries(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tu
     try:
         rubric = read(data)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False, include_input=False)
-        details.sort(
-            key=lambda detail: detail["type"] == "missing"
-        )  # an unknown key may be the missing one misspelt
-        return None, tuple(_remark(detail["loc"], detail["type"], detail["msg"]) for detail in details)
+        # An unknown key may be the missing one misspelt.
+        faults = sorted(key_faults(error), key=lambda fault: fault[1] == "missing")
+        return None, tuple(_remark(*fault) for fault in faults)
     remarks = check(rubric)
     # A tuned rubric keeps its name, which is that of the metric; its file can't be called like that of the other.
     if rubric.name != path.stem and not rubric.tuned:
@@ -68,12 +67,8 @@ def examine_entries(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tu
     return rubric, remarks
 
 
-def _remark(loc: tuple[int | str, ...], kind: str, message: str) -> Remark:
-    key = ".".join(map(str, loc))
-    message = message.removeprefix("Value error, ")
-    if kind == "unexpected_keyword_argument":
-        message = "unknown key"
-    elif kind == "value_error" and ": " in message:
+def _remark(key: str, kind: str, message: str) -> Remark:
+    if kind == "value_error" and ": " in message:
         # Checks of several keys together begin with the key they are about.
         inner, _, message = message.partition(": ")
         key = f"{key}.{inner}" if key else inner

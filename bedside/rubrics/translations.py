@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from bedside.rubrics.answer_form import STRICT, FieldName, FieldText, Label, Level, RubricPart
+from bedside.rubrics.file_faults import key_faults
 from bedside.rubrics.linter import Remark, check
 from bedside.rubrics.prompt_words import check_language, languages
 from bedside.rubrics.rubric import Input, Rubric, named_inputs
@@ -132,11 +133,7 @@ def translate(
     try:
         texts = _TRANSLATION.validate_python(data)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False, include_input=False)
-        return None, tuple(
-            Remark("error", ".".join(map(str, detail["loc"])) or "the file", _said(detail))
-            for detail in details
-        )
+        return None, tuple(Remark("error", key or "the file", fault) for key, _, fault in key_faults(error))
     problems = [Remark("error", key, text) for key, text in _misfits(rubric, texts)]
     if problems:
         return None, tuple(problems)
@@ -158,11 +155,6 @@ def translate(
         translated_from=rubric.version,
     )
     return other, check(other)
-
-
-def _said(detail: Any) -> str:
-    unknown = detail["type"] == "unexpected_keyword_argument"
-    return "unknown key" if unknown else str(detail["msg"]).removeprefix("Value error, ")
 
 
 def _parts(parts: Sequence[RubricPart], texts: Sequence[TranslatedPart]) -> tuple[RubricPart, ...]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
@@ -30,6 +31,8 @@ from bedside.simulators.scripts import RecordedReply, Script
 from bedside.suites.suite import Suite
 
 JsonSchema = dict[str, Any]
+#: The form of transcripts, which is written by hand.
+TRANSCRIPT = files("bedside.transcripts") / "transcript.schema.json"
 #: What a case must hold where a protocol asks for it: it is there, and says something.
 _SAYS_SOMETHING: JsonSchema = {
     "not": {"type": "null"},
@@ -109,6 +112,7 @@ def _of(model: Any) -> Callable[[], JsonSchema]:
 
 def file_forms() -> Iterator[FileForm]:
     """All forms that there are schemas of."""
+    yield FileForm("transcript", "A transcript, one line of bedside's JSON lines", _transcript)
     yield FileForm("rubric", "A rubric", _of(Rubric))
     yield FileForm("code-rubric", "A rubric of a behaviour code", _code_rubric)
     yield FileForm("suite", "A suite of metrics, rubrics, tables and figures", _of(Suite))
@@ -148,6 +152,12 @@ def _labels(labels: LabelForm[Any]) -> FileForm:
     model = labels.model
     title = f"The labels of a transcript for {labels.protocol}, or a list"
     return FileForm(f"labels-{labels.protocol}", title, _of(model | list[model]))  # type: ignore[valid-type]
+
+
+def _transcript() -> JsonSchema:
+    """That which stands with the transcripts: it isn't made from their model, which checks more than types."""
+    form = json.loads(TRANSCRIPT.read_text("utf-8"))
+    return {key: part for key, part in form.items() if key not in ("$schema", "title")}
 
 
 def _doctors() -> JsonSchema:

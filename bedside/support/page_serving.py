@@ -53,7 +53,7 @@ def check_library(extra: str) -> None:
     try:
         import aiohttp.web  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("aiohttp is not installed", todo=f"pip install 'bedside[{extra}]'") from error
+        raise MissingExtraError("aiohttp is not installed", todo=f'pip install "bedside[{extra}]"') from error
 
 
 @asynccontextmanager

@@ -98,7 +98,7 @@ def _provider(endpoint: str, report: TraceReport) -> Any:
         raise InputError(
             "traces need OpenTelemetry, which isn't installed",
             where="`trace`",
-            todo="pip install 'bedside[telemetry]'",
+            todo='pip install "bedside[telemetry]"',
         ) from error
 
     lock = threading.Lock()

@@ -25,7 +25,7 @@ def import_convokit(module: str = "convokit") -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            "ConvoKit is not installed", todo="pip install 'bedside[convokit]'"
+            "ConvoKit is not installed", todo='pip install "bedside[convokit]"'
         ) from error
     finally:
         random.setstate(state)

@@ -68,7 +68,7 @@ def word_document(source: ByteSource) -> Document:
         raise MissingExtraError(
             "reading Word documents needs python-docx, which isn't installed",
             where=source.name,
-            todo="pip install 'bedside[forms]', or save the document as plain text",
+            todo='pip install "bedside[forms]", or save the document as plain text',
         ) from error
     data = _document_bytes(source)
     try:

@@ -249,7 +249,7 @@ def test_probabilities_are_checked_against_people() -> None:
     assert calibration.area.estimate == pytest.approx(rows)
     assert calibration.curve.surplus.estimate == pytest.approx((expected - people.mean(axis=1)).mean())
     tables = {table.name: table for table in validation_tables(validate(view, metrics=["danger"]))}
-    (record,) = tables["calibration-1"].records
+    (record,) = tables["calibration_1"].records
     assert record["auc_low"] < record["auc"] < record["auc_high"]
     assert record["points"].count("→") == len(calibration.curve.points)
     assert validation_of(view_of((expected > 0.5).astype(float), people)).calibration is None

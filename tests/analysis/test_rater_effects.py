@@ -17,7 +17,7 @@ from bedside.analysis.rater_effects import (
 )
 from bedside.ratings.names import human_rater
 from bedside.reports.build import build_tables
-from bedside.reports.rater_effects import design_notes, severity_table, with_people_notes
+from bedside.reports.rater_effects import RATERS_APART, design_notes, severity_table, with_people_notes
 from bedside.reports.tables.comparison import comparison_table, overall_table
 from bedside.stats import crossed_raters
 from tests.analysis.ratings_rows import Row, view
@@ -198,7 +198,7 @@ def test_compare_takes_what_the_design_allows() -> None:
     notes = " ".join(comparison_table([pair]).notes)
     assert "quasi-F of cases × raters" in notes
     assert "the answer is about raters like these 3" in notes
-    assert "Where the answer is about raters like these, each rater's means count apart." in notes
+    assert RATERS_APART in notes
     (asked,) = compare(study, test="t").pairs
     assert asked.test.p == pytest.approx(scipy.stats.ttest_rel(X.mean(1), Y.mean(1)).pvalue)
     assert "these 3 raters only: the test that was asked for averages raters first" in " ".join(

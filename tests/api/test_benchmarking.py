@@ -369,15 +369,15 @@ def test_what_was_in_memory_cannot_be_had_again(tmp_path: Path) -> None:
 
 def test_what_it_would_take_without_a_judge(tmp_path: Path) -> None:
     tables = bedside.preview_benchmark("note2chat", clinician="http://localhost:9/v1#one", sample=2)
-    assert tables.names == ("simulation-plan", "benchmark-plan")
-    simulate, score, _, whole = tables["benchmark-plan"].records
+    assert tables.names == ("simulation_plan", "benchmark_plan")
+    simulate, score, _, whole = tables["benchmark_plan"].records
     assert (score["calls"], score["cost"]) == (0, 0)
     assert whole["calls"] == simulate["calls"] > 0
     assert whole["cost"] is None, "the price isn't known"
-    roles = tables["simulation-plan"].records
+    roles = tables["simulation_plan"].records
     clinician = next(role for role in roles if role["role"] == "clinician")
     assert whole["seconds"] == pytest.approx(3 * max(clinician["calls"] / 8, clinician["calls"] / 2))
-    assert "No judge is named" in tables["benchmark-plan"].notes[0]
+    assert "No judge is named" in tables["benchmark_plan"].notes[0]
 
 
 @pytest.mark.slow
@@ -389,7 +389,7 @@ def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
         tables = bedside.preview_benchmark("medconceal", **given, prices={server.judge: (1.0, 2.0)})
         assert server.count == 0
         done = bedside.benchmark("medconceal", tmp_path / "bench", **given)
-        asked = tables["benchmark-plan"].records
+        asked = tables["benchmark_plan"].records
         assert asked[0]["calls"] == done.asked
         planned = [plan for plan in tables.results.judging if "estimated" not in plan.rubric]
         summary = done.judged[0].judges[0]
@@ -398,5 +398,5 @@ def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
         assert asked[1]["cost"] == pytest.approx(
             (asked[1]["input_tokens"] + 2 * asked[1]["output_tokens"]) / 1e6
         )
-        more = bedside.preview_benchmark("medconceal", **given, repeats=5)["benchmark-plan"].records
+        more = bedside.preview_benchmark("medconceal", **given, repeats=5)["benchmark_plan"].records
         assert more[1]["calls"] == 5 * asked[1]["calls"]

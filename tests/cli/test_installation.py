@@ -38,7 +38,7 @@ def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.Monke
     found = {one.what: one for one in doctor.examine()}
     assert found["judge"].good is None
     assert "deepeval" in found["judge"].finding
-    assert found["judge"].todo == "pip install 'bedside[judge]'"
+    assert found["judge"].todo == 'pip install "bedside[judge]"'
     assert found["polars"].good is False
 
 

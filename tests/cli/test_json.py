@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -147,3 +150,29 @@ def test_what_is_served_prints_none(call: Call) -> None:
         code, out, err = call(*words, "--json")
         assert (code, out) == (2, "")
         assert "a page that is served prints no JSON" in err
+
+
+def table_names(path: Path) -> Iterator[str]:
+    """The names that a module gives to tables, without what is put in while it runs."""
+    for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(call, ast.Call):
+            continue
+        function = call.func.id if isinstance(call.func, ast.Name) else ""
+        names = [keyword.value for keyword in call.keywords if keyword.arg == "name"]
+        if function in ("show_records", "say_or_show"):
+            names = [call.args[0 if function == "show_records" else 1]]
+        elif function not in ("Table", "TableContent"):
+            continue
+        for name in names:
+            for part in ast.walk(name):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.value
+
+
+def test_names_of_tables_are_of_one_style() -> None:
+    """Words joined by underscores, as docs/json.md says."""
+    names = {
+        name: path.name for path in Path(bedside.__file__).parent.rglob("*.py") for name in table_names(path)
+    }
+    assert {"judge_card_", "missing_bounds", "imported"} <= set(names)
+    assert not {name: path for name, path in names.items() if not re.fullmatch(r"[a-z0-9_ ]*", name)}

@@ -9,6 +9,7 @@ import pytest
 
 from bedside.coders import CODERS
 from bedside.coders.shipped.rules_zh import question
+from bedside.metrics import FAMILIES
 from bedside.transcripts import Transcript, read_transcripts
 
 OPEN = (
@@ -106,6 +107,28 @@ def test_other_languages_are_refused_with_the_reason(talk: Callable[..., Transcr
     assert "Chinese" in str(coder.refuses(talk(("clinician", "How are you?"))))
     assert "language is en" in str(coder.refuses(talk(("clinician", "最近好吗？"), language="en")))
     assert coder.refuses(talk(("clinician", "OK?"), language="zh-Hans")) is None
+
+
+def test_the_reason_names_the_coder_of_the_language(talk: Callable[..., Transcript]) -> None:
+    chinese = talk(("clinician", "最近睡得怎么样？"), ("patient", "不好。"), language="zh")
+
+    def reason(coders: str, transcript: Transcript = chinese) -> str | None:
+        (value,) = (
+            value
+            for value in FAMILIES.load("behaviour").compute(
+                transcript, frozenset(("question",)), coders=coders, early_turns=5
+            )
+            if value.rater == "algorithm:rules@2"
+        )
+        return value.error
+
+    assert reason("human,rules") == (
+        "made for English; the transcript's language is zh; for it there is rules_zh: behaviour.coders=human,rules_zh"
+    )
+    # It codes already; and there is none for French.
+    assert reason("rules,rules_zh") == "made for English; the transcript's language is zh"
+    french = talk(("clinician", "Ça va ?"), language="fr")
+    assert reason("rules", french) == "made for English; the transcript's language is fr"
 
 
 def test_plausible_on_mdd5k(mdd5k: Path) -> None:

@@ -538,3 +538,17 @@ def test_embeddings_belong_to_the_coder(encoder: Path, tmp_path: Path) -> None:
     (changed / "config.json").write_text((other / "config.json").read_text("utf-8") + " ", "utf-8")
     with pytest.raises(InputError, match="trained with another embedding model"):
         load_coder(path, changed)
+
+
+def test_a_coder_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["coder", "show", "rules"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert "rules: rule coder for questions" in shown
+    assert "algorithm:rules@2" in shown
+    assert "Languages: en\n" in shown
+    with pytest.raises(SystemExit) as ended:
+        main(["coder", "show", "rules_en"])
+    assert ended.value.code == 2
+    assert "no coder is called 'rules_en'; did you mean rules" in capsys.readouterr().err

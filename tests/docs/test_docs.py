@@ -68,7 +68,8 @@ def test_every_entry_has_a_page(registry: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_and_options_exist(page: Path) -> None:
     commands = command_line()
-    for line in re.findall(r"^\$ bedside (.+)$", page.read_text("utf-8"), flags=re.MULTILINE):
+    typed = r"^\w*\$ (?:docker (?:compose )?run (?:.*? )?)?bedside(?::\w+)? +(.+)$"
+    for line in re.findall(typed, page.read_text("utf-8"), flags=re.MULTILINE):
         command = commands
         words = line.partition("#")[0].replace("'", "").split()
         while words and hasattr(command, "commands") and words[0] in command.commands:
@@ -80,3 +81,10 @@ def test_commands_and_options_exist(page: Path) -> None:
         for word in words:
             if word.startswith("--"):
                 assert word in known, f"{word} in: bedside {line}"
+
+
+def test_extras_are_installed_by_lines_that_every_shell_takes() -> None:
+    """In double quotation marks, for cmd.exe of Windows hands single ones on to pip."""
+    files = {*PAGES, *ENTRIES, *(ROOT / "bedside").rglob("*.py")}
+    single = re.compile(r"'(?:\.|bedside)\[[\w,{}]+\]")
+    assert not {path.name for path in files if single.search(path.read_text("utf-8"))}

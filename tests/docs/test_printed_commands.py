@@ -56,3 +56,36 @@ def test_commands_are_taken_with_what_is_printed(monkeypatch: pytest.MonkeyPatch
     first, second = printed_commands(text)
     assert first.words == ["agree", "run", "--json"]
     assert (first.printed, second.words, second.printed) == ("{}", ["doctor"], "")
+
+
+def test_commands_told_to_a_container_and_sent_on_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from printed_commands import printed_commands
+
+    lines = (
+        '$ docker run --rm --volume "$PWD:/work" bedside:judge score talks',
+        "$ docker run --rm bedside",
+        "$ docker build --tag bedside .",
+        "$ docker compose run --rm bedside agree run",
+        "$ bedside schema rubric > rubric.schema.json",
+        "$ bedside agree run --json | jq -r '.[] | .rows'",
+    )
+    text = "\n".join(("```console", *lines, "```"))
+    assert [command.words for command in printed_commands(text)] == [
+        ["score", "talks"], ["agree", "run"], ["schema", "rubric"], ["agree", "run", "--json"],
+    ]  # fmt: skip
+
+
+def test_no_page_has_a_command_that_nothing_marks_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from printed_commands import PAGES, commands_without_prompt
+
+    unmarked = "```sh\nbedside agree run\n```\n\n```\npip install .\ndocker compose run bedside doctor\n```\n"
+    assert commands_without_prompt(unmarked) == ["bedside agree run", "docker compose run bedside doctor"]
+    marked = "```console\n$ bedside scrub x\nbedside scrub looks\n```\n\n```python\nimport bedside\n```\n"
+    assert not commands_without_prompt(marked)
+    pages = {
+        page.name: commands_without_prompt(page.read_text("utf-8"))
+        for page in (*PAGES, ROOT / "CONTRIBUTING.md")
+    }
+    assert not {name: lines for name, lines in pages.items() if lines}

@@ -387,7 +387,7 @@ def test_no_ray_answers(address: str) -> None:
 @pytest.mark.parametrize(("name", "library"), [("dask", "distributed"), ("ray", "ray")])
 def test_a_missing_extra_is_named(name: str, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'bedside\[{name}\]'"):
+    with pytest.raises(MissingExtraError, match=rf"pip install \"bedside\[{name}\]\""):
         open_engine(name)
 
 

@@ -253,12 +253,15 @@ def test_what_was_simulated_is_known(tmp_path: Path) -> None:
     written = bedside.export(scored, "hf-folder", tmp_path / "out", **FOR_OTHERS)
     assert written.unknown_origins == 1
     assert table(tmp_path / "out", "transcripts")["origin"].to_list()[-1] is None
-    assert "may be with real people" in (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert " 1 conversation may be with real people: such" in (tmp_path / "out" / "README.md").read_text(
+        "utf-8"
+    )
     assert "synthetic" not in header(tmp_path / "out")["tags"]
     written = bedside.export(
         scored, "hf-folder", tmp_path / "out", origin={"clinic": "recorded"}, **FOR_OTHERS
     )
     assert written.unknown_origins == 0
+    assert " 1 conversation is with real people: such" in (tmp_path / "out" / "README.md").read_text("utf-8")
     assert table(tmp_path / "out", "transcripts")["origin"].to_list() == ["simulated"] * (len(talks) - 1) + [
         "recorded"
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,18 @@ def test_from_python_it_is_the_same() -> None:
     assert [table.name for table in tables] == ["identifiers", "identifiers_by_kind"]
     assert tables.results.counts["date"] == 1
     assert "jenny brown" in {seen.text for seen in tables.results.identifiers}
+
+
+def test_a_model_is_printed_as_it_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    def printed(*words: str) -> str:
+        with pytest.raises(SystemExit):
+            main(["scrub", "talks.jsonl", "--json", *words])
+        by_kind = json.loads(capsys.readouterr().out)[1]
+        return " ".join(by_kind["notes"])
+
+    model = re.search(r"\b(en_core_web_sm\w*) [\d.]+", printed())
+    assert model is not None
+    assert model[0] in printed("--model", model[1])
 
 
 def test_a_model_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,10 @@ def test_a_judge_asked_in_german_is_a_rater_beside_the_same_judge_in_english(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--rubrics", "empathy", "--prompt-language", "fr"), "there are no words of prompts in 'fr'"),
+        (
+            ("--rubrics", "empathy", "--prompt-language", "fr"),
+            "words of prompts in 'fr'; choose one of en, de, zh",
+        ),
         (("--codes", "question", "--prompt-language", "de"), "behaviour codes are asked in English only"),
     ],
 )

@@ -410,8 +410,8 @@ def test_missing_libraries_are_named() -> None:
         """
     )
     assert told == (
-        "asking a language model needs aiohttp, which isn't installed; pip install 'bedside[judge]'\n"
-        "asking a language model needs deepeval, which isn't installed; pip install 'bedside[judge]'\n"
+        'asking a language model needs aiohttp, which isn\'t installed; pip install "bedside[judge]"\n'
+        'asking a language model needs deepeval, which isn\'t installed; pip install "bedside[judge]"\n'
         "None\n"
     )
 

@@ -153,7 +153,7 @@ def test_a_library_that_is_missing_is_named(other_package: pytest.MonkeyPatch) -
     for module in ("bedside.llm.clients._openai_server", "bedside.llm.http_poster"):
         other_package.delitem(sys.modules, module, raising=False)
     with pytest.raises(
-        MissingExtraError, match=r"needs aiohttp, which isn't installed; pip install 'bedside\[judge\]'"
+        MissingExtraError, match=r"needs aiohttp, which isn't installed; pip install \"bedside\[judge\]\""
     ):
         open_model(read_name("http://127.0.0.1:9/v1#m"), Sampling())
 

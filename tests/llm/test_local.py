@@ -438,7 +438,7 @@ def test_missing_libraries_are_named(name: str, monkeypatch: pytest.MonkeyPatch)
     if name != "torch":
         pytest.importorskip("torch")  # the first that is missing is named
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=rf"needs {name}.*pip install 'bedside\[local\]'"):
+    with pytest.raises(MissingExtraError, match=rf"needs {name}.*pip install \"bedside\[local\]\""):
         LocalClient(local_name("local"), Sampling())
 
 

@@ -86,7 +86,7 @@ def test_a_library_that_is_missing_is_told_with_its_extra(
     monkeypatch.setitem(sys.modules, library, None)
     ended = command(judge)
     assert ended.code == 2
-    assert f"needs {library}, which isn't installed; pip install 'bedside[{extra}]'" in ended.line
+    assert f'needs {library}, which isn\'t installed; pip install "bedside[{extra}]"' in ended.line
     assert not ended.folder.exists()
 
 

@@ -128,7 +128,7 @@ def test_coordination_says_why_it_is_missing(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "convokit.coordination", None)
     without = values("coordination", conversation(("clinician", "The pain?"), ("patient", "The pain.")))
     assert {value.error for value in without.values()} == {
-        "ConvoKit is not installed; pip install 'bedside[convokit]'"
+        'ConvoKit is not installed; pip install "bedside[convokit]"'
     }
 
 

@@ -120,7 +120,7 @@ def test_bad_calls_are_refused(folder: str, tmp_path: Path, monkeypatch: pytest.
         with pytest.raises(DataError, match="is out of range"):
             fine_tune(TALKS, folder, tmp_path / "out", bad)
     monkeypatch.setattr(fine_tuning, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'bedside\[redirection\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install \"bedside\[redirection\]\""):
         fine_tune(TALKS, folder, tmp_path / "out", Tuning("lora"))
     assert not (tmp_path / "out").exists()
 

@@ -467,13 +467,13 @@ def test_a_window_without_room(tmp_path: Path) -> None:
 def test_missing_libraries_are_named(name: str, deberta: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module._loaded.cache_clear()
     monkeypatch.setitem(sys.modules, name, None)
-    refused(deberta, rf"needs {name}.*pip install 'bedside\[nli\]'")
+    refused(deberta, rf"needs {name}.*pip install \"bedside\[nli\]\"")
 
 
 def test_a_missing_onnxruntime_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = export(tmp_path, classifier())
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    refused(folder, r"needs onnxruntime.*pip install 'bedside\[nli\]'")
+    refused(folder, r"needs onnxruntime.*pip install \"bedside\[nli\]\"")
 
 
 def test_without_a_padding_token_pairs_go_one_by_one(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_fitting_writes_parameters_that_scoring_takes(
     assert run("medconceal", "fit", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.yaml", "--json") == 0
     tables = {table["table"]: table for table in json.loads(capsys.readouterr().out)}
     assert 0.5 < tables["fit"]["rows"][0]["auc"] <= 1
-    errors = [row["error"] for row in tables["grid-reveal"]["rows"]]
+    errors = [row["error"] for row in tables["grid_reveal"]["rows"]]
     assert errors == sorted(errors)
     setting = f"hidden_concerns.parameters={tmp_path / 'mine.yaml'}"
     assert (

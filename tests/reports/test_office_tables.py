@@ -225,7 +225,7 @@ def test_without_python_docx_a_line_says_what_to_install(
     monkeypatch.setitem(sys.modules, "docx", None)
     with pytest.raises(MissingExtraError) as caught:
         write_tables([small()], tmp_path / "out", ["md", "docx"])
-    assert "pip install 'bedside[forms]'" in str(caught.value)
+    assert 'pip install "bedside[forms]"' in str(caught.value)
     assert not (tmp_path / "out").exists(), "nothing is written"
     monkeypatch.delitem(sys.modules, "docx")
     monkeypatch.setattr("bedside.reports.build.find_spec", lambda _: None)
@@ -275,7 +275,7 @@ def test_formats_and_columns_by_the_command(
     assert (code, err.count("\n"), "--columns" in err) == (2, 1, True)
     monkeypatch.setitem(sys.modules, "docx", None)
     code, _, err = call(*asked, "--format", "docx")
-    assert (code, err.count("\n"), "pip install 'bedside[forms]'" in err) == (2, 1, True)
+    assert (code, err.count("\n"), 'pip install "bedside[forms]"' in err) == (2, 1, True)
     monkeypatch.setattr("bedside.reports.build.find_spec", lambda _: None)
     code, _, err = call("report", "run", "--out", "whole")
     assert code == 0

@@ -194,13 +194,13 @@ def test_a_checklist_says_what_the_run_knows_and_leaves_the_rest_open(run: Run) 
     view = open_ratings_view(run.path)
     tables, _ = write_report(run, formats=["csv"])
     by_name = {table.name: table for table in checklists(run, view, tables)}
-    grras = {record["item"]: record["from_the_run"] for record in by_name["checklist-grras"].records}
+    grras = {record["item"]: record["from_the_run"] for record in by_name["checklist_grras"].records}
     assert "12 transcripts" in grras["3"]
     assert "2 people, 12 transcripts" in grras["11"]
     assert "Empathy (1–5)" in grras["2"]
     assert "Empathy: κ" in grras["13"]
     assert grras["4"] is None
-    assert by_name["checklist-grras"].rows[3].cells[2].text == OPEN
+    assert by_name["checklist_grras"].rows[3].cells[2].text == OPEN
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_numbers_are_those_without_preferences_and_the_tables_say_so(rated: Path
     names = {table.name: table.records for table in plainly}
     differing = {table.name for table in validated if table.records != names[table.name]}
     # The card says how much the place counts in what the judge compared.
-    assert differing == {"judge-card-1"}
+    assert differing == {"judge_card_1"}
     (results,) = bedside.tables(rated, "results")
     assert "preference" not in {str(record["metric"]) for record in results.records}
     assert APART in results.notes

@@ -415,6 +415,10 @@ PAIRS = {
 }  # fmt: skip
 MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "unknown key": (changed(colour="red"), "colour: unknown key"),
+    "levels without keys": (
+        changed(scale=[0, 1]),
+        "scale.0: it must hold keys and values, at least value and descriptor",
+    ),
     "unknown key of a level": (
         changed(scale=[*PACING["scale"][:2], {**PACING["scale"][2], "anchor": "x"}]),
         "scale.2.anchor: unknown key",

@@ -75,6 +75,23 @@ def test_the_schemas_are_those_of_the_models() -> None:
     assert all(path.name.endswith(SUFFIX) for path in FOLDER.iterdir() if path.is_file())
 
 
+def test_the_page_on_editors_has_every_schema() -> None:
+    page = (PACKAGE.parent / "docs" / "editors.md").read_text("utf-8")
+    listed = {
+        name
+        for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE)
+        for name in re.findall(r"`([\w-]+)`", row)
+    }
+    assert listed == set(schema_names())
+
+
+def test_a_transcript_is_valid_as_it_is_written() -> None:
+    lines = (bedside.EXAMPLES / "transcripts.jsonl").read_text("utf-8").splitlines()
+    assert lines
+    assert not [fault for line in lines for fault in complaints("transcript", json.loads(line))]
+    assert complaints("transcript", {"turns": [{"role": "clinician", "said": "Hello."}]})
+
+
 def parts(form: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(form, dict):
         yield path, form

@@ -230,5 +230,5 @@ def test_without_its_library_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
 
     path = write(tmp_path, "a.docx", document("Doctor: Hello.", "Patient: Hi."))
     monkeypatch.setitem(sys.modules, "docx", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'bedside\[forms\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install \"bedside\[forms\]\""):
         read(path)

@@ -186,7 +186,7 @@ def test_a_jury_is_a_rater_like_others(tmp_path: Path) -> None:
     run = rated_run(tmp_path / "run", 60, raters)
     tables = bedside.jury(run, "panel", JUDGES)
     rater = tables.results[0].jury.rater
-    assert tables.names == ("jury", "jury-gain")
+    assert tables.names == ("jury", "jury_gain")
     (card,) = bedside.validate(run, judges=rater).results
     assert dict(card.facts)["Kind"] == "jury of 3: judge:a, judge:b, judge:c, combined by median"
     assert card.validations[0].with_people == 60

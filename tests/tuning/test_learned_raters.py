@@ -58,7 +58,7 @@ def test_it_learns_what_the_text_says_and_is_tried_on_other_cases(learned: tuple
     assert trial.mean.statistics["kappa"].interval.low > 0
     assert [gain.rater for gain in trial.gains] == ["judge:good", "judge:guess"]
     assert [gain.better for gain in trial.gains][1] is False
-    assert tables.names == ("learned-rater", "learned-rater-judges")
+    assert tables.names == ("learned_rater", "learned_rater_judges")
     # It rated every conversation, those it learnt from too, and with its expected level.
     assert of_rater(run, "algorithm:learned").height == 48
     assert of_rater(run, "algorithm:learned", "empathy.expected")["value"].is_between(1, 5).all()

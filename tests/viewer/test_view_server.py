@@ -194,7 +194,7 @@ def test_without_the_library_that_serves_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "aiohttp.web", None)
     code, _, err = call("view", rich.path, "--no-browser")
     assert code == 2
-    assert "pip install 'bedside[view]'" in err
+    assert 'pip install "bedside[view]"' in err
 
 
 def test_a_free_port_is_found_where_the_own_is_taken() -> None:

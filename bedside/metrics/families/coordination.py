@@ -198,7 +198,7 @@ FAMILY = Family(
     title="Linguistic coordination",
     description=(
         "How far each side takes up the other's function words, by ConvoKit's Coordination and its eight kinds of "
-        "markers. It needs ConvoKit (`pip install 'bedside[convokit]'`) and is missing without."
+        'markers. It needs ConvoKit (`pip install "bedside[convokit]"`) and is missing without.'
     ),
     version="1",
     metrics=METRICS,

@@ -151,7 +151,7 @@ FAMILY = Family(
     title="Politeness strategies",
     description=(
         "How often each side uses the politeness strategies that ConvoKit knows. It needs ConvoKit (`pip install "
-        "'bedside[convokit]'`) and an English spaCy pipeline, by the name of its package or by its folder."
+        '"bedside[convokit]"`) and an English spaCy pipeline, by the name of its package or by its folder.'
     ),
     version="1",
     metrics=tuple(_metrics()),

@@ -45,7 +45,7 @@ def word(tables: Sequence[TableContent]) -> bytes:
     except ImportError as error:
         raise MissingExtraError(
             "writing Word documents needs python-docx, which isn't installed",
-            todo="pip install 'bedside[forms]'",
+            todo='pip install "bedside[forms]"',
         ) from error
     document = docx.Document()
     document.core_properties.author, document.core_properties.title = "bedside", "Tables"

@@ -141,9 +141,9 @@ COLUMNS: tuple[FactColumn | StatisticColumn, ...] = (
     FactColumn(
         "Ceiling",
         _ceiling,
-        note="Ceiling: the same among people: the mean of their pairs beside a rater's mean over persons, one person "
-        "against the consensus of the others beside a rater's against the consensus. It rests on the units that "
-        "several people rated.",
+        note="Ceiling: what people reach among themselves. It is the mean of their pairs beside a rater's mean over "
+        "persons, and one person against the consensus of the others beside a rater's against the consensus. It rests "
+        "on the units that several people rated.",
     ),
     StatisticColumn("Fleiss κ", "fleiss"),
     StatisticColumn("AC [95 % CI]", "ac", interval=True),
@@ -162,7 +162,7 @@ _ORDERED = "of ordered scales, and not a mean over persons"
 _NOT_A_MEAN = "not a mean over persons"
 #: What a statistic is of, where a row has none.
 _NOT_OF_ROW = {
-    "Ceiling": "of rows that set a rater beside people, of whom two or more rated the same",
+    "Ceiling": "it exists only in rows that compare a rater with two or more people who rated the same units",
     "Fleiss κ": "of people among themselves",
     "AC [95 % CI]": _NOT_A_MEAN,
     "α [95 % CI]": _NOT_A_MEAN,
@@ -342,7 +342,7 @@ def confusion_tables(agreements: Sequence[Agreement]) -> tuple[Table, ...]:
         )
         tables.append(
             Table(
-                name=f"confusion-{len(tables) + 1}",
+                name=f"confusion_{len(tables) + 1}",
                 title=f"{agreement.title}: {first} (rows) and {second} (columns)",
                 columns=(Column("", "left"), *(Column(level) for level in levels)),
                 rows=rows,

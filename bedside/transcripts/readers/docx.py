@@ -220,7 +220,7 @@ READER = Reader(
     name="docx",
     title="Word document (DOCX): paragraphs or a table",
     description=(
-        "One transcript a document, by python-docx (`pip install 'bedside[forms]'`). Paragraphs begin with who "
+        'One transcript a document, by python-docx (`pip install "bedside[forms]"`). Paragraphs begin with who '
         "speaks as lines of plain text do (see `text`), or a table has a column of speakers and one of what "
         "they say, and perhaps one of times, which become `start` and `stop` of a turn's `meta`, and one of "
         "numbers. Its first row may name the columns (`--columns text=NAME` where several hold text); a row "

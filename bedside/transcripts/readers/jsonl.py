@@ -80,7 +80,7 @@ def _check_keys(item: dict[str, Any], keys: set[str], where: str) -> None:
 READER = Reader(
     name="jsonl",
     title="bedside's JSON lines",
-    description="One transcript a line; the JSON Schema is `transcripts/transcript.schema.json` in the package.",
+    description="One transcript a line; `bedside schema transcript` prints the JSON Schema.",
     example=(
         '{"id": "a-1", "system": "A", "case_id": "1", "factors": {"target_length": 20}, "turns": '
         '[{"role": "clinician", "text": "What brings you here?"}, {"role": "patient", "text": "I sleep badly."}]}\n'
