@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -19,6 +19,7 @@ from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import TableMeasure
+from bedside.reports.rater_preference import preferred_groups
 from bedside.stats.result import Interval
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
@@ -114,6 +115,23 @@ Samples = Mapping[Place, Sample]
 
 
 @dataclass(frozen=True, slots=True)
+class UnshownRaters:
+    """Raters whose values of a measure aren't shown, since those of others are.
+
+    Attributes:
+        metric: of the measure.
+        group: people, or the rater's name.
+        title: the measure's.
+        systems: those that have a value by these raters and none by those who are shown.
+    """
+
+    metric: str
+    group: str
+    title: str
+    systems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MeasuredRows:
     """What :func:`measure` found.
 
@@ -124,6 +142,7 @@ class MeasuredRows:
         absent: metrics that are not rated at all.
         warnings: what the values themselves warn of, with the titles of those that it is about.
         uncompared: titles of those that have nothing to be compared with, with the reason.
+        unshown: values that groups of raters gave who aren't shown.
     """
 
     items: tuple[tuple[MeasureRow, Samples], ...]
@@ -132,6 +151,7 @@ class MeasuredRows:
     absent: tuple[str, ...]
     warnings: Mapping[str, str]
     uncompared: Mapping[str, str] = field(default_factory=dict)
+    unshown: tuple[UnshownRaters, ...] = ()
 
 
 def measure(
@@ -154,7 +174,8 @@ def measure(
         pool: take all systems together.
         case_level: after each ratio of sums, also the mean of the transcripts' own values.
         raters: groups of raters or patterns such as ``judge:*`` in order of preference: of a measure only the values
-            of the first that has any are taken. All groups, each by itself, where none is named.
+            of the first that has any are taken; where several groups match one pattern, of those the one that gave
+            most values of all the measures. All groups, each by itself, where none is named.
 
     Raises:
         DataError: the transcripts have no such factor.
@@ -171,7 +192,7 @@ def measure(
     mean_samples: dict[tuple[str, ...], dict[Place, Sample]] = {}
     for key, place, part in _parts(view.transcript_values(sorted(means)), ("metric", "group"), strata):
         mean_samples.setdefault(key, {})[place] = _mean_sample(part)
-    measured: list[_Measured] = []
+    by_measure: list[list[_Measured]] = []
     for rated in measures:
         if rated.is_ratio:
             by_group = _ratios(view, rated.measure, strata)
@@ -181,12 +202,28 @@ def measure(
             by_group = _means_within(view, rated.measure, strata)
         else:
             by_group = {group: part for (name, group), part in mean_samples.items() if name == rated.metric}
-        groups = [
-            _Measured(rated, group, by_group[group])
-            for group in sorted(by_group, key=lambda name: (name != PEOPLE, name))
-        ]
-        measured += _preferred(groups, raters) if raters and rated.measure.count is None else groups
-    return _rows(view, measured, absent, case_level)
+        by_measure.append(
+            [
+                _Measured(rated, group, by_group[group])
+                for group in sorted(by_group, key=lambda name: (name != PEOPLE, name))
+            ]
+        )
+    if not raters:
+        return _rows(view, [group for groups in by_measure for group in groups], absent, case_level)
+    counts: Counter[str] = Counter()
+    for group in (group for groups in by_measure for group in groups):
+        counts[group.group] += group.count
+    shown: list[_Measured] = []
+    unshown: list[UnshownRaters] = []
+    for groups in by_measure:
+        preferred = groups
+        if groups and groups[0].rated.measure.count is None:
+            names = preferred_groups([group.group for group in groups if group.has_value], raters, counts)
+            names = names or preferred_groups([group.group for group in groups], raters, counts)
+            preferred = [group for group in groups if group.group in names[:1]]
+            unshown += _unshown(view, preferred, groups)
+        shown += preferred
+    return replace(_rows(view, shown, absent, case_level), unshown=tuple(unshown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +260,29 @@ class _Measured:
             return any(sample.estimate is not None for sample in self.samples.values())
         return any(sample.n for sample in self.samples.values())
 
+    @property
+    def count(self) -> int:
+        """Transcripts with a value."""
+        return sum(sample.n for sample in self.samples.values())
 
-def _preferred(groups: Sequence[_Measured], raters: Sequence[str]) -> list[_Measured]:
-    """The values of the first group of raters that matches and has any; else those of the first that matches."""
-    ordered = [
-        group
-        for pattern in raters
-        for group in groups
-        if group.group == pattern or fnmatch.fnmatchcase(group.group, pattern)
-    ]
-    return [group for group in ordered if group.has_value][:1] or ordered[:1]
+    @property
+    def systems(self) -> list[str]:
+        """The systems that have a value."""
+        return sorted({system for (system, _), sample in self.samples.items() if sample.n})
+
+
+def _unshown(
+    view: RatingsView, preferred: Sequence[_Measured], groups: Sequence[_Measured]
+) -> Iterator[UnshownRaters]:
+    """The groups of raters that gave values of a measure and aren't those preferred."""
+    shown = {group.group for group in preferred}
+    there = {system for group in preferred for system in group.systems}
+    for group in groups:
+        if group.group not in shown and group.has_value:
+            metric, measure = group.rated.metric, group.rated.measure
+            title = measure.title or view.facts(metric).title.partition(",")[0]
+            lost = tuple(system for system in group.systems if system not in there)
+            yield UnshownRaters(metric, group.group, title, lost)
 
 
 def _rated_measures(

@@ -564,3 +564,24 @@ def test_the_docs_name_every_entry_and_no_other(name: str) -> None:
         named |= entries
     published = SUITES.load(name).as_published
     assert named == {entry.id for entry in (*published.tables, *published.figures)}
+
+
+# -- several judges -----------------------------------------------------------------------------------
+
+
+def test_of_several_judges_the_one_with_most_values_is_shown_and_the_others_are_named() -> None:
+    raters = ("judge:*", "people")
+    few, many = "judge:a", "judge:b"
+    view = view_of(
+        rated("A", 1, few, empathy=1.0),
+        *(rated("A", case, many, empathy=3.0) for case in (1, 2, 3)),
+        rated("B", 1, few, empathy=1.0),
+        rated("A", 1, "human:ann", empathy=5.0),
+    )
+    table = results(view, metrics=["empathy"], raters=raters, spread="none", best="never")
+    assert cells(table) == {"Empathy ↑": ["3.00"]}
+    assert any(note.startswith("Rated by b (") for note in table.notes)
+    assert "Also rated by people (Empathy); a (Empathy), not shown." in table.notes
+    assert "B has values by a alone of Empathy: they are not shown here." in table.notes
+    alone = results(view_of(rated("A", 1, few, empathy=1.0)), metrics=["empathy"], raters=raters)
+    assert not any("not shown" in note for note in alone.notes)
