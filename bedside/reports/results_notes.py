@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bedside.analysis.metric_facts import facts
 from bedside.reports.absent_metrics import absent_notes, code_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.interval_methods import interval_note
@@ -35,6 +36,7 @@ def results_notes(
     return (
         *_count_notes(layout, usual_counts, cells),
         *_ratio_notes(layout),
+        *_counted_notes(measured),
         *_mean_notes(layout),
         *_best_notes(layout, cells),
         *_reference_notes(layout, references, corpus),
@@ -98,6 +100,15 @@ def _ratio_notes(layout: ResultsLayout) -> list[str]:
         else "; tests compare the transcripts' own values."
     )
     return [f"Micro: sums over transcripts divided by one another{tested}"]
+
+
+def _counted_notes(measured: MeasuredRows) -> list[str]:
+    """Of ratios of sums what an algorithm counts, whoever rates the rest."""
+    return [
+        f"{title}: {', '.join(sorted(facts(metric).title for metric in counted))} as counted by "
+        f"{', '.join(sorted({rater_words(rater) for rater in counted.values()}))}, whoever rates the rest."
+        for title, counted in measured.counted.items()
+    ]
 
 
 def _best_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:

@@ -27,6 +27,8 @@ from bedside.support.registry import nearest
 
 #: Begins the names of the columns that hold factors.
 _FACTOR = "factor:"
+#: Begins the names of raters that are algorithms.
+_ALGORITHM = "algorithm:"
 #: ``deviation`` and ``difference`` are of two means; they and counts have neither spread nor interval here.
 SampleLevel = Literal["mean", "micro", "deviation", "difference", "count"]
 
@@ -143,6 +145,7 @@ class MeasuredRows:
         warnings: what the values themselves warn of, with the titles of those that it is about.
         uncompared: titles of those that have nothing to be compared with, with the reason.
         unshown: values that groups of raters gave who aren't shown.
+        counted: titles of ratios of sums some of whose metrics only an algorithm gives, with those metrics and it.
     """
 
     items: tuple[tuple[MeasureRow, Samples], ...]
@@ -152,6 +155,7 @@ class MeasuredRows:
     warnings: Mapping[str, str]
     uncompared: Mapping[str, str] = field(default_factory=dict)
     unshown: tuple[UnshownRaters, ...] = ()
+    counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def measure(
@@ -445,18 +449,26 @@ def _ratios(
     """A ratio of sums over transcripts, by group of raters and place.
 
     A transcript's sums are means over a rater's passes, of those that have all the metrics, and then over people.
+    What only an algorithm counts is the same for all who rate the rest.
     """
     needed = sorted({*measure.sum, *measure.over})
-    wide = (
-        view.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed))
-        .with_columns(view.rater_group().alias("group"))
-        .pivot(
-            on="metric",
-            index=["transcript_id", "system", "case_id", "group", "rater", "replicate", "round"],
-            values="value",
-            aggregate_function="first",
-        )
+    ratings = view.ratings.filter(
+        pl.col("unit") == "transcript", pl.col("metric").is_in(needed)
+    ).with_columns(view.rater_group().alias("group"))
+    counted = algorithms_parts(view, measure)
+    wide = ratings.filter(~pl.col("metric").is_in(list(counted))).pivot(
+        on="metric",
+        index=["transcript_id", "system", "case_id", "group", "rater", "replicate", "round"],
+        values="value",
+        aggregate_function="first",
     )
+    if counted:
+        parts = ratings.filter(
+            pl.struct("metric", "rater").is_in(
+                [{"metric": metric, "rater": rater} for metric, rater in counted.items()]
+            )
+        ).pivot(on="metric", index=["transcript_id"], values="value", aggregate_function="first")
+        wide = wide.join(parts, on="transcript_id", how="left", maintain_order="left")
     if any(name not in wide.columns for name in needed):
         return {}
     whole = pl.all_horizontal(pl.col(name).is_not_null() for name in needed)
@@ -477,6 +489,24 @@ def _ratios(
     for (group,), place, part in _parts(sums, ("group",), strata):
         samples.setdefault(group, {})[place] = _ratio_sample(part)
     return samples
+
+
+def algorithms_parts(view: RatingsView, measure: TableMeasure) -> dict[str, str]:
+    """The metrics of a ratio of sums that only algorithms give while judges or people give others, with the rater.
+
+    Of several algorithms, or versions of one, it is the last by name.
+    """
+    needed = {*measure.sum, *measure.over}
+    pairs = view.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed))
+    raters: dict[str, set[str]] = {}
+    for metric, rater in pairs.select("metric", "rater").unique().iter_rows():
+        raters.setdefault(metric, set()).add(rater)
+    counted = {
+        metric: max(names)
+        for metric, names in raters.items()
+        if all(name.startswith(_ALGORITHM) for name in names)
+    }
+    return counted if len(counted) < len(raters) else {}
 
 
 def _ratio_sample(part: pl.DataFrame) -> Sample:
@@ -534,6 +564,11 @@ def _rows(
         valueless=tuple((group.rated.metric, group.group, group.samples) for group in valueless),
         absent=tuple(absent),
         warnings=_warnings(view, [row for row, _ in items]),
+        counted={
+            row.title: counted
+            for row, _ in items
+            if row.level == "micro" and (counted := algorithms_parts(view, row.measure))
+        },
     )
 
 

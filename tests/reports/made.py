@@ -147,7 +147,8 @@ def _protocol(suite: str, draw: random.Random, turns: int) -> list[tuple[Any, ..
         for name in HISTORY:
             found.append(_value(name, JUDGE, draw.choice((0.2, 0.5, 0.8))))
         questions = draw.randint(3, 9)
-        found.append(_value("history_questions", JUDGE, float(questions)))
+        # As in a run: the questions are counted, the findings judged.
+        found.append(_value("history_questions", "algorithm:history_taking@1", float(questions)))
         found.append(_value("elicited_findings", JUDGE, float(draw.randint(0, 5))))
         found.append(_value("counted_findings", JUDGE, 5.0))
         for category in ("site", "onset", "timing"):

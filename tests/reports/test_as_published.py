@@ -585,3 +585,22 @@ def test_of_several_judges_the_one_with_most_values_is_shown_and_the_others_are_
     assert "B has values by a alone of Empathy: they are not shown here." in table.notes
     alone = results(view_of(rated("A", 1, few, empathy=1.0)), metrics=["empathy"], raters=raters)
     assert not any("not shown" in note for note in alone.notes)
+
+
+def test_a_ratio_of_sums_takes_what_only_an_algorithm_counts_from_it() -> None:
+    view = view_of(
+        *(rated("A", case, JUDGE, elicited_findings=2.0, counted_findings=4.0) for case in (1, 2)),
+        *(rated("A", case, "algorithm:history_taking@1", history_questions=6.0) for case in (1, 2)),
+    )
+    ratio = {
+        "metric": "history_f1",
+        "sum": ["elicited_findings"],
+        "over": ["counted_findings", "history_questions"],
+        "times": 2,
+        "title": "F1",
+        "digits": 1,
+    }
+    table = results(view, metrics=[ratio], raters=["judge:*"], spread="none")
+    # 2 · 4 findings elicited, over 8 findings and 12 questions.
+    assert [record["value"] for record in table.records] == [0.4]
+    assert any("as counted by history_taking@1, whoever rates the rest" in note for note in table.notes)
