@@ -31,6 +31,7 @@ SHARES = (
     "concern_precision", "concern_recall", "concern_f1", "concern_category_accuracy", "coarse_precision",
     "coarse_recall", "coarse_f1", "reveal_rate", "meta_probe_rate", "revealed_by_limit",
 )  # fmt: skip
+TASKS = ("confirmation", "intervention")
 HISTORY = (
     "history_f1", "history_recall", "history_precision", "recall_site", "recall_onset", "recall_timing",
     "information_control_rate", "factual_conflict_rate", "dont_know_share",
@@ -66,6 +67,7 @@ def made_run(folder: Path, suite: str, *, cases: int = 6, seed: int = 0) -> Run:
                             "health_literacy": ("low", "high")[case % 3 == 0],
                             "target_length": length,
                             "setting": ("open", "guarded")[length == 16],
+                            **({"task": TASKS[case % 2]} if suite == "medconceal" else {}),
                         },
                     )
                 )
