@@ -74,7 +74,8 @@ class PlannedTable:
             return None
         noted = with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
         if options is not None:
-            noted = replace(noted, notes=(*noted.notes, *source_notes(view, options, noted)))
+            on_source = tuple(source_notes(view, options, noted))
+            noted = replace(noted, notes=(*noted.notes, *on_source), source_notes=on_source)
         if printed:
             noted = with_printed(noted, printed, beside=hasattr(options, "published"))
         return with_people_notes(noted, view)
@@ -171,7 +172,8 @@ def with_printed(table: Table, printed: Sequence[PublishedNumber], *, beside: bo
         return replace(
             table, title=f"{table.title}; in braces, as printed in {place_words(place)} of {paper}"
         )
-    return replace(table, notes=(*table.notes, printed_note(printed)))
+    note = printed_note(printed)
+    return replace(table, notes=(*table.notes, note), source_notes=(*table.source_notes, note))
 
 
 def printed_note(printed: Sequence[PublishedNumber]) -> str:
