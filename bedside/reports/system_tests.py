@@ -143,7 +143,7 @@ def statistic_text(test: Result) -> str:
     """A test's statistic: of ranks as it is, which is a whole number or, where ranks are tied, a half."""
     if "U (" not in test.method or test.statistic is None:
         return number(test.statistic, 2)
-    return number(test.statistic, 0)
+    return number(test.statistic, 0 if float(test.statistic).is_integer() else 1)
 
 
 def system_tests(view: RatingsView, layout: ResultsLayout, seed: int) -> SystemTests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,11 @@ from bedside.reports.build import write_report
 from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods
 from bedside.reports.report_settings import ReportSettings
+from bedside.reports.system_tests import statistic_text
 from bedside.reports.tables.missing import build
 from bedside.scoring.score import score
 from bedside.scoring.versions import library_versions
+from bedside.stats.result import Result
 from bedside.transcripts import read_transcripts
 from tests.conftest import conversation
 from tests.reports.made import made_run
@@ -182,3 +185,9 @@ def test_tests_of_two_systems_are_told_and_recorded_and_the_source_is_not(tmp_pa
     for record in tested:
         assert record["against"] == view.order.ordered_systems(view.systems())[1]
         assert record["correction"] == "holm"
+
+
+def test_the_ranks_of_a_test_are_printed_with_their_halves() -> None:
+    halved = Result(name="x", method="Mann–Whitney U (of the first group), two-sided", statistic=751.5)
+    assert statistic_text(halved) == "751.5"
+    assert statistic_text(replace(halved, statistic=680.0)) == "680"
