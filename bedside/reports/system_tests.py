@@ -109,7 +109,7 @@ class SystemTests:
             return []
         if self.against is None and self.pair is None:
             return [
-                "More than two systems and none named to test against (--against): the pairwise table has all "
+                "More than two systems and none named to test against (--against): bedside compare RUN prints all "
                 "tests."
             ]
         notes = []
