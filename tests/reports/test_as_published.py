@@ -604,3 +604,24 @@ def test_a_ratio_of_sums_takes_what_only_an_algorithm_counts_from_it() -> None:
     # 2 · 4 findings elicited, over 8 findings and 12 questions.
     assert [record["value"] for record in table.records] == [0.4]
     assert any("as counted by history_taking@1, whoever rates the rest" in note for note in table.notes)
+
+
+def test_bounds_are_printed_as_bounds_and_standard_deviations_beside_means() -> None:
+    numbers = [number for suite in PROTOCOLS for number in published_numbers(suite)]
+    assert [number.printed for number in numbers if number.measure == "Illness" and number.bound] == [">25"]
+    below = [number for number in numbers if number.bound == "<"]
+    assert {number.text for number in below} == {"0.001", "0.05", "0.0001"}
+    assert all(str(number).endswith(f"< {number.text}") for number in below)
+    assert {number.printed for number in numbers if number.sd} >= {"2.45 (0.63)"}
+
+
+# -- against a system that isn't there ----------------------------------------------------------------
+
+
+def test_a_table_against_a_system_that_is_not_there_is_left_out() -> None:
+    view = view_of(*(rated(system, case, empathy=float(case)) for system in "AB" for case in (1, 2, 3)))
+    comparison = TABLES.load("comparison")
+    assert comparison.options is not None
+    options = comparison.options.model_validate({"metrics": ["empathy"], "against": "Human clinicians"})
+    with pytest.raises(BedsideError, match="no system is called Human clinicians"):
+        comparison.make(view, 0, options)

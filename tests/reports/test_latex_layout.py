@@ -266,7 +266,10 @@ def test_rows_with_several_names_have_all_of_them_in_each_part_and_on_each_page(
     assert len(tabulars) > 3
     for tabular in tabulars:
         first, second = (line.split(" & ") for line in tabular.splitlines()[:2])
-        assert first[0] in ("deepseek-reasoner-v3.1-terminus", "meta-llama/Llama-3.1-405B-Instruct") or len(first[0]) > 5
+        assert (
+            first[0] in ("deepseek-reasoner-v3.1-terminus", "meta-llama/Llama-3.1-405B-Instruct")
+            or len(first[0]) > 5
+        )
         assert "turns" in first[1]
         assert first[2] != second[2], "the rows can be told apart"
 
