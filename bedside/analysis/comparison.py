@@ -91,6 +91,13 @@ class Comparison(MetricRatings):
     differences: tuple[float, ...] | None
     people: RaterDesign | None
 
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether these raters gave a value of one of the systems only."""
+        of_a = self.cases_a + self.alone_a + self.unmatched_a
+        of_b = self.cases_b + self.alone_b + self.unmatched_b
+        return not (of_a and of_b)
+
 
 @dataclass(frozen=True, slots=True)
 class Overall(MetricRatings):

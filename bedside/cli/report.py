@@ -24,9 +24,12 @@ from bedside.support.errors import DataError, InputError
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bedside.analysis.ratings_view import RatingsView
     from bedside.ratings.run import Run
     from bedside.reports.report_settings import ReportSettings
+    from bedside.reports.table import Table
 
 #: Formats of the files of tables that are named, unless --format names others.
 _FILES = ["md", "latex", "csv"]
@@ -219,6 +222,8 @@ def report(
     from bedside.analysis.simulated_talks import with_complete_cases
     from bedside.ratings.run import read_run
     from bedside.reports.build import usual_formats, write_report
+    from bedside.reports.checklist import checklists
+    from bedside.reports.contents import make_tables
     from bedside.reports.renderers.latex import LatexPaper
     from bedside.suites import SUITES
 
@@ -235,12 +240,14 @@ def report(
     view = open_source(run, rounds=rounds, where=where)
     if complete_cases:
         view = with_complete_cases(view)
-    if methods:
-        return _say_methods(opened, view, seed)
+    chosen_suite = SUITES.find(suite) if suite is not None else None
+    if methods or checklist:
+        settings = replace(_settings(view, against, spread, best, seed), as_published=as_published)
+        held = replace(view, reference=open_ratings_view(reference)) if reference is not None else view
+        shown = make_tables(held, suite=chosen_suite, settings=settings)
+        return _say_methods(opened, view, shown) if methods else show_tables(checklists(opened, view, shown))
     if card:
         return _show_cards(view, seed)
-    if checklist:
-        return _show_checklists(opened, view, seed)
     tables, files = write_report(
         opened,
         view,
@@ -249,7 +256,7 @@ def report(
         formats=read_names(format_) or (_FILES if table is not None else None),
         out=out,
         text=not no_text,
-        suite=SUITES.find(suite) if suite is not None else None,
+        suite=chosen_suite,
         reference=open_ratings_view(reference) if reference is not None else None,
         settings=replace(
             _settings(view, against, spread, best, seed),
@@ -285,12 +292,11 @@ def _settings(
     return ReportSettings(against=system, spread=spread, best=best, seed=seed)
 
 
-def _say_methods(run: Run, view: RatingsView, seed: int) -> None:
-    """Print the methods paragraph."""
-    from bedside.reports.build import build_tables
+def _say_methods(run: Run, view: RatingsView, tables: Sequence[Table]) -> None:
+    """Print the methods paragraph; ``tables`` are those whose tests it tells of."""
     from bedside.reports.methods import methods
 
-    paragraphs = list(methods(run, view, build_tables(view, seed=seed)))
+    paragraphs = list(methods(run, view, tables))
     records = [{"paragraph": paragraph} for paragraph in paragraphs]
     say_or_show("\n".join(paragraphs), "methods", "The methods paragraph", records)
 
@@ -307,11 +313,3 @@ def _show_cards(view: RatingsView, seed: int) -> None:
             todo="score with --judge, and import people's ratings with bedside ratings import",
         )
     show_tables(cards)
-
-
-def _show_checklists(run: Run, view: RatingsView, seed: int) -> None:
-    """Print the reporting checklists."""
-    from bedside.reports.build import build_tables
-    from bedside.reports.checklist import checklists
-
-    show_tables(checklists(run, view, build_tables(view, seed=seed)))

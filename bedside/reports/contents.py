@@ -13,6 +13,7 @@ from bedside.reports.averaging_notes import with_caption_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.planned_tables import (
     PlannedTable,
+    absent_factors,
     looked_at,
     numbers_of,
     planned_figures,
@@ -297,6 +298,7 @@ def _other_parts(
     names = {
         name
         for planned in planned_of_suites
+        if planned.options is None or not absent_factors(view, planned.options.where)
         for measure in planned.measures
         for name in (measure.metric, *measure.parts)
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from bedside.analysis.selection import quality_metrics
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, averaging_notes
 from bedside.reports.measures import TableMeasure
-from bedside.reports.planned_tables import PlannedTable, looked_at, planned_tables
+from bedside.reports.planned_tables import PlannedTable, absent_factors, looked_at, planned_tables
 from bedside.reports.simulation_methods import lost_notes
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.suites import Suite
@@ -133,12 +134,20 @@ def _parts(
         results = [planned for planned in by_suite[suite.name] if planned.kind.name == "results"]
         if not results:
             continue
+        unplaced: defaultdict[str, list[PlannedTable]] = defaultdict(list)
         for where, tables in _by_part(results):
+            if absent_factors(view, where):
+                unplaced[", ".join(absent_factors(view, where))] += tables
+                continue
             chosen = looked_at(view, where)
             measures = [] if chosen is None else _main(suite, tables)
             if chosen is not None and measures:
                 shown = True
                 yield ", ".join(level for levels in where.values() for level in levels), chosen, measures
+        for names, tables in unplaced.items():
+            # All transcripts, under the name of no part of them.
+            shown = True
+            yield f"{names} not given", view, _main(suite, tables)
     if not shown and not by_suite:
         yield "", view, [TableMeasure(metric=name) for name in quality_metrics(view)[:_MOST]]
 

@@ -295,7 +295,9 @@ def _test_words(table: Table) -> str:
     """The tests of a table, with their n, family and correction; nothing where it tests nothing."""
     keys = set().union(*table.records) if table.records else set()
     notes = [
-        _WHERE.sub("", note) for note in table.notes if not note.startswith((CONFOUNDED, CONFOUNDED_TOO))
+        _WHERE.sub("", note)
+        for note in table.notes
+        if not note.startswith((CONFOUNDED, CONFOUNDED_TOO)) and note not in table.source_notes
     ]
     for fields, words in _DONE:
         if fields <= keys:

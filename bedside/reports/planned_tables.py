@@ -23,7 +23,7 @@ from bedside.rubrics.rubric_files import RUBRICS
 from bedside.suites import Suite
 from bedside.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.suites.suite import Entry, first_fault
-from bedside.support.errors import RegistryError
+from bedside.support.errors import DataError, RegistryError
 from bedside.support.registry import nearest
 
 #: Reasons of missing values that are named where a table has nothing to show.
@@ -74,7 +74,8 @@ class PlannedTable:
             return None
         noted = with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
         if options is not None:
-            noted = replace(noted, notes=(*noted.notes, *source_notes(view, options, noted)))
+            on_source = tuple(source_notes(view, options, noted))
+            noted = replace(noted, notes=(*noted.notes, *on_source), source_notes=on_source)
         if printed:
             noted = with_printed(noted, printed, beside=hasattr(options, "published"))
         return with_people_notes(noted, view)
@@ -107,14 +108,31 @@ class PlannedTable:
         return [*missing, *absent_notes(name for name in names if not metrics_by_name[name])]
 
 
+def absent_factors(view: RatingsView, where: Mapping[str, Sequence[str]]) -> list[str]:
+    """The factors that a table or figure picks its transcripts by and no transcript has."""
+    factors = () if view.factors is None else view.factors.columns
+    return [name for name in where if name not in factors]
+
+
 def looked_at(view: RatingsView, where: Mapping[str, Sequence[str]]) -> RatingsView | None:
     """The transcripts that a table or figure is about; None where there are none.
 
-    A factor that no transcript has leaves all of them in, and so does one of which all have a level that is asked for.
+    A factor of which all transcripts have a level that is asked for leaves all of them in.
+
+    Raises:
+        DataError: no transcript has a factor that they are picked by: which of them it is about isn't known, and all
+            of them together would pass for those.
     """
+    absent = absent_factors(view, where)
+    if absent:
+        named = f"the factor{'s' if len(absent) > 1 else ''} {' and '.join(absent)}"
+        raise DataError(
+            f"it needs {named}, which no transcript of this run has",
+            where=view.name,
+            todo="give each transcript its level under factors, and score again",
+        )
     for name, levels in where.items():
-        if view.factors is None or name not in view.factors.columns:
-            continue
+        assert view.factors is not None
         has = view.factors[name].is_in(list(levels))
         if not has.any():
             return None
@@ -154,7 +172,8 @@ def with_printed(table: Table, printed: Sequence[PublishedNumber], *, beside: bo
         return replace(
             table, title=f"{table.title}; in braces, as printed in {place_words(place)} of {paper}"
         )
-    return replace(table, notes=(*table.notes, printed_note(printed)))
+    note = printed_note(printed)
+    return replace(table, notes=(*table.notes, note), source_notes=(*table.source_notes, note))
 
 
 def printed_note(printed: Sequence[PublishedNumber]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bedside.analysis.metric_facts import facts
 from bedside.reports.absent_metrics import absent_notes, code_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.interval_methods import interval_note
 from bedside.reports.number_text import DASH
+from bedside.reports.rater_preference import also_rated_notes
 from bedside.reports.results_compared import NO_REFERENCE
 from bedside.reports.results_deviations import ResultsDeviations
 from bedside.reports.results_layout import Key, ResultsLayout
@@ -34,11 +36,13 @@ def results_notes(
     return (
         *_count_notes(layout, usual_counts, cells),
         *_ratio_notes(layout),
+        *_counted_notes(measured),
         *_mean_notes(layout),
         *_best_notes(layout, cells),
         *_reference_notes(layout, references, corpus),
         *_difference_notes(layout),
         *_rater_notes(layout),
+        *_unshown_notes(layout, measured),
         *_interval_notes(layout),
         *_people_notes(layout),
         *tests.notes(),
@@ -96,6 +100,15 @@ def _ratio_notes(layout: ResultsLayout) -> list[str]:
         else "; tests compare the transcripts' own values."
     )
     return [f"Micro: sums over transcripts divided by one another{tested}"]
+
+
+def _counted_notes(measured: MeasuredRows) -> list[str]:
+    """Of ratios of sums what an algorithm counts, whoever rates the rest."""
+    return [
+        f"{title}: {', '.join(sorted(facts(metric).title for metric in counted))} as counted by "
+        f"{', '.join(sorted({rater_words(rater) for rater in counted.values()}))}, whoever rates the rest."
+        for title, counted in measured.counted.items()
+    ]
 
 
 def _best_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:
@@ -196,6 +209,20 @@ def _rater_notes(layout: ResultsLayout) -> list[str]:
         groups.setdefault(item.group, {})[layout.plain_title(item)] = None
     words = "; ".join(f"{rater_words(group)} ({', '.join(titles)})" for group, titles in groups.items())
     return [f"Rated by {words}."]
+
+
+def _unshown_notes(layout: ResultsLayout, measured: MeasuredRows) -> list[str]:
+    """Who else rated what is shown, and the systems that have values by them alone."""
+    notes = also_rated_notes((raters.title, raters.group) for raters in measured.unshown)
+    lost: dict[tuple[str, str], dict[str, None]] = {}
+    for raters in measured.unshown:
+        for system in raters.systems:
+            lost.setdefault((system, raters.group), {})[raters.title] = None
+    return notes + [
+        f"{layout.order.system_label(system)} has values by {rater_words(group)} alone of {', '.join(titles)}: "
+        "they are not shown here."
+        for (system, group), titles in lost.items()
+    ]
 
 
 def _interval_notes(layout: ResultsLayout) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -19,6 +19,7 @@ from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import TableMeasure
+from bedside.reports.rater_preference import preferred_groups
 from bedside.stats.result import Interval
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
@@ -26,6 +27,8 @@ from bedside.support.registry import nearest
 
 #: Begins the names of the columns that hold factors.
 _FACTOR = "factor:"
+#: Begins the names of raters that are algorithms.
+_ALGORITHM = "algorithm:"
 #: ``deviation`` and ``difference`` are of two means; they and counts have neither spread nor interval here.
 SampleLevel = Literal["mean", "micro", "deviation", "difference", "count"]
 
@@ -114,6 +117,23 @@ Samples = Mapping[Place, Sample]
 
 
 @dataclass(frozen=True, slots=True)
+class UnshownRaters:
+    """Raters whose values of a measure aren't shown, since those of others are.
+
+    Attributes:
+        metric: of the measure.
+        group: people, or the rater's name.
+        title: the measure's.
+        systems: those that have a value by these raters and none by those who are shown.
+    """
+
+    metric: str
+    group: str
+    title: str
+    systems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MeasuredRows:
     """What :func:`measure` found.
 
@@ -124,6 +144,8 @@ class MeasuredRows:
         absent: metrics that are not rated at all.
         warnings: what the values themselves warn of, with the titles of those that it is about.
         uncompared: titles of those that have nothing to be compared with, with the reason.
+        unshown: values that groups of raters gave who aren't shown.
+        counted: titles of ratios of sums some of whose metrics only an algorithm gives, with those metrics and it.
     """
 
     items: tuple[tuple[MeasureRow, Samples], ...]
@@ -132,6 +154,8 @@ class MeasuredRows:
     absent: tuple[str, ...]
     warnings: Mapping[str, str]
     uncompared: Mapping[str, str] = field(default_factory=dict)
+    unshown: tuple[UnshownRaters, ...] = ()
+    counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def measure(
@@ -154,7 +178,8 @@ def measure(
         pool: take all systems together.
         case_level: after each ratio of sums, also the mean of the transcripts' own values.
         raters: groups of raters or patterns such as ``judge:*`` in order of preference: of a measure only the values
-            of the first that has any are taken. All groups, each by itself, where none is named.
+            of the first that has any are taken; where several groups match one pattern, of those the one that gave
+            most values of all the measures. All groups, each by itself, where none is named.
 
     Raises:
         DataError: the transcripts have no such factor.
@@ -171,7 +196,7 @@ def measure(
     mean_samples: dict[tuple[str, ...], dict[Place, Sample]] = {}
     for key, place, part in _parts(view.transcript_values(sorted(means)), ("metric", "group"), strata):
         mean_samples.setdefault(key, {})[place] = _mean_sample(part)
-    measured: list[_Measured] = []
+    by_measure: list[list[_Measured]] = []
     for rated in measures:
         if rated.is_ratio:
             by_group = _ratios(view, rated.measure, strata)
@@ -181,12 +206,28 @@ def measure(
             by_group = _means_within(view, rated.measure, strata)
         else:
             by_group = {group: part for (name, group), part in mean_samples.items() if name == rated.metric}
-        groups = [
-            _Measured(rated, group, by_group[group])
-            for group in sorted(by_group, key=lambda name: (name != PEOPLE, name))
-        ]
-        measured += _preferred(groups, raters) if raters and rated.measure.count is None else groups
-    return _rows(view, measured, absent, case_level)
+        by_measure.append(
+            [
+                _Measured(rated, group, by_group[group])
+                for group in sorted(by_group, key=lambda name: (name != PEOPLE, name))
+            ]
+        )
+    if not raters:
+        return _rows(view, [group for groups in by_measure for group in groups], absent, case_level)
+    counts: Counter[str] = Counter()
+    for group in (group for groups in by_measure for group in groups):
+        counts[group.group] += group.count
+    shown: list[_Measured] = []
+    unshown: list[UnshownRaters] = []
+    for groups in by_measure:
+        preferred = groups
+        if groups and groups[0].rated.measure.count is None:
+            names = preferred_groups([group.group for group in groups if group.has_value], raters, counts)
+            names = names or preferred_groups([group.group for group in groups], raters, counts)
+            preferred = [group for group in groups if group.group in names[:1]]
+            unshown += _unshown(view, preferred, groups)
+        shown += preferred
+    return replace(_rows(view, shown, absent, case_level), unshown=tuple(unshown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +264,29 @@ class _Measured:
             return any(sample.estimate is not None for sample in self.samples.values())
         return any(sample.n for sample in self.samples.values())
 
+    @property
+    def count(self) -> int:
+        """Transcripts with a value."""
+        return sum(sample.n for sample in self.samples.values())
 
-def _preferred(groups: Sequence[_Measured], raters: Sequence[str]) -> list[_Measured]:
-    """The values of the first group of raters that matches and has any; else those of the first that matches."""
-    ordered = [
-        group
-        for pattern in raters
-        for group in groups
-        if group.group == pattern or fnmatch.fnmatchcase(group.group, pattern)
-    ]
-    return [group for group in ordered if group.has_value][:1] or ordered[:1]
+    @property
+    def systems(self) -> list[str]:
+        """The systems that have a value."""
+        return sorted({system for (system, _), sample in self.samples.items() if sample.n})
+
+
+def _unshown(
+    view: RatingsView, preferred: Sequence[_Measured], groups: Sequence[_Measured]
+) -> Iterator[UnshownRaters]:
+    """The groups of raters that gave values of a measure and aren't those preferred."""
+    shown = {group.group for group in preferred}
+    there = {system for group in preferred for system in group.systems}
+    for group in groups:
+        if group.group not in shown and group.has_value:
+            metric, measure = group.rated.metric, group.rated.measure
+            title = measure.title or view.facts(metric).title.partition(",")[0]
+            lost = tuple(system for system in group.systems if system not in there)
+            yield UnshownRaters(metric, group.group, title, lost)
 
 
 def _rated_measures(
@@ -395,18 +449,26 @@ def _ratios(
     """A ratio of sums over transcripts, by group of raters and place.
 
     A transcript's sums are means over a rater's passes, of those that have all the metrics, and then over people.
+    What only an algorithm counts is the same for all who rate the rest.
     """
     needed = sorted({*measure.sum, *measure.over})
-    wide = (
-        view.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed))
-        .with_columns(view.rater_group().alias("group"))
-        .pivot(
-            on="metric",
-            index=["transcript_id", "system", "case_id", "group", "rater", "replicate", "round"],
-            values="value",
-            aggregate_function="first",
-        )
+    ratings = view.ratings.filter(
+        pl.col("unit") == "transcript", pl.col("metric").is_in(needed)
+    ).with_columns(view.rater_group().alias("group"))
+    counted = algorithms_parts(view, measure)
+    wide = ratings.filter(~pl.col("metric").is_in(list(counted))).pivot(
+        on="metric",
+        index=["transcript_id", "system", "case_id", "group", "rater", "replicate", "round"],
+        values="value",
+        aggregate_function="first",
     )
+    if counted:
+        parts = ratings.filter(
+            pl.struct("metric", "rater").is_in(
+                [{"metric": metric, "rater": rater} for metric, rater in counted.items()]
+            )
+        ).pivot(on="metric", index=["transcript_id"], values="value", aggregate_function="first")
+        wide = wide.join(parts, on="transcript_id", how="left", maintain_order="left")
     if any(name not in wide.columns for name in needed):
         return {}
     whole = pl.all_horizontal(pl.col(name).is_not_null() for name in needed)
@@ -427,6 +489,24 @@ def _ratios(
     for (group,), place, part in _parts(sums, ("group",), strata):
         samples.setdefault(group, {})[place] = _ratio_sample(part)
     return samples
+
+
+def algorithms_parts(view: RatingsView, measure: TableMeasure) -> dict[str, str]:
+    """The metrics of a ratio of sums that only algorithms give while judges or people give others, with the rater.
+
+    Of several algorithms, or versions of one, it is the last by name.
+    """
+    needed = {*measure.sum, *measure.over}
+    pairs = view.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed))
+    raters: dict[str, set[str]] = {}
+    for metric, rater in pairs.select("metric", "rater").unique().iter_rows():
+        raters.setdefault(metric, set()).add(rater)
+    counted = {
+        metric: max(names)
+        for metric, names in raters.items()
+        if all(name.startswith(_ALGORITHM) for name in names)
+    }
+    return counted if len(counted) < len(raters) else {}
 
 
 def _ratio_sample(part: pl.DataFrame) -> Sample:
@@ -484,6 +564,11 @@ def _rows(
         valueless=tuple((group.rated.metric, group.group, group.samples) for group in valueless),
         absent=tuple(absent),
         warnings=_warnings(view, [row for row, _ in items]),
+        counted={
+            row.title: counted
+            for row, _ in items
+            if row.level == "micro" and (counted := algorithms_parts(view, row.measure))
+        },
     )
 
 

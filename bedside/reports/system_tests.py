@@ -51,7 +51,9 @@ class SystemTests:
         """The two systems whose test stands in columns of its own; None where there are no such columns."""
         if self.against is not None or not self.comparisons or not self.layout.is_plain:
             return None
-        systems = [column[0] for column in self.layout.columns]
+        # Others that have a column are of the source alone.
+        rated = {system for _, (system, _) in self.layout.samples}
+        systems = [column[0] for column in self.layout.columns if column[0] in rated]
         return (systems[0], systems[1]) if len(systems) == 2 else None
 
     def against_test(self, key: CellKey) -> Result | None:
@@ -76,11 +78,14 @@ class SystemTests:
 
     def record(self, key: CellKey) -> dict[str, Any]:
         """What a cell's record says of its test; nothing where there is none."""
-        test = self.against_test(key)
+        test, against = self.against_test(key), self.against
+        if self.pair is not None and key[1] == (self.pair[0], ()):
+            # The test of two systems is told with the first of them, of whose sign the statistic is.
+            test, against = self._test(self.layout.items[key[0]], (), *self.pair), self.pair[1]
         if test is None:
             return {}
         return {
-            "against": self.against, "test": test.method, "statistic": test.statistic, "p": test.p,
+            "against": against, "test": test.method, "statistic": test.statistic, "p": test.p,
             "p_corrected": test.p_adjusted, "correction": test.correction, "family": test.family,
             "family_size": test.family_size,
         }  # fmt: skip
@@ -92,8 +97,7 @@ class SystemTests:
         test = self._test(item, (), *self.pair)
         if test is None:
             return [Cell(DASH)] * 3
-        digits = 0 if "U (" in test.method else 2
-        return [Cell(number(test.statistic, digits)), Cell(p_value(test.p)), Cell(p_value(test.p_adjusted))]
+        return [Cell(statistic_text(test)), Cell(p_value(test.p)), Cell(p_value(test.p_adjusted))]
 
     def notes(self) -> list[str]:
         """What was tested and how, or why nothing was."""
@@ -105,7 +109,8 @@ class SystemTests:
             return []
         if self.against is None and self.pair is None:
             return [
-                "More than two systems and none named to test against (--against): the pairwise table has all tests."
+                "More than two systems and none named to test against (--against): bedside compare RUN prints all "
+                "tests."
             ]
         notes = []
         if self.against is not None:
@@ -132,6 +137,13 @@ class SystemTests:
             f"{counted(size or 0, 'test')}{strata}."
             for correction, family, size in families
         ]
+
+
+def statistic_text(test: Result) -> str:
+    """A test's statistic: of ranks as it is, which is a whole number or, where ranks are tied, a half."""
+    if "U (" not in test.method or test.statistic is None:
+        return number(test.statistic, 2)
+    return number(test.statistic, 0 if float(test.statistic).is_integer() else 1)
 
 
 def system_tests(view: RatingsView, layout: ResultsLayout, seed: int) -> SystemTests:

@@ -55,6 +55,7 @@ class TableContent:
         notes: what the numbers are, below the table.
         records: the same content as plain records at full precision, for CSV and JSON. Where a record is one number of
             the table, its ``cell`` names it: ``empathy/sysA``.
+        source_notes: those of the notes that are on a suite's source, not on what was done here.
     """
 
     name: str
@@ -63,6 +64,7 @@ class TableContent:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     records: tuple[Mapping[str, Any], ...] = ()
+    source_notes: tuple[str, ...] = ()
 
     def groups(self) -> list[tuple[str | None, list[Row]]]:
         """The rows by group, in order."""

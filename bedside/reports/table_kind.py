@@ -23,8 +23,8 @@ class Options(BaseModel):
     Attributes:
         id: name of the table: of its files, and to ask for it.
         title: its caption; the kind's own unless given.
-        where: levels of factors, by factor: only transcripts that have them are looked at, where any transcript has
-            the factor.
+        where: levels of factors, by factor: only transcripts that have them are looked at; it is left out, with that
+            as the reason, where no transcript has the factor.
         notes: what is said below it besides, such as how it differs from a paper's.
         paper: which table or figure of the suite's source it is after.
     """

@@ -21,7 +21,7 @@ class PublishedNumber:
         measure: as the source calls it.
         system: as the source calls it; empty where the number is of none.
         levels: the levels of factors that it is of, or what else it is of.
-        text: as printed, decimals and all, but for a plus sign.
+        text: as printed, decimals and all, but for a plus sign and a bound.
         sd: its standard deviation, where the source prints one.
         unit, note: what it is in, and what else is to be known of it.
     """
@@ -42,13 +42,25 @@ class PublishedNumber:
         return float(self.text)
 
     @property
+    def bound(self) -> str:
+        """``<`` or ``>`` where the source prints no number but what it is below or above; else empty."""
+        if self.note.startswith("less than") or "printed as p <" in self.note:
+            return "<"
+        return ">" if "printed as over" in self.note else ""
+
+    @property
     def printed(self) -> str:
-        """The number with a true minus sign."""
-        return self.text.replace("-", "−")
+        """The number as printed: with its bound, its standard deviation in brackets, and a true minus sign."""
+        spread = f" ({self.sd})" if self.sd else ""
+        return f"{self.bound}{self.text}{spread}".replace("-", "−")
 
     def __str__(self) -> str:
         named = ", ".join(filter(None, (self.measure, self.system, *self.levels)))
-        return f"{named} {self.printed}"
+        return (
+            f"{named} {self.bound} {self.printed.removeprefix(self.bound)}"
+            if self.bound
+            else f"{named} {self.printed}"
+        )
 
 
 @cache

@@ -31,6 +31,7 @@ SHARES = (
     "concern_precision", "concern_recall", "concern_f1", "concern_category_accuracy", "coarse_precision",
     "coarse_recall", "coarse_f1", "reveal_rate", "meta_probe_rate", "revealed_by_limit",
 )  # fmt: skip
+TASKS = ("confirmation", "intervention")
 HISTORY = (
     "history_f1", "history_recall", "history_precision", "recall_site", "recall_onset", "recall_timing",
     "information_control_rate", "factual_conflict_rate", "dont_know_share",
@@ -66,6 +67,7 @@ def made_run(folder: Path, suite: str, *, cases: int = 6, seed: int = 0) -> Run:
                             "health_literacy": ("low", "high")[case % 3 == 0],
                             "target_length": length,
                             "setting": ("open", "guarded")[length == 16],
+                            **({"task": TASKS[case % 2]} if suite == "medconceal" else {}),
                         },
                     )
                 )
@@ -147,7 +149,8 @@ def _protocol(suite: str, draw: random.Random, turns: int) -> list[tuple[Any, ..
         for name in HISTORY:
             found.append(_value(name, JUDGE, draw.choice((0.2, 0.5, 0.8))))
         questions = draw.randint(3, 9)
-        found.append(_value("history_questions", JUDGE, float(questions)))
+        # As in a run: the questions are counted, the findings judged.
+        found.append(_value("history_questions", "algorithm:history_taking@1", float(questions)))
         found.append(_value("elicited_findings", JUDGE, float(draw.randint(0, 5))))
         found.append(_value("counted_findings", JUDGE, 5.0))
         for category in ("site", "onset", "timing"):

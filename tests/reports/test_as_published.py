@@ -564,3 +564,64 @@ def test_the_docs_name_every_entry_and_no_other(name: str) -> None:
         named |= entries
     published = SUITES.load(name).as_published
     assert named == {entry.id for entry in (*published.tables, *published.figures)}
+
+
+# -- several judges -----------------------------------------------------------------------------------
+
+
+def test_of_several_judges_the_one_with_most_values_is_shown_and_the_others_are_named() -> None:
+    raters = ("judge:*", "people")
+    few, many = "judge:a", "judge:b"
+    view = view_of(
+        rated("A", 1, few, empathy=1.0),
+        *(rated("A", case, many, empathy=3.0) for case in (1, 2, 3)),
+        rated("B", 1, few, empathy=1.0),
+        rated("A", 1, "human:ann", empathy=5.0),
+    )
+    table = results(view, metrics=["empathy"], raters=raters, spread="none", best="never")
+    assert cells(table) == {"Empathy ↑": ["3.00"]}
+    assert any(note.startswith("Rated by b (") for note in table.notes)
+    assert "Also rated by people (Empathy); a (Empathy), not shown." in table.notes
+    assert "B has values by a alone of Empathy: they are not shown here." in table.notes
+    alone = results(view_of(rated("A", 1, few, empathy=1.0)), metrics=["empathy"], raters=raters)
+    assert not any("not shown" in note for note in alone.notes)
+
+
+def test_a_ratio_of_sums_takes_what_only_an_algorithm_counts_from_it() -> None:
+    view = view_of(
+        *(rated("A", case, JUDGE, elicited_findings=2.0, counted_findings=4.0) for case in (1, 2)),
+        *(rated("A", case, "algorithm:history_taking@1", history_questions=6.0) for case in (1, 2)),
+    )
+    ratio = {
+        "metric": "history_f1",
+        "sum": ["elicited_findings"],
+        "over": ["counted_findings", "history_questions"],
+        "times": 2,
+        "title": "F1",
+        "digits": 1,
+    }
+    table = results(view, metrics=[ratio], raters=["judge:*"], spread="none")
+    # 2 · 4 findings elicited, over 8 findings and 12 questions.
+    assert [record["value"] for record in table.records] == [0.4]
+    assert any("as counted by history_taking@1, whoever rates the rest" in note for note in table.notes)
+
+
+def test_bounds_are_printed_as_bounds_and_standard_deviations_beside_means() -> None:
+    numbers = [number for suite in PROTOCOLS for number in published_numbers(suite)]
+    assert [number.printed for number in numbers if number.measure == "Illness" and number.bound] == [">25"]
+    below = [number for number in numbers if number.bound == "<"]
+    assert {number.text for number in below} == {"0.001", "0.05", "0.0001"}
+    assert all(str(number).endswith(f"< {number.text}") for number in below)
+    assert {number.printed for number in numbers if number.sd} >= {"2.45 (0.63)"}
+
+
+# -- against a system that isn't there ----------------------------------------------------------------
+
+
+def test_a_table_against_a_system_that_is_not_there_is_left_out() -> None:
+    view = view_of(*(rated(system, case, empathy=float(case)) for system in "AB" for case in (1, 2, 3)))
+    comparison = TABLES.load("comparison")
+    assert comparison.options is not None
+    options = comparison.options.model_validate({"metrics": ["empathy"], "against": "Human clinicians"})
+    with pytest.raises(BedsideError, match="no system is called Human clinicians"):
+        comparison.make(view, 0, options)

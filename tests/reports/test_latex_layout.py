@@ -256,6 +256,38 @@ def test_a_table_too_wide_for_any_page_comes_in_parts_that_each_name_their_rows(
     assert text.count(r"(continued)}") == text.count(r"\addtocounter{table}{-1}") == floats - 1
 
 
+def test_rows_with_several_names_have_all_of_them_in_each_part_and_on_each_page() -> None:
+    systems = ("deepseek-reasoner-v3.1-terminus", "meta-llama/Llama-3.1-405B-Instruct")
+    conditions = ("confirmation, eight turns, human summary", "intervention, twenty turns, adaptive")
+    numbers = [f"Measure number {number}" for number in range(14)]
+    rows = tuple(
+        Row((*map(Cell, (system if not number else "", conditions[number % 2], f"case {number}")),
+             *(Cell("0.123 [0.100, 0.150]") for _ in numbers)))
+        for system in systems
+        for number in range(90)
+    )  # fmt: skip
+    columns = (*(Column(title, "left") for title in ("System", "Setting", "Case")), *map(Column, numbers))
+    text = latex(Table("names", "A title", columns, rows, ()), LatexPaper(columns=2))
+    tabulars = re.findall(r"\\midrule\n(.*?)\\bottomrule", text, re.DOTALL)
+    assert len(tabulars) > 3
+    for tabular in tabulars:
+        first, second = (line.split(" & ") for line in tabular.splitlines()[:2])
+        assert (
+            first[0] in ("deepseek-reasoner-v3.1-terminus", "meta-llama/Llama-3.1-405B-Instruct")
+            or len(first[0]) > 5
+        )
+        assert "turns" in first[1]
+        assert first[2] != second[2], "the rows can be told apart"
+
+
+def test_many_floats_are_set_before_there_are_too_many() -> None:
+    rows = [[f"row {number}", "1"] for number in range(3_000)]
+    text = latex(grid("long", ["Number"], rows))
+    between = text.split(r"\clearpage")
+    assert len(between) > 1
+    assert all(part.count(r"\begin{table}") <= 12 for part in between)
+
+
 def test_a_long_table_has_every_row_once_and_says_where_it_goes_on() -> None:
     text = latex(grid("rows", ["A"], [[f"row {number}", "1"] for number in range(200)], grouped=True))
     assert [int(number) for number in re.findall(r"^row (\d+) &", text, re.MULTILINE)] == list(range(200))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,12 @@ from bedside.ratings.scales import parse_scales
 from bedside.reports.build import write_report
 from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods
+from bedside.reports.report_settings import ReportSettings
+from bedside.reports.system_tests import statistic_text
 from bedside.reports.tables.missing import build
 from bedside.scoring.score import score
 from bedside.scoring.versions import library_versions
+from bedside.stats.result import Result
 from bedside.transcripts import read_transcripts
 from tests.annotation.study import new_study, rating_plan
 from tests.conftest import Call, conversation
@@ -189,3 +193,27 @@ def test_tests_of_a_suite_are_told_with_n_family_correction_and_versions(tmp_pat
     libraries = library_versions()
     assert f"bedside {bedside.__version__} (" in words
     assert f"scipy {libraries['scipy']}" in words.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_tests_of_two_systems_are_told_and_recorded_and_the_source_is_not(tmp_path: Path) -> None:
+    made = made_run(tmp_path, "multisense", cases=4)
+    view = open_ratings_view(made.path)
+    tables = make_tables(view, settings=ReportSettings(as_published=True, published_numbers=True))
+    words = "\n".join(methods(made, view, tables))
+    assert "Test: Mann–Whitney U" in words
+    assert "Test: Student's t" in words
+    assert "Laid out as" not in words
+    assert "As printed in" not in words
+    scores = next(table for table in tables if table.name == "judged-scores")
+    tested = [record for record in scores.records if record.get("p") is not None]
+    assert len(tested) == len(scores.rows), "one test a row, with the first system's number"
+    for record in tested:
+        assert record["against"] == view.order.ordered_systems(view.systems())[1]
+        assert record["correction"] == "holm"
+
+
+def test_the_ranks_of_a_test_are_printed_with_their_halves() -> None:
+    halved = Result(name="x", method="Mann–Whitney U (of the first group), two-sided", statistic=751.5)
+    assert statistic_text(halved) == "751.5"
+    assert statistic_text(replace(halved, statistic=680.0)) == "680"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.reports.build import build_tables
+from bedside.reports.contents import make_parts
 from bedside.reports.planned_tables import looked_at
+from bedside.support.errors import DataError
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +46,22 @@ def test_what_is_asked_for_may_be_all_or_nothing(view: RatingsView) -> None:
     confirmation = view.where({"task": ["confirmation"]})
     assert looked_at(confirmation, {"task": ["confirmation"]}) is confirmation
     assert looked_at(confirmation, {"task": ["intervention"]}) is None
-    assert looked_at(view, {"ward": ["a"]}) is view
     part = looked_at(view, {"task": ["intervention", "other"]})
     assert part is not None
     assert part.factors is not None
     assert view.factors is not None
     assert 2 * part.factors.height == view.factors.height
+
+
+@pytest.mark.slow
+def test_without_the_factor_that_tells_them_apart_neither_task_has_a_table(view: RatingsView) -> None:
+    assert view.factors is not None
+    taskless = replace(view, factors=view.factors.drop("task"))
+    with pytest.raises(DataError, match="it needs the factor task, which no transcript of this run has"):
+        looked_at(taskless, {"task": ["confirmation"]})
+    parts = make_parts(taskless, figures=False)
+    names = {table.name for part in parts for table in part.tables}
+    assert not names & {"confirmation", "intervention"}
+    assert sum("it needs the factor task" in reason for part in parts for reason in part.left_out) >= 2
+    shown = {record.get("metric") for part in parts for table in part.tables for record in table.records}
+    assert "concern_addressed" in shown, "what they would show is shown among the other metrics"

@@ -25,6 +25,7 @@ from bedside.reports.figure_parts import (
 from bedside.reports.interval_methods import interval_note
 from bedside.reports.measures import Headed
 from bedside.reports.number_text import DASH
+from bedside.reports.rater_preference import also_rated_notes
 from bedside.reports.samples import MeasureRow, Sample, Samples, interval_of, measure
 from bedside.reports.table_kind import Options
 
@@ -102,7 +103,8 @@ def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
     factors = [] if view.factors is None else view.factors.columns
     by = options.by if options.by in factors else None
-    items = measure(view, options.metrics, by=[by] if by else [], raters=options.raters).items
+    measured = measure(view, options.metrics, by=[by] if by else [], raters=options.raters)
+    items = measured.items
     if not items:
         return None
     systems = view.order.ordered_systems(system for _, samples in items for system, _ in samples)
@@ -144,6 +146,7 @@ def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
             *(("Bars of ratings begin at the lowest level of their scale.",) if bases != {0.0} else ()),
             *((f"{DASH}: no value.",) if missing else ()),
             *across_note(against, labels),
+            *also_rated_notes((raters.title, raters.group) for raters in measured.unshown),
         ),
         draw,
     )

@@ -25,7 +25,7 @@ from bedside.reports.figure_parts import (
 )
 from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import DASH, signed
-from bedside.reports.rater_preference import preferred_keys
+from bedside.reports.rater_preference import rater_choice
 from bedside.reports.tables.drift import DriftOptions, drift_of
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -76,7 +76,8 @@ def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing 
     }
     if all(change.estimate is None for change in changes.values()):
         return None
-    keys = preferred_keys(list(dict.fromkeys(key[:2] for key in changes)), options.raters)
+    choice = rater_choice(view, (key[:2] for key in changes), options.raters)
+    keys = choice.keys
     if not keys:
         return None
     systems = view.order.ordered_systems(key[2] for key in changes)
@@ -104,7 +105,7 @@ def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing 
     return Drawing(
         options.id or "drift",
         options.title or "Change from the shortest to the longest condition",
-        (heat if options.form == "tiles" else bars,),
+        (heat if options.form == "tiles" else bars, *choice.notes(view)),
         draw,
     )
 

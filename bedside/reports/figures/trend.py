@@ -24,7 +24,7 @@ from bedside.reports.figure_parts import (
     wrapped,
 )
 from bedside.reports.measures import named_metrics
-from bedside.reports.rater_preference import preferred_keys
+from bedside.reports.rater_preference import rater_choice
 from bedside.reports.tables.length import LengthOptions, bin_words
 from bedside.support.errors import DataError
 
@@ -56,8 +56,9 @@ def build(view: RatingsView, seed: int, options: TrendOptions) -> Drawing | None
         return None
     if len(trends[0].bins) < 2:
         return None
-    rated = dict.fromkeys((system_trend.metric, system_trend.raters) for system_trend in trends)
-    keys = preferred_keys(list(rated), options.raters)
+    rated = ((system_trend.metric, system_trend.raters) for system_trend in trends)
+    choice = rater_choice(view, rated, options.raters)
+    keys = choice.keys
     if not keys:
         return None
     systems = view.order.ordered_systems(system_trend.system for system_trend in trends)
@@ -116,6 +117,7 @@ def build(view: RatingsView, seed: int, options: TrendOptions) -> Drawing | None
             "Means over transcripts with their 95 % intervals, over cases where one has several transcripts: Wilson's "
             "on the scale where it has two ends, else t.",
             *spread_note(systems),
+            *choice.notes(view),
         ),
         draw,
     )

@@ -451,26 +451,40 @@ def _turned(table: TableContent) -> TableContent | None:
 
 
 def column_parts(table: TableContent, width: float, *, aligned: bool = False) -> list[FittedTable]:
-    """The table in parts of columns that fit a width, each with the columns that name the rows."""
+    """The table in parts of columns that fit a width, each with the columns that name the rows.
+
+    Where names are long they are smaller, broken, or take more than their share of the width, so that no part has rows
+    that can't be told apart; columns of words beyond what a page holds are no names.
+    """
     tried: list[tuple[TextSize, Broken]] = [(size, "text") for size in (_SMALL, _FOOTNOTE, _SCRIPT)]
-    for size, broken in (*tried, (_SCRIPT, "anything")):
-        parts = _parts(table, size, width, broken, aligned=aligned)
-        if parts is not None:
-            return parts
+    anything: tuple[TextSize, Broken] = (_SCRIPT, "anything")
+    names = next((number for number, column in enumerate(table.columns) if column.align != "left"), 1) or 1
+    for count in range(names, 0, -1):
+        for share, (size, broken) in (*((_NAMES_SHARE, each) for each in tried), *((1.0, each) for each in tried),
+                                      (1.0, anything)):  # fmt: skip
+            parts = _parts(table, size, width, broken, names=count, share=share, aligned=aligned)
+            if parts is not None:
+                return parts
     raise AssertionError("a column that may be broken anywhere fits")
 
 
 def _parts(
-    table: TableContent, size: TextSize, width: float, broken: Broken, *, aligned: bool
+    table: TableContent,
+    size: TextSize,
+    width: float,
+    broken: Broken,
+    *,
+    names: int,
+    share: float,
+    aligned: bool,
 ) -> list[FittedTable] | None:
-    """The parts in a size; None where a column doesn't fit beside the names."""
+    """The parts in a size; None where the names don't fit their share, or a column doesn't fit beside them."""
 
     def of_columns(numbers: Iterable[int], room: float = width) -> FittedTable | None:
         return fitted(MeasuredTable(table.of_columns(list(numbers)), aligned=aligned), size, room, broken)
 
-    names = next((number for number, column in enumerate(table.columns) if column.align != "left"), 1) or 1
-    while names > 1 and of_columns(range(names), width * _NAMES_SHARE) is None:
-        names -= 1
+    if names > 1 and of_columns(range(names), width * share) is None:
+        return None
     parts: list[FittedTable] = []
     kept: list[int] = []
     for number in range(names, len(table.columns)):
@@ -573,6 +587,9 @@ def _fill_rows(filling: _Filling, block: FittedTable) -> None:
 
     first = 0
     while first < len(rows) or not rows:
+        if first and first not in starts:
+            rows[first] = (rows[first][0], _with_keys(block, rows, first))
+            heights[first] = block.row_height(rows[first][1])
         fewest = range(first, min(first + _FEWEST, len(rows)))
         height = block.head_height
         if height + sum(needed(first, number) for number in fewest) > filling.left:
@@ -585,6 +602,20 @@ def _fill_rows(filling: _Filling, block: FittedTable) -> None:
         if not rows:
             return
         first = last
+
+
+def _with_keys(block: FittedTable, rows: Sequence[tuple[str | None, Row]], number: int) -> Row:
+    """A row with the names that stand once above it, for where it is the first of a page."""
+    group, row = rows[number]
+    cells = list(row.cells)
+    for place, column in enumerate(block.table.columns):
+        if column.align != "left" or cells[place].text:
+            break
+        for above, named in reversed(rows[:number]):
+            if above != group or named.cells[place].text:
+                cells[place] = named.cells[place] if above == group else cells[place]
+                break
+    return replace(row, cells=tuple(cells))
 
 
 def _cut(block: FittedTable, row: Row, most: int) -> list[Row]:

@@ -54,6 +54,9 @@ _SAFE = 0.995
 #: A word this much of a line long may be broken in captions and notes.
 _LONG_WORD = 0.9
 
+#: Floats in a row before all that wait are set.
+_MOST_FLOATS = 12
+
 
 @dataclass(frozen=True, slots=True)
 class LatexPaper:
@@ -115,7 +118,11 @@ def latex(table: TableContent, paper: LatexPaper | None = None) -> str:
     text = "\n".join(
         line
         for number, content in enumerate(floats)
-        for line in _float(content, table, chosen, continued=number > 0)
+        for line in (
+            # LaTeX holds a limited number of floats that it has found no place for.
+            *([r"\clearpage"] if number and number % _MOST_FLOATS == 0 else []),
+            *_float(content, table, chosen, continued=number > 0),
+        )
     )
     needed = ["array", "booktabs"]
     needed += ["rotating"] if floats[0].frame.name.startswith("sideways") else []

@@ -27,6 +27,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
+from bedside.support.errors import DataError
 from bedside.support.plurals import counted
 
 
@@ -253,15 +254,35 @@ def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | N
     metrics = named_metrics(view, options.metrics)
     if metrics.none_rated:
         return None
+    against = options.against
+    if against is not None and against not in view.systems():
+        raise DataError(
+            f"no system is called {against}, against which each would stand",
+            where=view.name,
+            todo="name another with --against",
+        )
     comparisons = compare(
-        view, metrics=metrics.rated or None, test=options.test, family=options.family,
-        reference=options.against if options.against in view.systems() else None,
+        view, metrics=metrics.rated or None, test=options.test, family=options.family, reference=against,
         correction=options.correction, bootstrap=options.bootstrap, seed=seed,
     )  # fmt: skip
     if not comparisons.pairs:
         return None
-    table = comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order)
-    return options.finish(table, absent_notes(metrics.absent))
+    pairs = [pair for pair in comparisons.pairs if against is None or not pair.is_one_sided]
+    if not pairs:
+        return None
+    table = comparison_table(pairs, comparisons.left_out, preferences_apart(view), view.order)
+    return options.finish(table, (*_one_sided_notes(comparisons.pairs, pairs), *absent_notes(metrics.absent)))
+
+
+def _one_sided_notes(pairs: Sequence[Comparison], shown: Sequence[Comparison]) -> list[str]:
+    """How many comparisons are left out since their raters rated one of the systems only."""
+    count = len(pairs) - len(shown)
+    if not count:
+        return []
+    raters = dict.fromkeys(rater_words(pair.raters) for pair in pairs if pair.is_one_sided)
+    return [
+        f"Left out: {counted(count, 'comparison')} by raters who rated one side only ({', '.join(raters)})."
+    ]
 
 
 TABLE = TableKind("comparison", "Systems compared pair by pair", 20, build, ComparisonOptions)

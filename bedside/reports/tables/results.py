@@ -320,7 +320,9 @@ def _published_record(printed: PublishedNumber | None) -> dict[str, Any]:
     """What a record says of the number that the suite's source printed; nothing where it printed none."""
     if printed is None:
         return {}
-    return {"published": printed.value, "published_in": f"{printed.paper}, {printed.place}"}
+    record: dict[str, Any] = {"published": printed.value, "published_in": f"{printed.paper}, {printed.place}"}
+    record |= {"published_bound": printed.bound} if printed.bound else {}
+    return record | ({"published_sd": float(printed.sd)} if printed.sd else {})
 
 
 def _reference_record(cells: _ResultsCells, position: int) -> dict[str, Any]:
