@@ -189,7 +189,14 @@ def annotate_reassign(
     for name, count in done.moved.items():
         say(f"{name} takes over {counted(count, 'item')} of {done.rater}.")
     if done.untaken:
-        say(f"Nobody is left for {counted(done.untaken, 'item')}: each has a rater less than planned.")
+        say(
+            f"{counted(done.untaken, 'item')} can go to nobody who hasn't got them, and stay with {done.rater}: name "
+            "somebody new with --to."
+        )
+    if done.repeats:
+        say(
+            f"Dropped: {counted(done.repeats, 'second showing')} of what {done.rater} answered the first time."
+        )
     show_records(
         "reassigned",
         f"What {done.rater} hasn't answered",
