@@ -56,10 +56,13 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
         )
     if kept.changed_by:
         say(f"To look at them: bedside annotate revisions {typed(plan_file)}{run_option(plan_file, run)}")
+    of_round = f" --round {typed(plan.round)}" if plan.round else ""
     if plan.mode == "adjudicate":
         say(f"They are final labels of what raters differed on. Next: bedside validate {typed(run.path)}")
+    elif plan.mode == "pairs":
+        say(f"Next: bedside preferences {typed(run.path)}{of_round}")
     else:
-        say(f"Next: bedside agree {typed(run.path)} --metrics {','.join(plan_metrics(plan))}")
+        say(f"Next: bedside agree {typed(run.path)} --metrics {','.join(plan_metrics(plan))}{of_round}")
     show_records("answers", f"What was put into {run.path}", [asdict(kept)])
 
 
