@@ -59,7 +59,7 @@ class Agreement:
         transcripts: transcripts those units are of.
         cases: cases those are of, which is what is drawn independently; a transcript without one counts as one.
         alone: units left out because only one of the raters rated them.
-        ties: units left out because people's consensus is a tie.
+        ties: units left out because people's consensus is a tie, of those that the rater rated.
         adjudicated: of a comparison with the consensus, units whose consensus is the final label of an adjudicator.
         constant: raters who give a single level to all that they rated of these units, with that level.
         chances: how the units that people rated were drawn. Where their chances differ, prevalence and statistics
@@ -285,11 +285,11 @@ def _rows(compared: _ComparedMetric, grid: Grid) -> list[Agreement]:
             )
         )
     if people:
-        consensus, ties = _settled(compared, grid, human, *_consensus(compared, human))
+        consensus = _settled(compared, grid, human, _consensus(compared, human)[0])
         for position in range(len(grid.raters)):
             if position not in people:
                 rows += _rows_of_rater(
-                    compared, grid, position, names=names, human=human, consensus=consensus, ties=ties
+                    compared, grid, position, names=names, human=human, consensus=consensus
                 )
     return [agreement for agreement in rows if agreement is not None]
 
@@ -302,7 +302,6 @@ def _rows_of_rater(
     names: list[str],
     human: np.ndarray[Any, Any],
     consensus: np.ndarray[Any, Any],
-    ties: int,
 ) -> list[Agreement | None]:
     """A rater beside people: the mean over them, and where there are several their consensus and each of them."""
     rater, ratings = grid.raters[position], grid.cells[:, position]
@@ -311,6 +310,9 @@ def _rows_of_rater(
     if len(names) < 2:
         return rows
     cells = np.column_stack([consensus, ratings])
+    # Of units that the rater has no rating of, or none that counts, nothing is left out for a tie.
+    tied = (human != None).any(axis=1) & (consensus == None) & (ratings != None)  # noqa: E711
+    ties = int(tied.sum())
     rows.append(
         _row(compared, grid, "consensus", rater=rater, raters=[*names, rater], cells=cells, ties=ties)
     )
@@ -344,16 +346,14 @@ def _settled(
     grid: Grid,
     human: np.ndarray[Any, Any],
     consensus: np.ndarray[Any, Any],
-    ties: int,
-) -> tuple[np.ndarray[Any, Any], int]:
-    """The consensus with the final label where there is one, and how many ties are left."""
+) -> np.ndarray[Any, Any]:
+    """The consensus with the final label where there is one."""
     consensus = consensus.copy()
     rated = (human != None).any(axis=1)  # noqa: E711
     for place, unit in enumerate(zip(grid.transcripts, grid.units, strict=True)):
         if rated[place] and unit in compared.final:
-            ties -= consensus[place] is None
             consensus[place] = compared.final[unit]
-    return consensus, ties
+    return consensus
 
 
 def _row(

@@ -16,7 +16,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bedside.annotation.annotation_plan import RATER, AnnotationPlan, RaterName, rater_of
+from bedside.annotation.annotation_plan import (
+    RATER,
+    AnnotationPlan,
+    KnownItem,
+    PlanItem,
+    RaterName,
+    rater_of,
+)
 from bedside.annotation.answer_store import plan_folder, read_store
 from bedside.annotation.plan_file import write_plan
 from bedside.ratings.run import Run
@@ -34,13 +41,15 @@ class Reassignment:
         plan: the plan as it is assigned now.
         rater: who dropped out.
         moved: rater → items taken over.
-        untaken: items that nobody could take over, as all who may have them already: they have a rater less.
+        untaken: items that nobody could take over, as all who may have them already: they stay with the rater.
+        repeats: second showings that nobody has any more, as the rater saw the first.
     """
 
     plan: AnnotationPlan
     rater: str
     moved: Mapping[str, int]
     untaken: int
+    repeats: int = 0
 
 
 class _Record(BaseModel):
@@ -72,8 +81,10 @@ def as_assigned(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
 def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ()) -> Reassignment:
     """Give what a rater hasn't answered to others, as evenly as it goes; the run is held meanwhile.
 
-    Each item goes to whoever of those who don't have it has the fewest open ones. Answers that the rater gave count as
-    before.
+    Each item goes to whoever of those who don't have it has the fewest open ones; what nobody can take stays with the
+    rater. A second showing goes with its first, and falls away where the rater has answered that. Gold items are no
+    work to hand over: who takes over gets as many as the rater had among so many. Answers that the rater gave count
+    as before.
 
     Args:
         run: the run.
@@ -82,7 +93,8 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         to: who takes over, raters of the plan or new ones; all other raters of the plan by default.
 
     Raises:
-        InputError: the rater is none of the plan's, is named among those who take over, or has nothing open.
+        InputError: the rater is none of the plan's, is named among those who take over, or has nothing open; or
+            nobody can take over anything, as all others have it.
         RunError: another process holds the run, or it can't be written.
     """
     folder = plan_folder(run, plan)
@@ -100,17 +112,38 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         assignment = {name: list(now.assignment.get(name, training)) for name in (*now.raters, *takers)}
         loads = {name: sum((item, name) not in answered for item in assignment[name]) for name in takers}
         moved: Counter[str] = Counter()
-        untaken = 0
-        for item in items:
-            free = [name for name in takers if item not in assignment[name]]
+        gone: set[str] = set()
+        shown_by = {(item.transcript, item.unit): item for item in now.items if not item.replicate}
+        taken_by: dict[str, str] = {}
+        repeats = 0
+        for item in sorted((now.by_id[name] for name in items), key=_replicate):
+            first = _first_showing(item, shown_by)
+            if first is not None and first.id not in is_open:
+                gone.add(item.id)
+                repeats += 1
+                continue
+            if first is not None and first.id not in taken_by:
+                continue
+            free = [taken_by[first.id]] if first is not None else takers
+            free = [name for name in free if item.id not in assignment[name]]
             if not free:
-                untaken += 1
                 continue
             taker = min(free, key=lambda name: loads[name])
-            assignment[taker].append(item)
+            assignment[taker].append(item.id)
+            taken_by[item.id] = taker
             loads[taker] += 1
             moved[taker] += 1
-        assignment[leaving] = [name for name in assignment[leaving] if name not in is_open]
+        if not moved and not gone:
+            raise InputError(
+                f"all others have what {leaving} hasn't answered", where="`to`", todo="name somebody new"
+            )
+        untaken = len(items) - sum(moved.values()) - repeats
+        gone |= set(taken_by)
+        _add_gold(now, leaving, assignment, moved)
+        kept = set(items) - gone
+        # Gold items and training are for who goes on: they leave with the last of the others.
+        gone |= set() if kept else is_open
+        assignment[leaving] = [name for name in assignment[leaving] if name not in gone]
         date = datetime.now(UTC).isoformat(timespec="seconds")
         changes = [] if record is None else record.changes
         new = _Record(
@@ -123,7 +156,37 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
         if not (folder / "plan.json").is_file():
             write_plan(plan, folder / "plan.json")
         write_text(folder / FILE, new.model_dump_json(indent=2) + "\n")
-    return Reassignment(_assigned(plan, new), leaving, dict(moved), untaken)
+    return Reassignment(_assigned(plan, new), leaving, dict(moved), untaken, repeats)
+
+
+def _replicate(item: PlanItem | KnownItem) -> int:
+    return item.replicate if isinstance(item, PlanItem) else 0
+
+
+def _first_showing(
+    item: PlanItem | KnownItem, first_showings: Mapping[tuple[str, str], PlanItem]
+) -> PlanItem | None:
+    """What the item shows again; None where it shows nothing again, or its first showing isn't the plan's."""
+    if not _replicate(item):
+        return None
+    swapped = (item.unit.removeprefix("pair:"), f"pair:{item.transcript}")
+    return first_showings.get((item.transcript, item.unit)) or first_showings.get(swapped)
+
+
+def _add_gold(
+    plan: AnnotationPlan, leaving: str, assignment: dict[str, list[str]], moved: Mapping[str, int]
+) -> None:
+    """Put gold items among what was taken over, as many as the leaver had among so many, evenly spread."""
+    gold = {item.id for item in plan.gold}
+    of_plan = {item.id for item in plan.items}
+    had = plan.assignment[leaving]
+    share = sum(name in gold for name in had) / max(1, sum(name in of_plan for name in had))
+    for taker, number in moved.items():
+        order = assignment[taker]
+        fresh = [item.id for item in plan.gold if item.id not in order]
+        fresh = fresh[: round(share * number) or (1 if share and not gold.intersection(order) else 0)]
+        for place, name in enumerate(fresh):
+            order.insert(len(order) - number + (2 * place + 1) * number // (2 * len(fresh)), name)
 
 
 def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[str]:

@@ -61,10 +61,13 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
         )
     if kept.changed_by:
         say(f"To look at them: bedside annotate revisions {typed(plan_file)}{run_option(plan_file, run)}")
+    of_round = f" --round {typed(plan.round)}" if plan.round else ""
     if plan.mode == "adjudicate":
         say(f"They are final labels of what raters differed on. Next: bedside validate {typed(run.path)}")
+    elif plan.mode == "pairs":
+        say(f"Next: bedside preferences {typed(run.path)}{of_round}")
     else:
-        say(f"Next: bedside agree {typed(run.path)} --metrics {','.join(plan_metrics(plan))}")
+        say(f"Next: bedside agree {typed(run.path)} --metrics {','.join(plan_metrics(plan))}{of_round}")
     show_records("answers", f"What was put into {run.path}", [asdict(kept)])
 
 
@@ -194,7 +197,14 @@ def annotate_reassign(
     for name, count in done.moved.items():
         say(f"{name} takes over {counted(count, 'item')} of {done.rater}.")
     if done.untaken:
-        say(f"Nobody is left for {counted(done.untaken, 'item')}: each has a rater less than planned.")
+        say(
+            f"{counted(done.untaken, 'item')} can go to nobody who hasn't got them, and stay with {done.rater}: name "
+            "somebody new with --to."
+        )
+    if done.repeats:
+        say(
+            f"Dropped: {counted(done.repeats, 'second showing')} of what {done.rater} answered the first time."
+        )
     show_records(
         "reassigned",
         f"What {done.rater} hasn't answered",

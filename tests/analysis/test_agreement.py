@@ -283,6 +283,16 @@ def test_ties_of_people_are_counted_not_settled(tmp_path: Path) -> None:
     assert consensus.statistics["percent agreement"].estimate == pytest.approx(2 / 3)
 
 
+def test_a_tie_on_what_the_rater_has_no_rating_of_is_not_left_out_of_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "codes.csv"
+    path.write_text(
+        "item,anna,ben,algorithm:x@1\na,open,open,open\nb,open,closed,open\nc,closed,closed,closed\n"
+        "d,open,closed,\ne,,,open\n"
+    )
+    consensus = next(a for a in agree(open_ratings_view(path)) if a.kind == "consensus")
+    assert (consensus.units, consensus.ties, consensus.alone) == (2, 1, 1)
+
+
 def test_a_statistic_is_computed_where_it_applies_and_nowhere_else(tmp_path: Path) -> None:
     agreements = agree(open_ratings_view(judged(tmp_path, RATERS), scales=parse_scales(["1-5"])))
     for agreement in agreements:

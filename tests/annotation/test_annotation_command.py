@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.annotation.study import levels
+from bedside.annotation.plan_file import write_plan
+from bedside.ratings.run import Run
+from tests.annotation.study import levels, rating_plan
 from tests.annotation.test_offline import fill_xlsx
 from tests.annotation.tool_stand_ins import argilla
 from tests.conftest import Call
@@ -143,3 +145,16 @@ def test_a_reworded_rubric_stops_the_export(call: Call, tmp_path: Path) -> None:
     assert (code, "the rubric teamwork was changed since the plan was made" in err) == (2, True)
     (folder / "teamwork.yaml").write_text(text, "utf-8")
     assert call("annotate", "export", "plan.json", *options)[0] == 0
+
+
+def test_the_next_command_is_one_that_answers(run: Run, call: Call, tmp_path: Path) -> None:
+    for mode, command in (("rate", "agree"), ("pairs", "preferences")):
+        plan = rating_plan(run, mode=mode, raters=("anna", "ben"), round="pilot", per=2, overlap=1)
+        write_plan(plan, tmp_path / "round.json")
+        out = str(tmp_path / mode)
+        assert call("annotate", "export", "round.json", "--run", run.path, "--out", out)[0] == 0
+        files = sorted(map(str, Path(out).glob("*.xlsx")))
+        said = call("annotate", "import", "round.json", *files, "--run", run.path)[1]
+        line = next(line for line in said.splitlines() if line.startswith("Next: "))
+        assert line.startswith(f"Next: bedside {command} "), line
+        assert line.endswith("--round pilot"), line

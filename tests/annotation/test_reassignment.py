@@ -16,6 +16,7 @@ from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError, RunError
 from tests.annotation.study import EMPATHY, rating_plan
+from tests.annotation.test_gold_items import gold_cases
 from tests.conftest import Call
 
 
@@ -63,12 +64,21 @@ def test_somebody_new_takes_over_training_and_all(run: Run) -> None:
     assert again.moved == {"finn": len(plan.items) - 1}
 
 
-def test_where_nobody_is_left_it_is_said(run: Run) -> None:
+def test_where_nobody_can_take_over_nothing_changes(run: Run) -> None:
     plan = rating_plan(run, rubrics=(EMPATHY,), raters=("anna", "ben"), per=4, overlap=2)
+    with pytest.raises(InputError, match="all others have what ben hasn't answered") as error:
+        reassign(run, plan, "ben")
+    assert "name somebody new" in str(error.value)
+    assert as_assigned(run, plan).assignment == plan.assignment
+
+
+def test_what_nobody_can_take_stays(run: Run) -> None:
+    plan = rating_plan(run, rubrics=(EMPATHY,), raters=("anna", "ben", "cleo"), per=6, overlap=2, shared=2)
     result = reassign(run, plan, "ben")
-    assert (dict(result.moved), result.untaken) == ({}, len(plan.items))
-    with pytest.raises(InputError, match="ben has nothing open"):
-        reassign(run, result.plan, "ben")
+    assert (result.untaken, len(result.plan.assignment["ben"])) == (2, 2)
+    assert {len(raters) for raters in result.plan.raters_of.values()} == {2, 3}
+    # Somebody new may take them later.
+    assert reassign(run, result.plan, "ben", ["dora"]).moved == {"dora": 2}
 
 
 @pytest.mark.parametrize(
@@ -109,3 +119,20 @@ def test_the_command_and_what_follows_it(run: Run, call: Call, tmp_path: Path) -
         assert {item.id for item in plan.items if item.id in text} == set(now.assignment[name])
     code, out, _ = call("annotate", "status", "plan.json", "--run", run.path)
     assert (code, f"{len(now.assignment['anna'])}" in out) == (0, True)
+
+
+def test_gold_goes_along_and_a_second_showing_only_with_its_first(run: Run, tmp_path: Path) -> None:
+    hidden = gold_cases(tmp_path)
+    plan = rating_plan(run, raters=("anna", "ben"), per=6, overlap=1, repeat=0.5, gold=hidden, gold_share=0.3)
+    again = {(item.transcript, item.unit) for item in plan.items if item.replicate}
+    mine = [plan.by_id[name] for name in plan.assignment["ben"]]
+    answered = next(item for item in mine if (item.transcript, item.unit) in again)
+    answers = {"empathy": ("3",), "goal_alignment": ("3",)}
+    keep_answers(run, plan, [RaterAnswer(answered.id, "ben", "submitted", answers, id="first")])
+    result = reassign(run, plan, "ben", ["eve"])
+    assert (result.repeats, result.untaken) == (1, 0)
+    theirs = result.plan.assignment["eve"]
+    gold = {item.id for item in plan.gold}
+    assert gold.intersection(theirs)
+    seen = [plan.by_id[name] for name in theirs if name not in gold]
+    assert (answered.transcript, answered.unit) not in {(item.transcript, item.unit) for item in seen}
