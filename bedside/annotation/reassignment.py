@@ -83,8 +83,8 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
 
     Each item goes to whoever of those who don't have it has the fewest open ones; what nobody can take stays with the
     rater. A second showing goes with its first, and falls away where the rater has answered that. Gold items are no
-    work to hand over: who takes over gets as many as the rater had among so many. Answers that the rater gave count
-    as before.
+    work to hand over: somebody new gets as many as the rater had among so many. Answers that the rater gave count as
+    before.
 
     Args:
         run: the run.
@@ -176,17 +176,18 @@ def _first_showing(
 def _add_gold(
     plan: AnnotationPlan, leaving: str, assignment: dict[str, list[str]], moved: Mapping[str, int]
 ) -> None:
-    """Put gold items among what was taken over, as many as the leaver had among so many, evenly spread."""
+    """Put gold items evenly among what somebody without any took over, as many as the leaver had among so many."""
     gold = {item.id for item in plan.gold}
     of_plan = {item.id for item in plan.items}
     had = plan.assignment[leaving]
     share = sum(name in gold for name in had) / max(1, sum(name in of_plan for name in had))
     for taker, number in moved.items():
         order = assignment[taker]
-        fresh = [item.id for item in plan.gold if item.id not in order]
-        fresh = fresh[: round(share * number) or (1 if share and not gold.intersection(order) else 0)]
-        for place, name in enumerate(fresh):
-            order.insert(len(order) - number + (2 * place + 1) * number // (2 * len(fresh)), name)
+        if not share or gold.intersection(order):
+            continue
+        known = [item.id for item in plan.gold][: max(1, round(share * number))]
+        for place, name in enumerate(known):
+            order.insert(len(order) - number + (2 * place + 1) * number // (2 * len(known)), name)
 
 
 def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[str]:
