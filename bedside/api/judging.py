@@ -137,6 +137,7 @@ def judge(
         BedsideError: a name that is none, a run or file that can't be read (nothing is written then), or a judge that
             can't be asked; what it answered before is kept.
     """
+    from bedside.judges.driver import judge_price
     from bedside.llm.contract import check_models
 
     call = _JudgingCall(
@@ -165,6 +166,8 @@ def judge(
     )
     scoring = None
     check_models(call.names)
+    for name in call.names:
+        judge_price(name, settings, settings.max_cost)
     if call.transcripts is None:
         call.check_unscored(metrics=call.metrics or None, parameters=call.parameters or None, options=options)
     else:

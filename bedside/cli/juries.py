@@ -22,6 +22,7 @@ from bedside.cli.options import (
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import check_choice, read_names, read_rounds
 from bedside.support.errors import InputError
+from bedside.support.registry import nearest
 from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def read_scored_juries(
         return ScoredJuries((), rule)
     from bedside.judges.raters import coding_rater, rater_of
     from bedside.llm.endpoints import named_models
+    from bedside.ratings.names import is_judge
 
     names = named_models(list(models))
     if not names or batch:
@@ -128,7 +130,17 @@ def read_scored_juries(
         )
     own = coding_rater if codes else rater_of
     aliases = {text: own(name) for name in names for text in (name.text, name.identity, rater_of(name))}
-    return ScoredJuries([read_jury(text, aliases) for text in texts], rule)
+    juries = [read_jury(text, aliases) for text in texts]
+    asked = set(aliases.values())
+    for member in (member for _, members in juries for member in members):
+        # One that the run has already may be named as its ratings name it.
+        if member not in asked and not is_judge(member):
+            raise InputError(
+                f"{member!r} is none of the judges that are asked",
+                where="--jury",
+                todo=nearest(member, aliases),
+            )
+    return ScoredJuries(juries, rule)
 
 
 def jury(

@@ -390,12 +390,16 @@ class _JudgedCall:
     def ask(self) -> None:
         """Have algorithms rate, then judges."""
         from bedside.judges.counts import spent
+        from bedside.judges.driver import judge_price
         from bedside.llm.contract import check_models
         from bedside.llm.endpoints import named_models
         from bedside.reports.judgements import judged_table
 
+        names = named_models(self.models)
         if self.call.engine.name is None:  # an engine's workers have keys of their own
-            check_models(named_models(self.models))
+            check_models(names)
+        for name in names:
+            judge_price(name, self.settings, self.settings.max_cost)
         summary = self._scored()
         judged = self._judged(summary)
         tables = [judged_table(judged, self.work.rubrics), *self.juries.add(self.call.out)]

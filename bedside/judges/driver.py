@@ -21,6 +21,7 @@ from bedside.judges.store import Store
 from bedside.llm.contract import known_price
 from bedside.llm.endpoints import rooms
 from bedside.llm.model_names import ModelName
+from bedside.llm.prices import Price
 from bedside.llm.protocol import Client
 from bedside.llm.sharing import open_client
 from bedside.support.errors import InputError
@@ -103,6 +104,22 @@ class QueueMaker(Protocol):
         ...
 
 
+def judge_price(name: ModelName, settings: JudgeSettings, max_cost: float | None) -> Price | None:
+    """What a judge's tokens cost; None where that isn't known.
+
+    Raises:
+        InputError: it isn't known, and costs are limited.
+    """
+    price = settings.price or known_price(name)
+    if max_cost is not None and price is None:
+        raise InputError(
+            f"what {name.identity} costs isn't known",
+            where="`max_cost`",
+            todo="say it with `price`, or limit calls with `max_calls`",
+        )
+    return price
+
+
 def with_judge(
     name: ModelName,
     settings: JudgeSettings,
@@ -124,13 +141,7 @@ def with_judge(
         BedsideError: as for :func:`ask_judge`.
     """
     budget = JudgeBudget(settings.max_cost) if budget is None else budget
-    price = settings.price or known_price(name)
-    if budget.max_cost is not None and price is None:
-        raise InputError(
-            f"what {name.identity} costs isn't known",
-            where="`max_cost`",
-            todo="say it with `price`, or limit calls with `max_calls`",
-        )
+    price = judge_price(name, settings, budget.max_cost)
     budget.known = budget.known and price is not None
     endpoints = name.endpoints if client is None else ()
     width = sum(rooms(endpoints, settings.max_concurrency)) if endpoints else settings.max_concurrency

@@ -384,6 +384,13 @@ def test_judges_that_are_asked_make_a_jury_that_follows_more_passes(call: Call, 
         assert of_rater(run, "judge:one").height == 3
         assert of_rater(run, "jury:").height == 1
         asked = len(server.received)
+        code, _, err = call(*command, "--jury", "panel=one,tow,three")
+        assert code == 2
+        assert "--jury: 'tow' is none of the judges that are asked; did you mean " in err
+        code, _, err = call(*command[:-1], "new", "--max-cost", "1")
+        assert code == 2
+        assert "--max-cost: what one costs isn't known" in err
+        assert not (tmp_path / "new").exists()
         code, _, err = call(*command, "--jury", "panel=one")
         assert code == 2
         code, _, err = call(*command, *jury[:2], "--jury-by", "weights")
