@@ -15,6 +15,7 @@ from bedside.analysis.comparison import SystemValues
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.analysis.value_bounds import OPEN, Bounds, mean_within, value_bounds
+from bedside.ratings.names import is_algorithm
 from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
 from bedside.reports.cell_names import rater_words
@@ -27,8 +28,6 @@ from bedside.support.registry import nearest
 
 #: Begins the names of the columns that hold factors.
 _FACTOR = "factor:"
-#: Begins the names of raters that are algorithms.
-_ALGORITHM = "algorithm:"
 #: ``deviation`` and ``difference`` are of two means; they and counts have neither spread nor interval here.
 SampleLevel = Literal["mean", "micro", "deviation", "difference", "count"]
 
@@ -280,12 +279,12 @@ def _unshown(
 ) -> Iterator[UnshownRaters]:
     """The groups of raters that gave values of a measure and aren't those preferred."""
     shown = {group.group for group in preferred}
-    there = {system for group in preferred for system in group.systems}
+    shown_systems = {system for group in preferred for system in group.systems}
     for group in groups:
         if group.group not in shown and group.has_value:
             metric, measure = group.rated.metric, group.rated.measure
             title = measure.title or view.facts(metric).title.partition(",")[0]
-            lost = tuple(system for system in group.systems if system not in there)
+            lost = tuple(system for system in group.systems if system not in shown_systems)
             yield UnshownRaters(metric, group.group, title, lost)
 
 
@@ -502,9 +501,7 @@ def algorithms_parts(view: RatingsView, measure: TableMeasure) -> dict[str, str]
     for metric, rater in pairs.select("metric", "rater").unique().iter_rows():
         raters.setdefault(metric, set()).add(rater)
     counted = {
-        metric: max(names)
-        for metric, names in raters.items()
-        if all(name.startswith(_ALGORITHM) for name in names)
+        metric: max(names) for metric, names in raters.items() if all(is_algorithm(name) for name in names)
     }
     return counted if len(counted) < len(raters) else {}
 

@@ -28,6 +28,7 @@ from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
+from bedside.support.registry import nearest
 from bedside.support.plurals import counted
 
 
@@ -259,7 +260,7 @@ def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | N
         raise DataError(
             f"no system is called {against}, against which each would stand",
             where=view.name,
-            todo="name another with --against",
+            todo=nearest(against, view.systems()),
         )
     comparisons = compare(
         view, metrics=metrics.rated or None, test=options.test, family=options.family, reference=against,
