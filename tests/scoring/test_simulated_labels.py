@@ -162,7 +162,10 @@ def test_scoring_with_other_parameters_than_the_patients_warns_below_the_table(
     default, guarded = PARAMETERS.load("default"), PARAMETERS.load("guarded")
     talks = []
     for number, parameters in enumerate((default, guarded, guarded)):
-        talk = replace(conversation(*TALK, **CASE, language="en"), id=f"t{number}", system="one")
+        talk = replace(
+            conversation(*TALK, **CASE, language="en"),
+            id=f"t{number}", system="one", factors={"task": "confirmation"},
+        )  # fmt: skip
         hashed = {"name": parameters.name, "sha256": parameters.digest()}
         simulation = {"turn_rater": RATER, "parameters": hashed}
         talks.append(replace(talk, reference={**talk.reference, "simulation": simulation}))

@@ -28,8 +28,8 @@ from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 from bedside.support.plurals import counted
+from bedside.support.registry import nearest
 
 
 def comparison_table(
