@@ -106,7 +106,7 @@ def test_a_study(call: Call, tmp_path: Path) -> None:
     assert tables(call, "annotate", "status", "plan.json")
     links = tables(call, "annotate", "page", "plan.json", "--links")["links"]
     assert {row["rater"] for row in links} == {"anna", "ben"}
-    moved = tables(call, "annotate", "reassign", "plan.json", "--rater", "ben")["reassigned"]
+    moved = tables(call, "annotate", "reassign", "plan.json", "--rater", "ben", "--to", "dora")["reassigned"]
     assert sum(row["items"] for row in moved) > 0
     copied = tables(call, "view", "run", "--export", "copy", "--sample", "2")["copy"][0]
     assert copied["transcripts"] == 2
