@@ -21,10 +21,8 @@ ALL_ROUNDS = "all"
 #: The factor that says of a transcript that it was simulated, and the level that says so.
 SYNTHETIC, SIMULATED = "synthetic", "True"
 _NOT_SIMULATED = "False"
-#: Factors that tell transcripts of one kind apart, and are no condition of a study.
-_REPEATS = ("repeat",)
-#: Factors of simulated conversations that say how each came out: to match systems by them would compare what is left.
-_OUTCOMES = ("completed",)
+#: Stands for matching systems by no factor.
+NO_MATCH = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +34,13 @@ class StudyPart:
         where: the levels of factors whose transcripts count.
         complete: of simulated conversations, how many combinations of case, persona, setting and length are complete
             for all systems, and so looked at, and how many there are; None where that doesn't matter.
+        match: the factors by which systems are matched, none for an empty tuple; None leaves it to the study's design.
     """
 
     rounds: tuple[str, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     complete: tuple[int, int] | None = None
+    match: tuple[str, ...] | None = None
 
     def sentences(self) -> list[str]:
         """What was chosen, in words."""
@@ -52,6 +52,9 @@ class StudyPart:
                 f"Only cases that are complete for all systems are looked at: {kept:,} of {every:,} combinations of "
                 "case, persona, setting and length have every conversation."
             )
+        if self.match is not None:
+            by = " and ".join(self.match) if self.match else "no factor"
+            sentences.append(f"Systems are matched by {by}, as was asked for.")
         if self.rounds == (ALL_ROUNDS,):
             sentences.append(
                 "People's ratings of all rounds count; several by one person of one thing are repeated ratings."
@@ -280,43 +283,30 @@ def is_settled(factors: pl.DataFrame | None, name: str, others: Collection[str])
 def averaged_factors(
     rated: pl.DataFrame,
     factors: pl.DataFrame | None,
+    conditions: Collection[str],
     ordered_levels: Callable[[str, Sequence[str]], list[str]] = lambda _, levels: level_order(levels),
 ) -> tuple[AveragedFactor, ...]:
-    """The factors that vary within a system and case, or within a system where there are no cases.
+    """The conditions that vary within a system and case, or within a system where there are no cases.
 
-    A factor of which every level belongs to one transcript names transcripts and is left out, and so is one that
-    numbers repeats, or says of simulated conversations how they came out.
+    A factor of which every level belongs to one transcript of a system tells transcripts apart, and is left out.
 
     Args:
         rated: a row for each transcript that is rated: ``transcript_id, system, case_id``.
         factors: a column for each factor, by ``transcript_id``; None where there are none.
+        conditions: the factors that are conditions.
         ordered_levels: puts levels of a factor in order; by size and by letters unless given.
     """
-    every = factor_names(factors)
-    others = (*_REPEATS, *_OUTCOMES) if SYNTHETIC in every else _REPEATS
-    names = [name for name in every if name not in others]
+    names = [name for name in factor_names(factors) if name in conditions]
     if factors is None or not names:
         return ()
-    placed = rated.unique().join(factors, on="transcript_id", how="inner")
-    varying = (
-        placed.lazy()
-        .group_by("system", "case_id")
-        .agg(pl.col(name).drop_nulls().n_unique() for name in names)
-        .select(pl.col(name).max() for name in names)
-        .collect()
-    )
+    placed = rated.unique().join(factors.select("transcript_id", *names), on="transcript_id", how="inner")
     averaged = []
-    for name in names:
-        if (varying[name][0] or 0) < 2:
-            continue
-        counts = placed.drop_nulls(name).group_by(name).agg(pl.col("transcript_id").n_unique().alias("n"))
-        if counts["n"].max() == 1:
-            continue
+    for name in varying_factors(placed, names):
         by_system = placed.group_by("system").agg(pl.col(name).fill_null(WITHOUT).unique()).sort("system")
         averaged.append(
             AveragedFactor(
                 name,
-                tuple(ordered_levels(name, counts[name].to_list())),
+                tuple(ordered_levels(name, placed[name].drop_nulls().unique().to_list())),
                 {
                     str(system): tuple(ordered_levels(name, levels))
                     for system, levels in by_system.iter_rows()
@@ -324,3 +314,21 @@ def averaged_factors(
             )
         )
     return tuple(averaged)
+
+
+def varying_factors(placed: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """The factors that vary within a system and case, and of which a level has several transcripts of a system.
+
+    Args:
+        placed: a row for each transcript: ``transcript_id, system, case_id`` and a column for each factor.
+        names: of the factors.
+    """
+    if not names:
+        return []
+    varying = placed.group_by("system", "case_id").agg(pl.col(name).drop_nulls().n_unique() for name in names)
+    candidates = [name for name in names if (varying.select(pl.col(name).max()).item() or 0) > 1]
+    return [
+        name
+        for name in candidates
+        if placed.drop_nulls(name).group_by("system", name).len().select(pl.col("len").max()).item() > 1
+    ]
