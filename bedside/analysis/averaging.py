@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
-from bedside.analysis.matching import counterparts, shares_level
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
-from bedside.analysis.study_parts import AveragedFactor, varying_factors
+from bedside.analysis.study_parts import AveragedFactor
+from bedside.ratings.study_design import counterparts, shares_level, varying_factors
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
 
@@ -132,7 +132,7 @@ def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> Matc
     """The values of systems, without those at levels of a factor that another of them doesn't have.
 
     A difference of systems is one of systems only where they are taken in the same settings: the conditions that
-    :func:`~bedside.analysis.matching.matching` names are matched, first over all cases, then on each case that systems
+    :func:`~bedside.ratings.study_design.matching` names are matched, first over all cases, then on each case that systems
     share. Of a factor of which these values share no level, each system is averaged over its own.
 
     Args:

@@ -11,18 +11,17 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from bedside.analysis.matching import Matching, checked_match, conditions_of, kinds_of, matching
 from bedside.analysis.metric_facts import MetricFacts, facts, known_scale
 from bedside.analysis.study_order import StudyOrder, study_order
 from bedside.analysis.study_parts import (
     ALL_ROUNDS,
-    NO_MATCH,
     SYNTHETIC,
     AveragedFactor,
     StudyPart,
     averaged_factors,
     check_one_kind,
     checked_factor,
+    checked_match,
     levels_of,
     ratings_of_rounds,
     transcripts_where,
@@ -35,6 +34,7 @@ from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
+from bedside.ratings.study_design import Matching, conditions_of, kinds_of, matching
 from bedside.ratings.table import SCHEMA
 from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
 from bedside.suites.run_suites import suites_of
@@ -394,7 +394,7 @@ def open_ratings_view(
             :data:`~bedside.analysis.study_parts.ALL_ROUNDS`; without them, people must have rated each metric in one.
         where: levels of factors, by factor: only transcripts that have them count.
         match: the factors by which systems are matched; :data:`~bedside.analysis.study_parts.NO_MATCH` for none. Unless
-            given, what :func:`~bedside.analysis.matching.matching` says.
+            given, what :func:`~bedside.ratings.study_design.matching` says.
         one_kind: whether no system may have simulated conversations beside others, unless ``where`` names both kinds.
 
     Raises:
@@ -418,8 +418,7 @@ def open_ratings_view(
         check_one_kind(chosen.transcripts(), chosen.factors, chosen.name)
     if match is None:
         return chosen
-    asked = [] if list(match) == [NO_MATCH] else match
-    by = checked_match(asked, chosen.factors, chosen.kinds(), chosen.name)
+    by = checked_match(match, chosen.factors, chosen.kinds(), chosen.name)
     return replace(chosen, part=replace(chosen.part, match=by))
 
 

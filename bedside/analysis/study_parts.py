@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from bedside.ratings.names import is_human
+from bedside.ratings.study_design import varying_factors
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
+from bedside.transcripts.factor_kinds import Kind
 
 #: Stands for the level of a factor that a transcript doesn't have.
 WITHOUT = "none given"
@@ -211,6 +213,26 @@ def checked_factor(factors: pl.DataFrame | None, name: str, where: str) -> pl.Da
     return factors
 
 
+def checked_match(
+    match: Sequence[str], factors: pl.DataFrame | None, kinds: Mapping[str, Kind | None], where: str
+) -> tuple[str, ...]:
+    """The factors that systems are to be matched by, each of which there is; :data:`NO_MATCH` stands for none.
+
+    Raises:
+        DataError: one isn't there, or is known only after the conversation.
+    """
+    if list(match) == [NO_MATCH]:
+        return ()
+    for name in match:
+        checked_factor(factors, name, where)
+        if kinds[name] == "outcome":
+            raise DataError(
+                f"{name} is an outcome: matched by it, systems would be compared on what is left of them",
+                where="`match`", todo="name conditions; score with `conditions` where it was set before",
+            )  # fmt: skip
+    return tuple(dict.fromkeys(match))
+
+
 def levels_of(factors: pl.DataFrame, name: str) -> list[str]:
     """The levels of a factor that transcripts have, in order."""
     return level_order(factors[name].drop_nulls().unique().to_list())
@@ -266,20 +288,6 @@ class AveragedFactor:
         return [level for level in self.levels if all(level in levels for levels in by_system)]
 
 
-def is_settled(factors: pl.DataFrame | None, name: str, others: Collection[str]) -> bool:
-    """Whether a factor has a single level wherever others have the same levels, as a task has in each setting.
-
-    Args:
-        factors: a column for each factor, by ``transcript_id``; None where there are none.
-        name: the factor.
-        others: names of other factors; those that no transcript has don't count.
-    """
-    if factors is None or name not in factors.columns:
-        return False
-    columns = [other for other in others if other in factors.columns]
-    return bool(columns) and factors.group_by(columns).agg(pl.col(name).n_unique())[name].max() == 1
-
-
 def averaged_factors(
     rated: pl.DataFrame,
     factors: pl.DataFrame | None,
@@ -314,21 +322,3 @@ def averaged_factors(
             )
         )
     return tuple(averaged)
-
-
-def varying_factors(placed: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """The factors that vary within a system and case, and of which a level has several transcripts of a system.
-
-    Args:
-        placed: a row for each transcript: ``transcript_id, system, case_id`` and a column for each factor.
-        names: of the factors.
-    """
-    if not names:
-        return []
-    varying = placed.group_by("system", "case_id").agg(pl.col(name).drop_nulls().n_unique() for name in names)
-    candidates = [name for name in names if (varying.select(pl.col(name).max()).item() or 0) > 1]
-    return [
-        name
-        for name in candidates
-        if placed.drop_nulls(name).group_by("system", name).len().select(pl.col("len").max()).item() > 1
-    ]

@@ -30,7 +30,7 @@ from bedside.support.files import empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.support.locks import hold
 from bedside.support.shell_words import typed
-from bedside.transcripts.factor_kinds import Kind
+from bedside.transcripts.factor_kinds import Kind, kinds_named
 from bedside.transcripts.simulation_folder import simulation_manifest
 from bedside.transcripts.transcript import Transcript
 
@@ -195,10 +195,7 @@ class Run:
     def declared_kinds(self) -> dict[str, Kind]:
         """The kinds of factors that whoever scored the run declared, by factor."""
         options = self.manifest["transcripts"]["options"]
-        return {
-            **{name: "condition" for name in options.get("conditions") or ()},
-            **{name: "outcome" for name in options.get("outcomes") or ()},
-        }
+        return kinds_named(options.get("conditions") or (), options.get("outcomes") or ())
 
     def transcripts(self) -> Iterator[Transcript]:
         """The transcripts as they were read, one by one.

@@ -10,8 +10,9 @@ import polars as pl
 
 from bedside.analysis.averaging import Interaction, interactions
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.analysis.study_parts import AveragedFactor, is_settled
+from bedside.analysis.study_parts import AveragedFactor
 from bedside.ratings.names import is_human, person_name
+from bedside.ratings.study_design import is_settled
 from bedside.reports.adjudication_notes import final_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.chance_notes import chance_notes, chances_by_title

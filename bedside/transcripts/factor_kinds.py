@@ -7,7 +7,7 @@ neither knows is decided by the study's design, where systems are held against e
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, get_args
 
 from bedside.support.errors import InputError
@@ -123,10 +123,15 @@ def declared_kinds(options: ReadOptions) -> dict[str, Kind]:
             f"{min(both)} is named as a condition and as an outcome", where="`conditions`",
             todo="name it under one: a condition is set before the conversation, an outcome is known after it",
         )  # fmt: skip
-    return {
-        **{name: "condition" for name in options.conditions},
-        **{name: "outcome" for name in options.outcomes},
-    }
+    return kinds_named(options.conditions, options.outcomes)
+
+
+def kinds_named(conditions: Iterable[str], outcomes: Iterable[str]) -> dict[str, Kind]:
+    """The kinds of factors that are named as conditions and as outcomes."""
+    kinds: dict[str, Kind] = {}
+    kinds.update(dict.fromkeys(conditions, "condition"))
+    kinds.update(dict.fromkeys(outcomes, "outcome"))
+    return kinds
 
 
 def check_declared(declared: Mapping[str, Kind], factors: Collection[str]) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from bedside.analysis.study_parts import checked_factor, factor_names, is_settled, varying_factors
 from bedside.support.errors import DataError
 from bedside.transcripts.factor_kinds import MANY_LEVELS, Kind, kind_of
 
@@ -57,26 +56,9 @@ def kinds_of(factors: pl.DataFrame | None, declared: Mapping[str, Kind]) -> dict
         return {}
     return {
         name: kind_of(name, factors[name].drop_nulls().unique().to_list(), declared)
-        for name in factor_names(factors)
+        for name in factors.columns
+        if name != "transcript_id"
     }
-
-
-def checked_match(
-    match: Sequence[str], factors: pl.DataFrame | None, kinds: Mapping[str, Kind | None], where: str
-) -> tuple[str, ...]:
-    """The factors that systems are to be matched by, each of which there is.
-
-    Raises:
-        DataError: one isn't there, or is known only after the conversation.
-    """
-    for name in match:
-        checked_factor(factors, name, where)
-        if kinds[name] == "outcome":
-            raise DataError(
-                f"{name} is an outcome: matched by it, systems would be compared on what is left of them",
-                where="`match`", todo="name conditions; score with `conditions` where it was set before",
-            )  # fmt: skip
-    return tuple(dict.fromkeys(match))
 
 
 def conditions_of(placed: pl.DataFrame, kinds: Mapping[str, Kind | None]) -> tuple[str, ...]:
@@ -147,9 +129,7 @@ def matching(
     pairs = isinstance(paired, int) and paired > 1
     # Where no case pairs, only what varies within a system can be matched at all.
     within = own if pairs else own.with_columns(pl.lit(None, dtype=pl.String()).alias("case_id"))
-    varying = [
-        name for name in varying_factors(within, list(possible)) if shares_level(own, name, systems)
-    ]
+    varying = [name for name in varying_factors(within, list(possible)) if shares_level(own, name, systems)]
     conditions = conditions_of(own, {name: possible[name] for name in varying}) if pairs else ()
     for name in conditions:
         if possible[name] is None:
@@ -177,6 +157,38 @@ def _check_few_levels(own: pl.DataFrame, name: str, systems: Sequence[str], wher
             f"{own.height:,} transcripts enter; not matched, all",
             where=where, todo=f"choose with `match={name}` or `match=none`",
         )  # fmt: skip
+
+
+def varying_factors(placed: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """The factors that vary within a system and case, and of which a level has several transcripts of a system.
+
+    Args:
+        placed: a row for each transcript: ``transcript_id, system, case_id`` and a column for each factor.
+        names: of the factors.
+    """
+    if not names:
+        return []
+    varying = placed.group_by("system", "case_id").agg(pl.col(name).drop_nulls().n_unique() for name in names)
+    candidates = [name for name in names if (varying.select(pl.col(name).max()).item() or 0) > 1]
+    return [
+        name
+        for name in candidates
+        if placed.drop_nulls(name).group_by("system", name).len().select(pl.col("len").max()).item() > 1
+    ]
+
+
+def is_settled(factors: pl.DataFrame | None, name: str, others: Collection[str]) -> bool:
+    """Whether a factor has a single level wherever others have the same levels, as a task has in each setting.
+
+    Args:
+        factors: a column for each factor, by ``transcript_id``; None where there are none.
+        name: the factor.
+        others: names of other factors; those that no transcript has don't count.
+    """
+    if factors is None or name not in factors.columns:
+        return False
+    columns = [other for other in others if other in factors.columns]
+    return bool(columns) and factors.group_by(columns).agg(pl.col(name).n_unique())[name].max() == 1
 
 
 def shares_level(placed: pl.DataFrame, name: str, systems: Sequence[str]) -> bool:
@@ -226,3 +238,29 @@ def _counterparts(own: pl.DataFrame, others: Sequence[pl.DataFrame], names: Sequ
             .drop("there")
         )
     return own
+
+
+def pairing_factors(placed: pl.DataFrame, kinds: Mapping[str, Kind | None]) -> tuple[str, ...]:
+    """The factors by which single conversations of two systems on one case are paired: conditions, and repeats.
+
+    Each varies within a system's conversations on a case, and two systems share a level of it on some case.
+
+    Args:
+        placed: a row for each transcript: ``transcript_id, system, case_id`` and a column for each factor.
+        kinds: of the factors; what is None is decided by the design.
+    """
+    conditions = conditions_of(placed, kinds)
+    names = [name for name, kind in kinds.items() if kind == "repeat" or name in conditions]
+    if not names:
+        return ()
+    varying = placed.group_by("system", "case_id").agg(pl.col(name).drop_nulls().n_unique() for name in names)
+    shared = (
+        placed.drop_nulls(name).group_by("case_id", name).agg(pl.col("system").n_unique().alias("systems"))
+        for name in names
+    )
+    return tuple(
+        name
+        for name, levels in zip(names, shared, strict=True)
+        if varying.select((pl.col(name) > 1).any()).item()
+        and levels.select((pl.col("systems") > 1).any()).item()
+    )
