@@ -132,8 +132,8 @@ def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> Matc
     """The values of systems, without those at levels of a factor that another of them doesn't have.
 
     A difference of systems is one of systems only where they are taken in the same settings: the conditions that
-    :func:`~bedside.ratings.study_design.matching` names are matched, first over all cases, then on each case that systems
-    share. Of a factor of which these values share no level, each system is averaged over its own.
+    :func:`~bedside.ratings.study_design.matching` names are matched, first over all cases, then on each case that
+    systems share. Of a factor of which these values share no level, each system is averaged over its own.
 
     Args:
         view: the ratings that the values are from.

@@ -15,7 +15,7 @@ from bedside.transcripts.factor_kinds import MANY_LEVELS, Kind, kind_of
 CROSSED_SHARE = 2 / 3
 #: Why systems are not matched by a factor.
 NO_CASE = "systems share no case"
-NOT_CROSSED = "on a case they don't have its levels alike"
+NOT_CROSSED = "systems have its levels unequally often on their cases"
 
 
 @dataclass(frozen=True, slots=True)

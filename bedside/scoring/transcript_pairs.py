@@ -1,8 +1,9 @@
 """Which transcripts of a run are compared: those of two systems on one case, matched by what else they have in common.
 
 Transcripts that differ in a condition which varies within a system's conversations on a case (a persona, a setting), or
-in the number of a repeat, are compared with those of the same levels. Where a system has several of the same levels still, the first of
-one system is compared with the first of the other, the second with the second, in the order of the run.
+in the number of a repeat, are compared with those of the same levels. Where a system has several of the same levels
+still, the first of one system is compared with the first of the other, the second with the second, in the order of the
+run.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ _KIND_BY_NAME: dict[str, Kind] = {name: kind for kind, names in _NAMES.items() f
 _SET = frozenset("budget intended limit max maximum min minimum planned requested target".split())
 #: A name that ends in one of these says what was measured: ``total_cost``, ``n_turns``, ``stop_reason``.
 _MEASURED = frozenset(
-    "completed cost costs count duration exchanges latency messages minutes ms price reason seconds score status tokens "
-    "turns usd words".split()
+    "completed cost costs count duration exchanges latency messages minutes ms price reason seconds score status "
+    "tokens turns usd words".split()
 )
 #: After a known name these change nothing: ``persona_id``, ``run_number``.
 _NUMBERING = frozenset("id index name no nr number".split())
