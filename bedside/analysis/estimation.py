@@ -36,7 +36,7 @@ class Estimate(MetricRatings):
         facts, judge: what was rated, and by which judge (or algorithm).
         quantity: a system's name, or ``A − B`` for a difference.
         about: what it is about: cases like these (``cases``), or this run's transcripts alone (``run``).
-        samples: the transcripts of the system; of both systems for a difference.
+        samples: the transcripts of the system; of both systems for a difference, none where people rated none of them.
         labelled: transcripts that people and the judge rated.
         labelled_cases: cases of those.
         judged: transcripts that the judge rated.
@@ -65,7 +65,7 @@ class Estimate(MetricRatings):
     @property
     def labelled_pairs(self) -> int | None:
         """Cases that people rated of both systems of a difference; None of a mean."""
-        if len(self.samples) == 1:
+        if len(self.samples) != 2:
             return None
         first, second = (sample.labelled_cases for sample in self.samples)
         return len(first & second)
@@ -97,8 +97,8 @@ def estimate(
     """Corrected means of each system, and differences of each pair, on every metric that people and the judge rated.
 
     The sample that people rated is weighted as it was drawn: by system and the factors of the plan it comes from
-    (:func:`~bedside.stats.stratified_means.mean`). A difference is that of the two means, of the transcripts to which the
-    other system has a counterpart (:func:`~bedside.analysis.averaging.matched_rows`); cases that both systems have
+    (:func:`~bedside.stats.stratified_means.mean`). A difference is that of the two means, of the transcripts to which
+    the other system has a counterpart (:func:`~bedside.analysis.averaging.matched_rows`); cases that both systems have
     count as pairs. Transcripts that people rated because of what they are, and not by a random draw, are
     left out.
 
@@ -265,7 +265,10 @@ def _matched_difference(
         reason = f"people rated no transcript at levels of {' and '.join(matched.by)} that both systems have"
         results = (difference.naive, difference.human, difference.corrected)
         naive, human, corrected = (replace(result, missing=reason, **none) for result in results)
-        difference = replace(difference, naive=naive, human=human, corrected=corrected)
+        difference = replace(
+            difference, samples=(), labelled=0, labelled_cases=0, judged=matched.rows["value"].count(),
+            naive=naive, human=human, corrected=corrected,
+        )  # fmt: skip
     return replace(difference, matched_by=matched.by, unmatched=sum(matched.left_out))
 
 

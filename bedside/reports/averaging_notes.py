@@ -157,8 +157,8 @@ def matching_notes(view: RatingsView, pairs: Sequence[tuple[str, str]]) -> Itera
         first, kept = next(iter(factors.items()))
         of = _span([m.transcripts for m in matchings if any(other.name == first for other in m.unmatched)])
         yield (
-            f"Not matched by {_listed(list(factors), _MOST)}, as {why}: all {of} transcripts enter; --match {first} "
-            f"keeps {_span(kept)}."
+            f"Not matched by {_listed(list(factors), _MOST)}, as {why}: nothing is left out; --match {first} keeps "
+            f"{_span(kept)} of {of} transcripts."
         )
 
 

@@ -21,7 +21,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: A factor of more levels is asked about before systems are matched by it, and measures nothing if they are decimals.
 MANY_LEVELS = 10
-#: A level of more characters, or of more words, is free text.
+#: A factor is free text where more than half of its levels have more characters or words.
 _LONGEST_LEVEL, _MOST_WORDS = 60, 8
 
 #: Names as simulators, readers and people write them, each word by itself.
@@ -89,7 +89,8 @@ def form_kind(levels: Collection[str]) -> Kind | None:
         return None
     if all(_DATE.fullmatch(level) for level in levels):
         return "provenance"
-    if any(len(level) > _LONGEST_LEVEL or len(level.split()) > _MOST_WORDS for level in levels):
+    long = sum(len(level) > _LONGEST_LEVEL or len(level.split()) > _MOST_WORDS for level in levels)
+    if 2 * long > len(levels):
         return "label"
     if (
         len(levels) > MANY_LEVELS
