@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli.completion import raters as rater_names
+from bedside.cli.json_output import gives_verdict
 from bedside.cli.options import (
     HOW,
     WHICH,
@@ -25,6 +26,7 @@ from bedside.support.errors import InputError
 NOT_PASSED = 1
 
 
+@gives_verdict
 @reads_ratings
 def gate(
     source: Annotated[
@@ -78,7 +80,8 @@ def gate(
     """Let a new system pass only if it is shown to be no worse.
 
     It ends with exit code 0 where the new system is shown to be no worse than the baseline by every margin, and no
-    metric of safety fails; else with 1. It is made for continuous integration.
+    metric of safety fails; else with 1. It is made for continuous integration. With --json it prints an object:
+    passed, the error's text if there is one, and the tables.
 
     Examples:
         $ bedside gate run --baseline A --margin empathy=0.3

@@ -19,7 +19,6 @@ from bedside.reports.comparison_notes import (
     LEVEL,
     comparison_notes,
     correction_notes,
-    leaves_out_its_end,
 )
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, between, decimal, number, p_value
@@ -101,16 +100,13 @@ def cases_text(comparison: Comparison) -> str:
 
 
 def interval_text(test: Result, digits: int) -> str:
-    """The interval of a test; a round bracket at an end of 0 that the test rejects, and at an infinite one."""
+    """The interval of a test; a round bracket at an open end."""
     interval = test.interval
     if interval is None:
         return ""
-    low = "(−∞" if math.isinf(interval.low) else f"[{number(interval.low, digits)}"
-    high = "∞)" if math.isinf(interval.high) else f"{number(interval.high, digits)}]"
-    if leaves_out_its_end(test):
-        low = low.replace("[", "(") if interval.low == 0 else low
-        high = high.replace("]", ")") if interval.high == 0 else high
-    return f"{low}, {high}"
+    low = "−∞" if math.isinf(interval.low) else number(interval.low, digits)
+    high = "∞" if math.isinf(interval.high) else number(interval.high, digits)
+    return f"{'(' if interval.low_open else '['}{low}, {high}{')' if interval.high_open else ']'}"
 
 
 def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, Any]:
@@ -149,6 +145,8 @@ def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, An
         "estimate": test.estimate,
         "low": _end(interval.low) if interval else None,
         "high": _end(interval.high) if interval else None,
+        "low_open": interval.low_open if interval else None,
+        "high_open": interval.high_open if interval else None,
         "level": interval.level if interval else None,
         "interval": interval.method if interval else None,
         "p": test.p,
