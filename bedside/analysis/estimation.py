@@ -39,6 +39,7 @@ class Estimate(MetricRatings):
         labelled: transcripts that people and the judge rated.
         labelled_cases: cases of those.
         judged: transcripts that the judge rated.
+        of: transcripts that are there, rated or not.
         learnt: transcripts left out because the judge learnt from people's ratings of them or of their cases.
         naive: from the judge's ratings alone, as if the judge made no error.
         human: from people's ratings of the sample alone, weighted as it was drawn.
@@ -52,6 +53,7 @@ class Estimate(MetricRatings):
     labelled: int
     labelled_cases: int
     judged: int
+    of: int
     learnt: int
     naive: Result
     human: Result
@@ -112,6 +114,7 @@ def estimate(
             one transcript.
     """
     name = _the_judge(view, judge)
+    there = view.transcripts()["system"].fill_null(ALL)
     if people is not None:
         view = by_raters(view, [*people, name])
     _check(about, method)
@@ -127,7 +130,10 @@ def estimate(
             view.facts(metric), name, about=about, method=method, share=is_share(view, metric, name),
             learnt=view.learnt.get((name, metric), 0),
         )  # fmt: skip
-        means = {system: _mean(question, system, sample) for system, sample in samples.items()}
+        means = {
+            system: _mean(question, system, sample, of=int((there == system).sum()))
+            for system, sample in samples.items()
+        }
         estimates += means.values()
         estimates += [_difference(question, means[a], means[b]) for a, b in combinations(compared, 2)]
     if not estimates:
@@ -175,7 +181,7 @@ def _the_judge(view: RatingsView, judge: str) -> str:
     return matching[0]
 
 
-def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample) -> Estimate:
+def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample, *, of: int) -> Estimate:
     from bedside.stats.stratified_means import mean
 
     naive, human, corrected = (
@@ -187,7 +193,7 @@ def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample) -> Est
     human = _sampled(human, (sample,))
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=system, about=question.about, samples=(sample,),
-        labelled=sample.labelled, labelled_cases=cases, judged=sample.units.judge.size,
+        labelled=sample.labelled, labelled_cases=cases, judged=sample.units.judge.size, of=of,
         learnt=question.learnt,
         naive=naive, human=human, corrected=_sampled(_enough(corrected, cases), (sample,)),
     )  # fmt: skip
@@ -256,7 +262,7 @@ def _difference(question: _EstimateQuestion, x: Estimate, y: Estimate) -> Estima
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=f"{x.quantity} − {y.quantity}", about=question.about,
         samples=(first, second), labelled=x.labelled + y.labelled,
-        labelled_cases=len(first.labelled_cases | second.labelled_cases), judged=x.judged + y.judged,
+        labelled_cases=len(first.labelled_cases | second.labelled_cases), judged=x.judged + y.judged, of=x.of + y.of,
         learnt=question.learnt,
         naive=naive, human=human, corrected=corrected,
     )  # fmt: skip
