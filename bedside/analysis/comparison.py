@@ -201,7 +201,9 @@ def compare(
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
     if test in THEN and len(chosen) < 3:
-        raise DataError(f"{test} needs three systems", where="`test`", todo=f"use {THEN[test]} for two")
+        raise DataError(
+            f"{test} needs three {view.compared}s", where="`test`", todo=f"use {THEN[test]} for two"
+        )
     duos = _duos(view, chosen, reference)
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
     labels = label_numbers(view, names)
@@ -250,10 +252,11 @@ def compare(
         adjusted=adjusted_intervals,
         bootstrap=bootstrap,
         seed=seed,
+        title=f"comparisons of two {view.compared}s",
     )
     return Comparisons(
         tuple(pairs),
-        tuple(_corrected(overall, family, correction, "comparisons of all systems")),
+        tuple(_corrected(overall, family, correction, f"comparisons of all {view.compared}s")),
         left_out=_left_out(view, values, names, labels),
     )
 
@@ -305,7 +308,7 @@ def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> li
     if reference is None:
         return list(combinations(chosen, 2))
     if reference not in chosen:
-        raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
+        raise DataError(f"no {view.compared} {reference!r}", where=view.name, todo=nearest(reference, chosen))
     return [(system, reference) for system in chosen if system != reference]
 
 
@@ -325,9 +328,9 @@ def _left_out(
         elif name not in whole:
             reasons[name] = "it is rated on parts of transcripts, such as turns, not on whole ones"
         elif errors.len():
-            reasons[name] = f"no transcript of these systems has a value: {errors.mode().sort()[0]}"
+            reasons[name] = f"no transcript of these {view.compared}s has a value: {errors.mode().sort()[0]}"
         else:
-            reasons[name] = "no transcript of these systems has a value"
+            reasons[name] = f"no transcript of these {view.compared}s has a value"
     return reasons
 
 
@@ -341,12 +344,12 @@ def _compared_pairs(
     adjusted: bool,
     bootstrap: bool,
     seed: int,
+    title: str,
 ) -> list[Comparison]:
     """The comparisons, p corrected within families, and on request the intervals too."""
     results = tested(
         matched, [_LEVEL] * len(matched), alternative=alternative, seed=seed, bootstrap=bootstrap
     )
-    title = "comparisons of two systems"
     if alternative != "two-sided":
         title += f", one-sided ({alternative})"
     pairs = _corrected(

@@ -162,7 +162,7 @@ def within_margins(
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
     if reference is not None and reference not in chosen:
-        raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
+        raise DataError(f"no {view.compared} {reference!r}", where=view.name, todo=nearest(reference, chosen))
     duos = list(combinations(chosen, 2))
     if reference is not None:
         duos = [(system, reference) for system in chosen if system != reference]

@@ -13,6 +13,7 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
+    GroupsOption,
     RoundOption,
     ScaleOption,
     WhereOption,
@@ -53,6 +54,7 @@ def gate(
             metavar="SYSTEM", help="The new system. Without it, the only other one.", rich_help_panel=WHICH
         ),
     ] = None,
+    groups: GroupsOption = None,
     safety: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,6 +96,7 @@ def gate(
         baseline=baseline,
         margin=_by_metric(margin, "--margin"),
         system=system,
+        groups=groups,
         safety={name: _level(level) for name, level in _by_metric(safety or [], "--safety").items()},
         raters=read_names(raters),
         scales=scale or (),
