@@ -220,7 +220,7 @@ def compare(
         if table["value"].null_count() == table.height:
             continue
         facts, whole = view.facts(str(metric)), None
-        there = cases_there(transcripts, table)
+        every_case = cases_there(transcripts, table)
         if not varying:
             whole = _matched_values(labels.view, table, chosen)
         for duo in duos:
@@ -234,13 +234,15 @@ def compare(
             arms = (pair.arms[0].cases, pair.arms[1].cases)
             once = pair.paired or pair.test == "overlapping"
             entered.append(
-                entered_cases(there, table, duo, matched=of_duo, entered=arms, paired=pair.paired, once=once)
+                entered_cases(
+                    every_case, table, duo, matched=of_duo, entered=arms, paired=pair.paired, once=once
+                )
             )
         if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
             by_system, _ = whole or _matched_values(labels.view, table, chosen)
             people = [pair.people for pair in matched[-len(duos) :]] if test == "auto" else []
             at_once = systems_at_once(facts, str(group), by_system, test, people=people)
-            own = [there.get(system, frozenset()) for system in chosen]
+            own = [every_case.get(system, frozenset()) for system in chosen]
             of = len(frozenset().union(*own)) if at_once.paired else sum(map(len, own))
             overall.append(replace(at_once, of=of))
     pairs = _compared_pairs(

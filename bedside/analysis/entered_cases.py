@@ -62,7 +62,7 @@ def cases_there(transcripts: pl.DataFrame, values: pl.DataFrame) -> CasesThere:
 
 
 def entered_cases(
-    there: CasesThere,
+    every_case: CasesThere,
     values: pl.DataFrame,
     systems: tuple[str, str],
     *,
@@ -74,7 +74,7 @@ def entered_cases(
     """What becomes of each case.
 
     Args:
-        there: the cases of each system.
+        every_case: the cases of each system.
         values: transcripts' values of one metric under one group of raters, before settings were matched.
         systems: the two.
         matched: their values by case, in the settings of both.
@@ -85,7 +85,7 @@ def entered_cases(
     rated = values.drop_nulls("value").select("system", own_case())
     of_systems = [
         _Cases(
-            there=there.get(system, frozenset()) | set(matched[side].cases),
+            every=every_case.get(system, frozenset()) | set(matched[side].cases),
             rated=frozenset(rated.filter(pl.col("system") == system)["case"]),
             matched=frozenset(matched[side].cases),
         )
@@ -93,12 +93,12 @@ def entered_cases(
     ]
     reasons: dict[object, str] = {}
     for side, own in enumerate(of_systems):
-        for case in own.there - set(entered[side]):
+        for case in own.every - set(entered[side]):
             reasons[case if paired else (side, case)] = own.reason(case, of_systems[1 - side])
-    sizes = [len(cases.there) for cases in of_systems]
+    sizes = [len(cases.every) for cases in of_systems]
     counts = Counter(reasons.values())
     return EnteredCases(
-        of=len(of_systems[0].there | of_systems[1].there) if once else sum(sizes),
+        of=len(of_systems[0].every | of_systems[1].every) if once else sum(sizes),
         of_a=sizes[0], of_b=sizes[1], no_value=counts[_NO_VALUE], other_settings=counts[_OTHER_SETTINGS],
         no_partner=counts[_NO_PARTNER],
     )  # fmt: skip
@@ -108,14 +108,14 @@ def entered_cases(
 class _Cases:
     """The cases of a system: all, those with a value, and those with one in the settings of the other."""
 
-    there: frozenset[str]
+    every: frozenset[str]
     rated: frozenset[str]
     matched: frozenset[str]
 
     def reason(self, case: str, other: _Cases) -> str:
         """Why a case didn't enter; of a case of both systems the same from either side."""
-        if case not in self.rated or (case in other.there and case not in other.rated):
+        if case not in self.rated or (case in other.every and case not in other.rated):
             return _NO_VALUE
-        if case not in self.matched or case in other.there:
+        if case not in self.matched or case in other.every:
             return _OTHER_SETTINGS
         return _NO_PARTNER

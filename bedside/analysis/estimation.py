@@ -114,7 +114,7 @@ def estimate(
             one transcript.
     """
     name = _the_judge(view, judge)
-    there = view.transcripts()["system"].fill_null(ALL)
+    of_transcripts = view.transcripts()["system"].fill_null(ALL)
     if people is not None:
         view = by_raters(view, [*people, name])
     _check(about, method)
@@ -131,7 +131,7 @@ def estimate(
             learnt=view.learnt.get((name, metric), 0),
         )  # fmt: skip
         means = {
-            system: _mean(question, system, sample, of=int((there == system).sum()))
+            system: _mean(question, system, sample, of=int((of_transcripts == system).sum()))
             for system, sample in samples.items()
         }
         estimates += means.values()

@@ -94,7 +94,7 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     for group in groups:
         of_group = replace(view, ratings=own.filter(pl.col("group") == group).drop("group"))
         values = rated.filter(pl.col("group") == group)
-        there = cases_there(transcripts, values)
+        every_case = cases_there(transcripts, values)
         compared = of_group.systems()
         pairs = compare(of_group, metrics=[metric], systems=compared, seed=seed).pairs if compared[1:] else ()
         errors = values.filter(pl.col("value").is_null())["error"].drop_nulls()
@@ -102,7 +102,10 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
             _standings(
                 view.facts(metric),
                 group,
-                [_standing(system, values, bounds, len(there.get(system, ()))) for system in view.systems()],
+                [
+                    _standing(system, values, bounds, len(every_case.get(system, ())))
+                    for system in view.systems()
+                ],
                 pairs,
                 why=errors.mode().sort()[0] if errors.len() else "",
             )

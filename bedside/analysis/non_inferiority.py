@@ -180,14 +180,14 @@ def within_margins(
             continue
         facts = view.facts(str(metric))
         better = _better(facts, by_metric[str(metric)])
-        there = cases_there(transcripts, table)
+        every_case = cases_there(transcripts, table)
         for a, b in duos:
             tests.append(
                 _margin_test(
                     view,
                     facts,
                     table,
-                    there,
+                    every_case,
                     raters=str(group),
                     systems=(a, b),
                     margin=by_metric[str(metric)].width,
@@ -241,7 +241,7 @@ def _margin_test(
     view: RatingsView,
     facts: MetricFacts,
     table: pl.DataFrame,
-    there: CasesThere,
+    every_case: CasesThere,
     *,
     raters: str,
     systems: tuple[str, str],
@@ -259,7 +259,7 @@ def _margin_test(
         left_out = values_a.n + values_b.n - 2 * len(shared)
         values_a, values_b = values_a.of(shared), values_b.of(shared)
     entered = entered_cases(
-        there, table, systems, matched=of_both, entered=(values_a.cases, values_b.cases), paired=paired,
+        every_case, table, systems, matched=of_both, entered=(values_a.cases, values_b.cases), paired=paired,
         once=bool(shared),
     )  # fmt: skip
     people = rater_design(view, facts.name, systems, paired=paired) if raters == PEOPLE else None

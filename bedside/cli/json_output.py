@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
+from bedside.cli.option_names import in_options
 from bedside.cli.options import JsonOption
 from bedside.support.errors import BedsideError
 
@@ -84,7 +85,7 @@ def takes_json(command: Printing) -> Printing:
             result = command(**typed)
             ended = True
         except (BedsideError, OSError) as raised:
-            error = _in_options(raised)
+            error = in_options(str(raised))
             raise
         finally:
             _TABLES.reset(token)
@@ -99,10 +100,3 @@ def takes_json(command: Printing) -> Printing:
     with_json.__signature__ = inspect.Signature([*parameters, option])  # type: ignore[attr-defined]
     with_json.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, option)}
     return with_json  # type: ignore[return-value]
-
-
-def _in_options(error: Exception) -> str:
-    """What an error says, with the options of the command that runs."""
-    from bedside.cli.help import in_options
-
-    return in_options(str(error))

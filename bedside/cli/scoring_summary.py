@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bedside.cli.help import in_options
 from bedside.cli.json_output import show_records
+from bedside.cli.option_names import in_options
 from bedside.cli.output import note_account, say
 from bedside.ratings.run_folder import MANIFEST
 from bedside.support.plurals import counted

@@ -213,8 +213,8 @@ def measure(
                 for group in sorted(by_group, key=lambda name: (name != PEOPLE, name))
             ]
         )
-    there = counts_there(view, strata, pool=pool)
-    by_measure = [[_of_all(group, there) for group in groups] for groups in by_measure]
+    counts_by_place = counts_there(view, strata, pool=pool)
+    by_measure = [[_of_all(group, counts_by_place) for group in groups] for groups in by_measure]
     if not raters:
         return _rows(view, [group for groups in by_measure for group in groups], absent, case_level)
     counts: Counter[str] = Counter()
@@ -278,12 +278,12 @@ class _Measured:
         return sorted({system for (system, _), sample in self.samples.items() if sample.n})
 
 
-def _of_all(measured: _Measured, there: Mapping[Place, int]) -> _Measured:
+def _of_all(measured: _Measured, counts_by_place: Mapping[Place, int]) -> _Measured:
     """The same, each sample with the number of transcripts there."""
     return replace(
         measured,
         samples={
-            place: replace(sample, of=max(sample.n + sample.missing, there.get(place, 0)))
+            place: replace(sample, of=max(sample.n + sample.missing, counts_by_place.get(place, 0)))
             for place, sample in measured.samples.items()
         },
     )

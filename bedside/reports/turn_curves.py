@@ -59,7 +59,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
     )
     if strata is not None:
         rated = rated.join(strata, on="transcript_id", how="left")
-    there = counts_there(view, strata)
+    counts_by_place = counts_there(view, strata)
     factors = [] if strata is None else strata.columns[1:]
     curves: list[Curve] = []
     keys = ["metric", "group", "system", *factors]
@@ -101,7 +101,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
                 turns=float(np.mean([path.size for path in paths])),
                 n=n,
                 missing=missing,
-                of=max(n + missing, there.get((str(system), tuple(map(str, stratum))), 0)),
+                of=max(n + missing, counts_by_place.get((str(system), tuple(map(str, stratum))), 0)),
                 clustered=clustered,
             )
         )
