@@ -58,7 +58,7 @@ class Agreement:
         units: units that count.
         transcripts: transcripts those units are of.
         cases: cases those are of, which is what is drawn independently; a transcript without one counts as one.
-        alone: units left out because only one of the raters rated them.
+        alone: units left out because only one of the raters rated them; beside people, because the rater alone did.
         ties: units left out because people's consensus is a tie, of those that the rater rated.
         adjudicated: of a comparison with the consensus, units whose consensus is the final label of an adjudicator.
         constant: raters who give a single level to all that they rated of these units, with that level.
@@ -99,6 +99,11 @@ class Agreement:
     prevalence: Mapping[str, float] = field(default_factory=dict)
     confusion: Mapping[tuple[str, str], int] = field(default_factory=dict)
     statistics: Mapping[str, Result] = field(default_factory=dict)
+
+    @property
+    def of(self) -> int:
+        """All units of which those that count are some: that a person rated; beside people, that the rater rated."""
+        return self.units + self.alone + (self.ties if self.kind == "consensus" else 0)
 
     @property
     def between(self) -> str:

@@ -374,8 +374,8 @@ def test_each_statistic_shows_the_units_it_rests_on(tmp_path: Path) -> None:
     titles = [column.title for column in table.columns]
     cells = {title: cell.text for title, cell in zip(titles, table.rows[0].cells, strict=True)}
     assert cells["Units"] == "200"
-    assert cells["ICC"].endswith(" (n 12)")
-    assert cells["Fleiss κ"].endswith(" (n 12)")
+    assert cells["ICC"].endswith(" (n 12 of 200)")
+    assert cells["Fleiss κ"].endswith(" (n 12 of 200)")
     assert "n" not in cells["κ [95 % CI]"]
     records = {r["statistic"]: r["n"] for r in table.records if r["kind"] == "people"}
     assert (records["icc"], records["kappa"]) == (12, 200)

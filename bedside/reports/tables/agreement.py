@@ -22,7 +22,7 @@ from bedside.reports.agreement_notes import (
 from bedside.reports.cell_names import rater_words
 from bedside.reports.dash_notes import dash_notes
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, decimal, number
+from bedside.reports.number_text import DASH, decimal, n_of, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
@@ -90,7 +90,7 @@ class StatisticColumn:
         text = _estimate(result, self.form, interval=self.interval)
         if result is None or text == DASH or result.n >= row.agreement.units:
             return text
-        return f"{text} (n {result.n:,})"
+        return f"{text} (n {n_of(result.n, row.agreement.of)})"
 
 
 def _estimate(
@@ -113,11 +113,8 @@ def _rater_count(row: _AgreementRow) -> str:
 
 
 def _unit_count(row: _AgreementRow) -> str:
-    """The units; of a comparison with the consensus, how many there are besides on which people tie."""
-    agreement = row.agreement
-    if agreement.kind != "consensus" or not agreement.ties:
-        return f"{agreement.units:,}"
-    return f"{agreement.units:,} of {agreement.units + agreement.ties:,}"
+    """The units, of all that the raters compared rated."""
+    return n_of(row.agreement.units, row.agreement.of)
 
 
 def _reading(row: _AgreementRow) -> str:
@@ -317,6 +314,7 @@ def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
             "high": result.interval.high if result.interval else None,
             "interval": result.interval.method if result.interval else None,
             "n": result.n,
+            "of": agreement.of,
             "dropped": result.dropped,
             "method": result.method,
             "missing": result.missing,
