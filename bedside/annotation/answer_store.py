@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.ratings.run import Run
-from bedside.ratings.table import KEY
+from bedside.ratings.table import KEY, SCHEMA
 from bedside.support.errors import InputError, RunError
 from bedside.support.files import make_folder, replacing, saying_where
 
@@ -286,8 +286,8 @@ def _sources_of_round(
         if other_name != name:
             answers = read_store(run, other).answers()
             rows = plan_ratings(run, other, answers, coded_positions(other, run))
-        plans[other_name] = _with_chances_of_round(run, other, rows)
-    plans.setdefault(name, _with_chances_of_round(run, plan, made))
+        plans[other_name] = with_chances_of_round(run, other, rows)
+    plans.setdefault(name, with_chances_of_round(run, plan, made))
     stored = run.scan().join(made.lazy().select(KEY), on=KEY, how="semi").collect()
     told = pl.concat([before, *plans.values()]).select(*KEY, _SAID)
     imported = stored.filter(pl.col("error").is_null()).with_columns(_SAID).join(
@@ -303,37 +303,49 @@ def _sources_of_round(
 
 def _plans_of_round(run: Run, plan: AnnotationPlan) -> dict[str, AnnotationPlan]:
     """The plans of a plan's round whose answers are in the run, by their hashes, in the order they came."""
+    return {
+        name: plan if name == plan_hash(plan) else other
+        for name, other in _answered_plans(run, {round_of(plan)}).items()
+    }
+
+
+def _answered_plans(run: Run, rounds: Collection[str]) -> dict[str, AnnotationPlan]:
+    """The plans of rounds whose answers are in the run, by their hashes, in the order they came."""
     plans = {}
     for entry in run.manifest["imports"]:
         name = entry.get("plan")
-        if name is None or round_of(plan) not in entry["rounds"]:
-            continue
-        file = run.path / FOLDER / name / "plan.json"
-        if name == plan_hash(plan):
-            plans[name] = plan
-        elif file.is_file():
+        file = run.path / FOLDER / (name or "") / "plan.json"
+        if name is not None and not set(rounds).isdisjoint(entry["rounds"]) and file.is_file():
             plans[name] = read_plan(file, run)
     return plans
 
 
-def _with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> pl.DataFrame:
+def rated_keys(run: Run, rounds: Collection[str]) -> pl.DataFrame:
+    """The keys of the ratings that answers to plans of some rounds give."""
+    tables = [
+        plan_ratings(run, plan, read_store(run, plan).answers(), coded_positions(plan, run))
+        for plan in _answered_plans(run, rounds).values()
+    ]
+    rated = pl.concat(tables) if tables else pl.DataFrame(schema=SCHEMA)
+    return rated.filter(pl.col("error").is_null()).select(KEY)
+
+
+def with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> pl.DataFrame:
     """The ratings, without chances where other plans of the round drew, too: the chance of any of them isn't known.
 
     What was adjudicated, or picked for what it is, was drawn by no plan, and leaves the chances of its units.
     """
-    name = plan_hash(plan)
-    entries = [
-        entry["plan"]
+    names = [
+        entry.get("plan") or entry.get("sample")
         for entry in run.manifest["imports"]
-        if entry.get("plan") not in (None, name)
-        and entry.get("mode") != "adjudicate"
-        and round_of(plan) in entry["rounds"]
+        if entry.get("mode") != "adjudicate" and round_of(plan) in entry["rounds"]
     ]
     known = _plans_of_round(run, plan)
     others = [
-        other
-        for other in entries
-        if other not in known or any(item.chance != 0 for item in known[other].items)
+        name
+        for name in names
+        if name not in (None, plan_hash(plan))
+        and (name not in known or any(item.chance != 0 for item in known[name].items))
     ]
     return rows.with_columns(pl.when(pl.col("drawn") == 0).then("drawn")) if others else rows
 
