@@ -173,9 +173,9 @@ def _summary(
 ) -> StoreSummary:
     """Make ratings of what counts, where ``before`` did; what was done."""
     counting = history.answers()
-    made = plan_ratings(run, plan, counting, positions)
-    sources = _sources_of_round(run, plan, made, plan_ratings(run, plan, before, positions))
-    kept, whose = _kept(sources, made)
+    ratings = plan_ratings(run, plan, counting, positions)
+    sources = _sources_of_round(run, plan, ratings, plan_ratings(run, plan, before, positions))
+    kept, whose = _kept(sources, ratings)
     own = pl.Series(whose == plan_hash(plan))
     rows = kept.filter(own)
     _put(run, plan, kept, rows)
@@ -188,9 +188,9 @@ def _summary(
         skipped=states["skipped"],
         drafts=0,
         changed_by=times_changed(history.changed_by_others().values()),
-        standing=_standing(made, whose, plan_hash(plan)),
+        standing=_standing(ratings, whose, plan_hash(plan)),
         filled=kept.filter(~own, pl.col("error").is_null())
-        .join(made.filter(pl.col("error").is_not_null()), on=KEY, how="semi")
+        .join(ratings.filter(pl.col("error").is_not_null()), on=KEY, how="semi")
         .height,
         ratings=rows.height,
         missing=rows["error"].len() - rows["error"].null_count(),
@@ -266,7 +266,7 @@ def _append(run: Run, plan: AnnotationPlan, lines: Sequence[bytes]) -> None:
 
 
 def _sources_of_round(
-    run: Run, plan: AnnotationPlan, made: pl.DataFrame, before: pl.DataFrame
+    run: Run, plan: AnnotationPlan, ratings: pl.DataFrame, before: pl.DataFrame
 ) -> dict[str, pl.DataFrame]:
     """Who rated in the plan's round → the ratings of the plan's keys, those whose rating stands first.
 
@@ -276,19 +276,19 @@ def _sources_of_round(
     Args:
         run: the run.
         plan: the plan.
-        made: its ratings.
+        ratings: its ratings.
         before: those that it gave before.
     """
     name = plan_hash(plan)
     plans: dict[str, pl.DataFrame] = {}
     for other_name, other in _plans_of_round(run, plan).items():
-        rows = made
+        rows = ratings
         if other_name != name:
             answers = read_store(run, other).answers()
             rows = plan_ratings(run, other, answers, coded_positions(other, run))
         plans[other_name] = with_chances_of_round(run, other, rows)
-    plans.setdefault(name, with_chances_of_round(run, plan, made))
-    stored = run.scan().join(made.lazy().select(KEY), on=KEY, how="semi").collect()
+    plans.setdefault(name, with_chances_of_round(run, plan, ratings))
+    stored = run.scan().join(ratings.lazy().select(KEY), on=KEY, how="semi").collect()
     told = pl.concat([before, *plans.values()]).select(*KEY, _SAID)
     imported = stored.filter(pl.col("error").is_null()).with_columns(_SAID).join(
         told, on=[*KEY, "said"], how="anti", nulls_equal=True
@@ -350,8 +350,8 @@ def with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) ->
     return rows.with_columns(pl.when(pl.col("drawn") == 0).then("drawn")) if others else rows
 
 
-def _kept(sources: Mapping[str, pl.DataFrame], made: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Of each key of ``made`` the rating that stands, and whose it is: the first one there is, or the first lack."""
+def _kept(sources: Mapping[str, pl.DataFrame], ratings: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Of each key of ``ratings`` the rating that stands, and whose it is: the first one there is, or the first lack."""
     ranked = pl.concat(
         [
             rows.with_columns(pl.lit(name).alias("source"), pl.lit(place).alias("place"))
@@ -359,13 +359,13 @@ def _kept(sources: Mapping[str, pl.DataFrame], made: pl.DataFrame) -> tuple[pl.D
         ]
     )
     first = ranked.sort(pl.col("error").is_not_null(), "place").unique(KEY, keep="first")
-    kept = made.select(KEY).join(first, on=KEY, how="left", maintain_order="left", nulls_equal=True)
-    return kept.select(made.columns), kept["source"]
+    kept = ratings.select(KEY).join(first, on=KEY, how="left", maintain_order="left", nulls_equal=True)
+    return kept.select(ratings.columns), kept["source"]
 
 
-def _standing(made: pl.DataFrame, whose: pl.Series, name: str) -> dict[str, int]:
+def _standing(ratings: pl.DataFrame, whose: pl.Series, name: str) -> dict[str, int]:
     """Who else → in place of how many of a plan's ratings theirs stand."""
-    return dict(Counter(whose.filter(made["error"].is_null() & (whose != name)).sort()))
+    return dict(Counter(whose.filter(ratings["error"].is_null() & (whose != name)).sort()))
 
 
 def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame) -> None:

@@ -306,7 +306,8 @@ def _counterparts(units: tuple[JudgedUnits, ...], cases: Indices) -> Indices:
     starts = np.flatnonzero(np.diff(own, prepend=-1))
     rank = np.empty(cases.size, dtype=np.intp)
     rank[order] = np.arange(cases.size) - np.repeat(starts, np.diff(np.append(starts, cases.size)))
-    return np.unique(cases * (rank.max() + 1) + rank, return_inverse=True)[1].astype(np.intp)
+    clusters: Indices = np.unique(cases * (rank.max() + 1) + rank, return_inverse=True)[1].astype(np.intp)
+    return clusters
 
 
 def _drawn_together(units: tuple[JudgedUnits, ...], cases: Indices) -> bool:
