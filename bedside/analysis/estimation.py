@@ -105,8 +105,9 @@ def estimate(
     left out.
 
     Args:
-        view: the ratings. Without a plan in the run, the transcripts that people rated must be a random sample of those
-            the judge rated.
+        view: the ratings. In a run, those that people rated of were drawn by its plans, or say with which chance
+            they were drawn, or are all; else nothing of people's is estimated, and the reason stands in its place. Of a
+            file, they must be a random sample of those the judge rated.
         judge: the rater that rated everything, or a pattern that one rater matches.
         people: the people whose ratings count, or patterns such as ``human:a*``; all of them unless named.
         systems: the systems; all unless named.
@@ -206,17 +207,16 @@ def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample, *, of:
 
 
 def _sampled(result: Result, samples: Sequence[PeopleSample]) -> Result:
-    """A result that people's ratings are in, or why they are no sample of all transcripts of a merged run."""
+    """A result that people's ratings are in, or why they are no sample of all transcripts."""
     parts = list(dict.fromkeys(part for sample in samples for part in sample.unsampled))
-    if not parts:
+    undrawn = next((sample.undrawn for sample in samples if sample.undrawn is not None), None)
+    if not parts and undrawn is None:
         return result
-    return replace(
-        result,
-        estimate=None,
-        interval=None,
-        missing=f"runs were merged, and people rated fewer than two cases of the transcripts from {', '.join(parts)}: "
-        "what they rated of others was not drawn from these",
+    merged = (
+        f"runs were merged, and people rated fewer than two cases of the transcripts from {', '.join(parts)}: "
+        "what they rated of others was not drawn from these"
     )
+    return replace(result, estimate=None, interval=None, missing=merged if parts else undrawn)
 
 
 def _rogan_gladen(sample: PeopleSample, question: _EstimateQuestion) -> Result:

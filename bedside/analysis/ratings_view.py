@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from bedside.analysis.metric_facts import MetricFacts, facts, known_scale
+from bedside.analysis.plan_draws import ratings_as_drawn
 from bedside.analysis.study_order import StudyOrder, study_order
 from bedside.analysis.study_parts import (
     ALL_ROUNDS,
@@ -474,6 +475,6 @@ def _whole_view(
         if chosen is not None:
             scale_by_metric[name] = chosen
     return RatingsView(
-        ratings=run.ratings, scales=scale_by_metric, factors=with_kinds(run.factors), name=str(path), run=run,
+        ratings=ratings_as_drawn(run), scales=scale_by_metric, factors=with_kinds(run.factors), name=str(path), run=run,
         rubrics=rubrics, order=study_order(suites_of(run)), declared=run.declared_kinds,
     )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from bedside.analysis.agreement import Agreement, agree
-from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.reports.absent_metrics import absent_notes, preferences_apart
 from bedside.reports.agreement_notes import (
     constant_notes,
@@ -29,6 +29,7 @@ from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.
 MOST_PERSONS = 4
@@ -171,8 +172,8 @@ _NOT_OF_ROW = {
 }
 
 
-def agreement_table(agreements: Sequence[Agreement]) -> Table:
-    """The table of agreements already computed."""
+def agreement_table(agreements: Sequence[Agreement], apart: Sequence[RatedApart] = ()) -> Table:
+    """The table of agreements already computed, and what is said of the metrics that no two people both rated."""
     records: list[Mapping[str, Any]] = []
     positions: dict[tuple[int, str], int] = {}
     for place, agreement in enumerate(agreements):
@@ -205,9 +206,31 @@ def agreement_table(agreements: Sequence[Agreement]) -> Table:
         title="Agreement of raters",
         columns=table_columns,
         rows=table_rows,
-        notes=(*_notes(agreements, columns), *dash_notes(table_columns, table_rows, _NOT_OF_ROW)),
-        records=tuple(records),
+        notes=(
+            *_apart_notes(apart),
+            *_notes(agreements, columns),
+            *dash_notes(table_columns, table_rows, _NOT_OF_ROW),
+        ),
+        records=(*records, *map(_apart_record, apart)),
     )
+
+
+def _apart_notes(apart: Sequence[RatedApart]) -> list[str]:
+    if not apart:
+        return []
+    metrics = ", ".join(
+        f"{each.title} ({counted(each.units, 'unit')}, {counted(len(each.raters), 'person')})"
+        for each in apart
+    )
+    return [f"No two people rated the same unit by: {metrics}."]
+
+
+def _apart_record(each: RatedApart) -> Mapping[str, Any]:
+    return {
+        "cell": f"{each.title}/{PEOPLE}/kappa", "metric": each.metric, "title": each.title, "kind": "people",
+        "between": PEOPLE, "raters": ", ".join(each.raters), "units": 0, "alone": each.units, "statistic": "kappa",
+        "estimate": None, "n": 0, "missing": "no two people rated the same unit",
+    }  # fmt: skip
 
 
 def _table_row(row: _AgreementRow, heading: str, place: int, positions: Mapping[tuple[int, str], int]) -> Row:
@@ -386,9 +409,10 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Table | No
     agreements = agreements_of(view, options, seed)
     if not agreements:
         return None
-    absent = named_metrics(view, options.metrics).absent
-    apart = (*absent_notes(absent), *audit_notes(view), *preferences_apart(view))
-    return options.finish(agreement_table(agreements), apart)
+    metrics = named_metrics(view, options.metrics)
+    others = rated_apart(view, agreements, metrics=metrics.rated or None)
+    apart = (*absent_notes(metrics.absent), *audit_notes(view), *preferences_apart(view))
+    return options.finish(agreement_table(agreements, others), apart)
 
 
 def audit_notes(view: RatingsView) -> tuple[str, ...]:
