@@ -132,7 +132,7 @@ def clinician_candidates(
                 whole.append(MessageCandidate(text, place, _ends(fields), thought, flags))
                 continue
             refused.append((text, fault.reason))
-            if text:
+            if text and not reply.declined:
                 cut.append(MessageCandidate(text, place, _ends(fields), thought, (fault.reason, *flags)))
         clean = [candidate for candidate in whole if not candidate.flags]
         if clean:
