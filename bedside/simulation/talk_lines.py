@@ -53,7 +53,7 @@ def finished_conversation(
             "simulation": {
                 **_provenance(plan, conversation, had),
                 **outcome.simulation,
-                **({"turn_rater": rater} if any(turn.labels for turn in outcome.turns) else {}),
+                **({"turn_rater": rater} if outcome.labelled or any(map(_labels, outcome.turns)) else {}),
                 **({"failed": had.failed} if had.failed else {}),
                 "stop": outcome.stop,
                 "flags": flags,
@@ -79,6 +79,10 @@ def finished_conversation(
 def state_lines(transcript: str, states: tuple[Mapping[str, Any], ...]) -> bytes:
     """The hidden states of a conversation, a line of JSON each."""
     return b"".join(orjson.dumps({"id": transcript, **state}) + b"\n" for state in states)
+
+
+def _labels(turn: SpokenTurn) -> bool:
+    return bool(turn.labels)
 
 
 def _turn(index: int, turn: SpokenTurn, rater: str) -> Turn:

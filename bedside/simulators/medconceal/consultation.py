@@ -227,6 +227,7 @@ class _Consultation:
                 "parameters": {"name": self.parameters.name, "sha256": self.parameters.digest()},
                 "turn_limit": self.task.turns,
             },
+            labelled=True,
         )
 
 
