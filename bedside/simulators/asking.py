@@ -36,11 +36,19 @@ class Fault:
         reason: the kind, in a few words: what is counted.
         objection: what the actor is told when it is asked again, a whole sentence; it repeats nothing that is hidden.
         kept: whether the reply is taken and flagged where it is still wrong at the last attempt.
+        form: whether it is one of form or manner, which a person's own typed words never have.
+        beneath: what else is wrong, which counts where that doesn't.
     """
 
     reason: str
     objection: str
     kept: bool = False
+    form: bool = False
+    beneath: Fault | None = None
+
+    def of(self, reply: ActorReply) -> Fault | None:
+        """The fault of a reply: of what a person typed, only what isn't its form."""
+        return self.beneath if self.form and reply.typed else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +112,7 @@ def ask_patient(
         (reply,) = yield (call,)
         thought, text, fields, fault = words_and_fields(reply, call)
         fault = fault or _broken_object(call, fields, text) or check(text)
+        fault = fault and fault.of(reply)
         if fault is None and review is not None:
             fault = yield from review(text, call.attempt)
         if fault is None:

@@ -175,7 +175,7 @@ def agent_payload(call: Call, place: CallPlace) -> dict[str, Any]:
     }
 
 
-def agent_text(value: Any, *, data: bool) -> str:
+def agent_text(value: Any, *, data: bool, tested: bool) -> str:
     """What an agent replied, as the text of a reply.
 
     Plain words in place of an object that is wanted are an object with them as ``message``: whoever returns them so or
@@ -184,6 +184,8 @@ def agent_text(value: Any, *, data: bool) -> str:
     Args:
         value: a text; or an object, with its words as ``message`` where a message is wanted.
         data: whether an object that fits a schema is wanted.
+        tested: whether it is the agent under test, whose object without words is no reply; of the others' the
+            controller says what is wrong with it, and asks again.
 
     Raises:
         ValueError: it is no reply; the message says what it is.
@@ -192,9 +194,10 @@ def agent_text(value: Any, *, data: bool) -> str:
         raise ValueError("nothing (None)")
     if isinstance(value, str):
         text = _json({"message": value}) if data and _is_prose(value) else value
-    elif isinstance(value, Mapping) and (data or isinstance(value.get("message"), str)):
+    elif isinstance(value, Mapping) and (data or not tested or isinstance(value.get("message"), str)):
         try:
-            text = value["message"] if set(value) == {"message"} and not data else _json(value)
+            words = value.get("message") if set(value) == {"message"} and not data else None
+            text = words if isinstance(words, str) else _json(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"an object that JSON can't hold ({error})") from None
     elif isinstance(value, Mapping):

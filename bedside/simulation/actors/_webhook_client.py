@@ -57,7 +57,7 @@ class WebhookClient:
             what = "a web page" if page else "something else"
             raise self._failure_kind(f"the webhook answered with {what} in place of JSON") from None
         try:
-            text = agent_text(value, data=request.data)
+            text = agent_text(value, data=request.data, tested=self._tested)
         except ValueError as error:
             raise self._failure_kind(f"the webhook returned {error}") from None
         return Reply(self._poster.secrets.scrub(text), endpoint=self._url)

@@ -56,6 +56,7 @@ class FunctionClient:
     max_prompt_tokens: int | None = None
 
     def __init__(self, function: Callable[..., Any], time_limit: float, *, tested: bool) -> None:
+        self._tested = tested
         self._failure_kind: type[Exception] = AgentFailedError if tested else FaultError
         self._function = function
         self._time_limit = time_limit
@@ -76,7 +77,7 @@ class FunctionClient:
             kind = FaultError if isinstance(error.raised, ConnectionError) else self._failure_kind
             raise kind(str(error)) from error
         try:
-            return Reply(agent_text(value, data=request.data))
+            return Reply(agent_text(value, data=request.data, tested=self._tested))
         except ValueError as error:
             raise self._failure_kind(f"the agent returned {error}") from error
 

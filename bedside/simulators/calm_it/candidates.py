@@ -90,6 +90,7 @@ def patient_candidates(
         for place, (call, reply) in enumerate(zip(asked, replies, strict=True)):
             thought, text, fields, fault = words_and_fields(reply, call)
             fault = fault or check(text)
+            fault = fault and fault.of(reply)
             candidate = MessageCandidate(
                 text, place, _ends(fields), thought, () if fault is None else (fault.reason,)
             )
