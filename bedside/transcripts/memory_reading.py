@@ -164,7 +164,7 @@ def _checked(transcript: Any, place: str) -> Transcript:
     where = transcript.source or place
     for index, turn in enumerate(transcript.turns):
         _check_turn(turn, index, f"{where}, turn {index}")
-    check_turns(transcript.turns, where)
+    check_turns(transcript.turns, where, reference=transcript.reference)
     try:
         data = orjson.loads(transcript.to_json())
     except (TypeError, ValueError, AttributeError) as error:

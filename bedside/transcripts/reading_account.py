@@ -104,7 +104,7 @@ class ReadingAccount:
             if "<" in text or "[" in text:
                 self._add_tags(text)
         self._limit_names()
-        if {turns[0].role, turns[-1].role} != _SIDES:
+        if turns and {turns[0].role, turns[-1].role} != _SIDES:
             sides = _SIDES & {turn.role for turn in turns}
             if len(sides) == 1:
                 self.one_sided.update(sides)

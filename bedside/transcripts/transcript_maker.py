@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from bedside.support.errors import BedsideError, InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.clinician_failures import clinician_failure
 from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.path_fields import path_values
@@ -215,7 +216,7 @@ class TranscriptMaker:
                 single value, a language that is not a tag.
         """
         # While unknown speakers are looked for, all of them are others.
-        check_turns(turns, where, sided=self.unknown is None)
+        check_turns(turns, where, sided=self.unknown is None, reference=reference)
         pattern = self.options.path_fields
         fields = {} if pattern is None else path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
@@ -355,9 +356,13 @@ def check_text(text: Any, where: str, todo: str = _TEXT) -> None:
     raise InputError(what, where=where, todo=todo)
 
 
-def check_turns(turns: Sequence[Turn], where: str, *, sided: bool = True) -> None:
+def check_turns(
+    turns: Sequence[Turn], where: str, *, sided: bool = True, reference: Mapping[str, Any] | None = None
+) -> None:
     """An error for turns that are no conversation: none, too many, or, where they must be ``sided``, neither of a
-    clinician nor of a patient."""
+    clinician nor of a patient. None are a conversation where the ``reference`` says that the clinician failed it."""
+    if not turns and clinician_failure(reference or {}):
+        return
     if not turns:
         raise InputError("the transcript has no turns", where=where, todo="remove it")
     if len(turns) > MAX_TURNS:
