@@ -38,7 +38,7 @@ CLUSTERED = {
     "percent agreement": lambda x, y, cases: two_raters.percent_agreement(x, y, clusters=cases),
     "mean absolute error": lambda x, y, cases: two_raters.mean_absolute_error(x, y, clusters=cases),
     "kappa": lambda x, y, cases: two_raters.kappa(
-        x, y, weights="quadratic", interval="bca", resamples=500, clusters=cases
+        x, y, scale=(1, 2, 3, 4, 5), weights="quadratic", interval="bca", resamples=500, clusters=cases
     ),
     "mean": lambda x, y, cases: intervals.mean_bootstrap(x, clusters=cases),
     "first": lambda x, y, cases: preference_shares.first_share((x > 3).astype(float), clusters=cases),
