@@ -13,6 +13,7 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
+    MatchOption,
     OutOption,
     QualityOption,
     RatersOption,
@@ -112,6 +113,7 @@ def compare(
     adjusted_intervals: AdjustedOption = False,
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
@@ -147,6 +149,7 @@ def compare(
         scales=scale or (),
         rounds=read_rounds(rounds),
         where=read_where(where),
+        match=read_names(match),
         within=within,
         seed=seed,
     )

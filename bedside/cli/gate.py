@@ -12,6 +12,7 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
+    MatchOption,
     RoundOption,
     ScaleOption,
     WhereOption,
@@ -71,6 +72,7 @@ def gate(
     ] = None,
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     reading: TypedReading = TYPED_NOTHING,
@@ -96,6 +98,7 @@ def gate(
         scales=scale or (),
         rounds=read_rounds(rounds),
         where=read_where(where),
+        match=read_names(match),
     )
     show_tables(tables)
     if not tables.results.passed:
