@@ -1,4 +1,4 @@
-"""Changes of a study that must change no number, each as a way to make its run, and what to read other than before."""
+"""Changes of a study that must change no number, each as a way to make its run, and what to read otherwise."""
 
 from __future__ import annotations
 
@@ -291,13 +291,13 @@ def merged(made: Study, folder: Path, seed: int) -> Variant:
             made, talks=talks, ratings=tuple(row for row in made.ratings if row["item"] in ids), pairs=()
         )
         parts.append(written_run(part, folder / system).path)
-    run = bedside.merge(parts, folder / "all")
+    bedside.merge(parts, folder / "all")
     import_tables(replace(made, ratings=()), bedside.read_run(folder / "all"), folder)
     return Variant(bedside.read_run(folder / "all"))
 
 
 def halves_merged(made: Study, folder: Path, seed: int) -> Variant:
-    """The conversations in two runs, each rated there."""
+    """The conversations in two runs, each rated there: people's sample of each is a stratum of the merged run."""
     rng = random.Random(seed)
     first = {talk["id"] for talk in made.talks if rng.random() < 0.5} | {made.talks[0]["id"]}
     parts = []
@@ -311,7 +311,13 @@ def halves_merged(made: Study, folder: Path, seed: int) -> Variant:
         parts.append(written_run(part, folder / str(number)).path)
     bedside.merge(parts, folder / "all")
     import_tables(replace(made, ratings=()), bedside.read_run(folder / "all"), folder)
-    return Variant(bedside.read_run(folder / "all"))
+    return Variant(bedside.read_run(folder / "all"), rewriting=_of_the_judge)
+
+
+def _of_the_judge(table: str, record: dict[str, Any]) -> dict[str, Any]:
+    """Of estimates what strata don't change: the judge's mean, and how many it and people rated."""
+    fixed = ("metric", "judge", "quantity", "naive", "judged", "labelled", "labelled_cases")
+    return {name: record[name] for name in fixed} if table == "estimate" else record
 
 
 def by_an_engine(made: Study, folder: Path, seed: int) -> Variant:

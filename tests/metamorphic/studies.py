@@ -1,4 +1,4 @@
-"""Small studies made by a seed, as people have them on disk: conversations, ratings of them, and which was preferred."""
+"""Small studies made by a seed, as people have them on disk: conversations, ratings of them, and preferences."""
 
 from __future__ import annotations
 
