@@ -33,7 +33,7 @@ from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, beside_preferences
 from bedside.ratings.final_labels import FinalLabels
-from bedside.ratings.names import is_human
+from bedside.ratings.names import is_human, rated_by_humans
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError
@@ -58,7 +58,7 @@ class Agreement:
         units: units that count.
         transcripts: transcripts those units are of.
         cases: cases those are of, which is what is drawn independently; a transcript without one counts as one.
-        alone: units left out because only one of the raters rated them.
+        alone: units left out because only one of the raters rated them; beside people, because the rater alone did.
         ties: units left out because people's consensus is a tie, of those that the rater rated.
         adjudicated: of a comparison with the consensus, units whose consensus is the final label of an adjudicator.
         constant: raters who give a single level to all that they rated of these units, with that level.
@@ -101,6 +101,11 @@ class Agreement:
     statistics: Mapping[str, Result] = field(default_factory=dict)
 
     @property
+    def of(self) -> int:
+        """All units of which those that count are some: that a person rated; beside people, that the rater rated."""
+        return self.units + self.alone + (self.ties if self.kind == "consensus" else 0)
+
+    @property
     def between(self) -> str:
         """Who is compared, in words."""
         if self.kind == "people":
@@ -110,6 +115,61 @@ class Agreement:
         if self.kind == "person":
             return f"{self.rater} and {self.raters[0]}"
         return f"{self.rater} and {PEOPLE if self.kind == 'mean' else 'the consensus of people'}"
+
+
+@dataclass(frozen=True, slots=True)
+class RatedApart:
+    """A metric by which no two people rated the same unit.
+
+    Attributes:
+        metric, title: its name, and in words.
+        raters: the people who rated by it.
+        units: those that they rated.
+    """
+
+    metric: str
+    title: str
+    raters: tuple[str, ...]
+    units: int
+
+
+def rated_apart(
+    view: RatingsView,
+    agreements: Sequence[Agreement],
+    *,
+    metrics: Sequence[str] | None = None,
+    raters: Sequence[str] | None = None,
+) -> tuple[RatedApart, ...]:
+    """The metrics that people rated and on whose agreement among themselves nothing can be said.
+
+    Args:
+        view: the ratings.
+        agreements: what :func:`agree` made of them.
+        metrics, raters: as it took them.
+    """
+    together = {agreement.metric for agreement in agreements if agreement.kind == "people"}
+    chosen = view.raters(raters)
+    apart = []
+    for name in _agreed_metrics(view, metrics):
+        rated = view.ratings.filter(
+            rated_by_humans(),
+            pl.col("metric") == name,
+            pl.col("rater").is_in(chosen),
+            pl.col("error").is_null(),
+        )
+        if name not in together and not rated.is_empty():
+            people = tuple(rated["rater"].unique().sort())
+            units = rated.select("transcript_id", "unit").n_unique()
+            apart.append(RatedApart(name, view.facts(name).title, people, units))
+    return tuple(apart)
+
+
+def _agreed_metrics(view: RatingsView, metrics: Sequence[str] | None) -> list[str]:
+    """The metrics that agreement is of, as :func:`agree` takes them."""
+    names = view.metrics(metrics)
+    if metrics is None and view.factors is not None:
+        names = [name for name in names if name in view.scales]
+    return names
 
 
 def agree(
@@ -153,9 +213,7 @@ def agree(
     """
     _check_forms(weights=weights, alpha=alpha, icc=icc)
     forms = AskedForms(weights=weights, alpha=alpha, icc=icc, seed=seed)
-    names = view.metrics(metrics)
-    if metrics is None and view.factors is not None:
-        names = [name for name in names if name in view.scales]
+    names = _agreed_metrics(view, metrics)
     chosen = view.raters(raters)
     if raters is not None:
         view = replace(view, final=view.final.filter(pl.col("rater").is_in(chosen)))

@@ -10,7 +10,7 @@ import polars as pl
 
 from bedside.analysis.checked_units import Chances
 from bedside.analysis.grid import Grid
-from bedside.analysis.people_sample import cell_levels, drawn_by
+from bedside.analysis.plan_draws import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.stats.arrays import Mask

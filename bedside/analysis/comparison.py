@@ -23,6 +23,7 @@ from bedside.analysis.choices import (
     CorrectionFamily,
     Test,
 )
+from bedside.analysis.entered_cases import EnteredCases, cases_there, entered_cases
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
@@ -56,6 +57,7 @@ class Comparison(MetricRatings):
         alone_a, alone_b: cases (paired) that only one of the systems has, or whose value is missing in the other.
         unmatched_a, unmatched_b: transcripts' values left out because the other system has none at the same levels of
             the factors that vary within a case.
+        entered: how many cases are there, and why some of them didn't go into the test.
         caseless: transcripts that name no case, each of which counts as a case of its own.
         zeros: pairs without a difference; None where cases were not paired.
         ties: differences other than zero whose size occurs more than once; unpaired, values that do.
@@ -83,6 +85,7 @@ class Comparison(MetricRatings):
     alone_b: int
     unmatched_a: int
     unmatched_b: int
+    entered: EnteredCases
     caseless: int
     zeros: int | None
     ties: int
@@ -111,6 +114,7 @@ class Overall(MetricRatings):
             of them have a quasi-F of cases × raters; its p corrected within its family.
         raters_like: how many people the answer is about raters like; 0 where it is about the raters themselves.
         left_out: cases left out of matched ones because not all systems have a value of them.
+        of: cases that are there, rated or not; matched ones count once.
     """
 
     raters: str
@@ -120,6 +124,7 @@ class Overall(MetricRatings):
     test: Result
     raters_like: int = 0
     left_out: int = 0
+    of: int = 0
 
 
 _Compared = TypeVar("_Compared", Comparison, Overall)
@@ -192,10 +197,13 @@ def compare(
             "no intervals hold all at once beside Benjamini and Hochberg's correction", where="`adjusted_intervals`",
             todo="use the correction holm or bonferroni",
         )  # fmt: skip
+    transcripts = view.transcripts()
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
     if test in THEN and len(chosen) < 3:
-        raise DataError(f"{test} needs three systems", where="`test`", todo=f"use {THEN[test]} for two")
+        raise DataError(
+            f"{test} needs three {view.compared}s", where="`test`", todo=f"use {THEN[test]} for two"
+        )
     duos = _duos(view, chosen, reference)
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
     labels = label_numbers(view, names)
@@ -203,6 +211,7 @@ def compare(
     # With nothing to match, a system's values are the same beside every other.
     varying = any(labels.view.matching(systems).by for systems in (chosen, *duos))
     matched: list[SystemPair] = []
+    entered: list[EnteredCases] = []
     overall: list[Overall] = []
     for (metric, group), table in sorted(
         values.group_by("metric", "group"),
@@ -211,33 +220,45 @@ def compare(
         if table["value"].null_count() == table.height:
             continue
         facts, whole = view.facts(str(metric)), None
+        every_case = cases_there(transcripts, table)
         if not varying:
             whole = _matched_values(labels.view, table, chosen)
         for duo in duos:
             of_pair, left_out = whole or _matched_values(labels.view, table, duo)
-            matched.append(
-                system_pair(
-                    facts, str(group), (of_pair[duo[0]], of_pair[duo[1]]), duo,
-                    test=test, labels=labels, unmatched=(left_out[0], left_out[1]),
-                    people=rater_design(labels.view, facts.name, duo) if group == PEOPLE else None,
-                )
+            of_duo = (of_pair[duo[0]], of_pair[duo[1]])
+            pair = system_pair(
+                facts, str(group), of_duo, duo, test=test, labels=labels, unmatched=(left_out[0], left_out[1]),
+                people=rater_design(labels.view, facts.name, duo) if group == PEOPLE else None,
             )  # fmt: skip
+            matched.append(pair)
+            arms = (pair.arms[0].cases, pair.arms[1].cases)
+            once = pair.paired or pair.test == "overlapping"
+            entered.append(
+                entered_cases(
+                    every_case, table, duo, matched=of_duo, entered=arms, paired=pair.paired, once=once
+                )
+            )
         if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
             by_system, _ = whole or _matched_values(labels.view, table, chosen)
             people = [pair.people for pair in matched[-len(duos) :]] if test == "auto" else []
-            overall.append(systems_at_once(facts, str(group), by_system, test, people=people))
+            at_once = systems_at_once(facts, str(group), by_system, test, people=people)
+            own = [every_case.get(system, frozenset()) for system in chosen]
+            of = len(frozenset().union(*own)) if at_once.paired else sum(map(len, own))
+            overall.append(replace(at_once, of=of))
     pairs = _compared_pairs(
         matched,
+        entered,
         family,
         correction,
         alternative=alternative,
         adjusted=adjusted_intervals,
         bootstrap=bootstrap,
         seed=seed,
+        title=f"comparisons of two {view.compared}s",
     )
     return Comparisons(
         tuple(pairs),
-        tuple(_corrected(overall, family, correction, "comparisons of all systems")),
+        tuple(_corrected(overall, family, correction, f"comparisons of all {view.compared}s")),
         left_out=_left_out(view, values, names, labels),
     )
 
@@ -289,7 +310,7 @@ def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> li
     if reference is None:
         return list(combinations(chosen, 2))
     if reference not in chosen:
-        raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
+        raise DataError(f"no {view.compared} {reference!r}", where=view.name, todo=nearest(reference, chosen))
     return [(system, reference) for system in chosen if system != reference]
 
 
@@ -309,14 +330,15 @@ def _left_out(
         elif name not in whole:
             reasons[name] = "it is rated on parts of transcripts, such as turns, not on whole ones"
         elif errors.len():
-            reasons[name] = f"no transcript of these systems has a value: {errors.mode().sort()[0]}"
+            reasons[name] = f"no transcript of these {view.compared}s has a value: {errors.mode().sort()[0]}"
         else:
-            reasons[name] = "no transcript of these systems has a value"
+            reasons[name] = f"no transcript of these {view.compared}s has a value"
     return reasons
 
 
 def _compared_pairs(
     matched: Sequence[SystemPair],
+    entered: Sequence[EnteredCases],
     family: CorrectionFamily,
     correction: Correction,
     *,
@@ -324,16 +346,16 @@ def _compared_pairs(
     adjusted: bool,
     bootstrap: bool,
     seed: int,
+    title: str,
 ) -> list[Comparison]:
     """The comparisons, p corrected within families, and on request the intervals too."""
     results = tested(
         matched, [_LEVEL] * len(matched), alternative=alternative, seed=seed, bootstrap=bootstrap
     )
-    title = "comparisons of two systems"
     if alternative != "two-sided":
         title += f", one-sided ({alternative})"
     pairs = _corrected(
-        [_comparison(pair, *result) for pair, result in zip(matched, results, strict=True)],
+        [_comparison(*parts) for parts in zip(matched, entered, results, strict=True)],
         family,
         correction,
         title,
@@ -351,8 +373,8 @@ def _compared_pairs(
     ]
 
 
-def _comparison(pair: SystemPair, test: Result, difference: Result) -> Comparison:
-    first, second = pair.arms
+def _comparison(pair: SystemPair, entered: EnteredCases, results: tuple[Result, Result]) -> Comparison:
+    (first, second), (test, difference) = pair.arms, results
     return Comparison(
         facts=pair.facts, raters=pair.raters, a=pair.systems[0], b=pair.systems[1], paired=pair.paired, why=pair.why,
         mean_a=float(first.values.mean()) if first.n else None,
@@ -361,7 +383,7 @@ def _comparison(pair: SystemPair, test: Result, difference: Result) -> Compariso
         cases_a=first.n, cases_b=second.n,
         transcripts_a=first.n_transcripts, transcripts_b=second.n_transcripts,
         shared=pair.shared, alone_a=pair.alone[0], alone_b=pair.alone[1],
-        unmatched_a=pair.unmatched[0], unmatched_b=pair.unmatched[1],
+        unmatched_a=pair.unmatched[0], unmatched_b=pair.unmatched[1], entered=entered,
         caseless=first.n_caseless + second.n_caseless,
         zeros=pair.zeros(), ties=pair.ties(), yes=pair.yes, ordered=pair.ordered,
         differences=tuple((pair.x - pair.y).tolist()) if pair.paired else None, people=pair.people,

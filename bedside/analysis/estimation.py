@@ -40,6 +40,7 @@ class Estimate(MetricRatings):
         labelled: transcripts that people and the judge rated.
         labelled_cases: cases of those.
         judged: transcripts that the judge rated.
+        of: transcripts that are there, rated or not.
         learnt: transcripts left out because the judge learnt from people's ratings of them or of their cases.
         matched_by: the factors that the systems of a difference are matched by, where that leaves transcripts out.
         unmatched: the transcripts that are left out of a difference, as the other system has no counterpart to them.
@@ -55,6 +56,7 @@ class Estimate(MetricRatings):
     labelled: int
     labelled_cases: int
     judged: int
+    of: int
     learnt: int
     naive: Result
     human: Result
@@ -103,8 +105,9 @@ def estimate(
     left out.
 
     Args:
-        view: the ratings. Without a plan in the run, the transcripts that people rated must be a random sample of those
-            the judge rated.
+        view: the ratings. In a run, those that people rated of were drawn by its plans, or say with which chance
+            they were drawn, or are all; else nothing of people's is estimated, and the reason stands in its place. Of a
+            file, they must be a random sample of those the judge rated.
         judge: the rater that rated everything, or a pattern that one rater matches.
         people: the people whose ratings count, or patterns such as ``human:a*``; all of them unless named.
         systems: the systems; all unless named.
@@ -118,6 +121,7 @@ def estimate(
             one transcript.
     """
     name = _the_judge(view, judge)
+    of_transcripts = view.transcripts()["system"].fill_null(ALL)
     if people is not None:
         view = by_raters(view, [*people, name])
     _check(about, method)
@@ -133,7 +137,10 @@ def estimate(
             view.facts(metric), name, about=about, method=method, share=is_share(view, metric, name),
             learnt=view.learnt.get((name, metric), 0),
         )  # fmt: skip
-        means = {system: _mean(question, system, sample) for system, sample in samples.items()}
+        means = {
+            system: _mean(question, system, sample, of=int((of_transcripts == system).sum()))
+            for system, sample in samples.items()
+        }
         estimates += means.values()
         estimates += [_matched_difference(view, question, means, pair) for pair in combinations(compared, 2)]
     if not estimates:
@@ -181,7 +188,7 @@ def _the_judge(view: RatingsView, judge: str) -> str:
     return matching[0]
 
 
-def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample) -> Estimate:
+def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample, *, of: int) -> Estimate:
     from bedside.stats.stratified_means import mean
 
     naive, human, corrected = (
@@ -193,24 +200,23 @@ def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample) -> Est
     human = _sampled(human, (sample,))
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=system, about=question.about, samples=(sample,),
-        labelled=sample.labelled, labelled_cases=cases, judged=sample.units.judge.size,
+        labelled=sample.labelled, labelled_cases=cases, judged=sample.units.judge.size, of=of,
         learnt=question.learnt,
         naive=naive, human=human, corrected=_sampled(_enough(corrected, cases), (sample,)),
     )  # fmt: skip
 
 
 def _sampled(result: Result, samples: Sequence[PeopleSample]) -> Result:
-    """A result that people's ratings are in, or why they are no sample of all transcripts of a merged run."""
+    """A result that people's ratings are in, or why they are no sample of all transcripts."""
     parts = list(dict.fromkeys(part for sample in samples for part in sample.unsampled))
-    if not parts:
+    undrawn = next((sample.undrawn for sample in samples if sample.undrawn is not None), None)
+    if not parts and undrawn is None:
         return result
-    return replace(
-        result,
-        estimate=None,
-        interval=None,
-        missing=f"runs were merged, and people rated fewer than two cases of the transcripts from {', '.join(parts)}: "
-        "what they rated of others was not drawn from these",
+    merged = (
+        f"runs were merged, and people rated fewer than two cases of the transcripts from {', '.join(parts)}: "
+        "what they rated of others was not drawn from these"
     )
+    return replace(result, estimate=None, interval=None, missing=merged if parts else undrawn)
 
 
 def _rogan_gladen(sample: PeopleSample, question: _EstimateQuestion) -> Result:
@@ -257,7 +263,7 @@ def _matched_difference(
     kept = pl.col("transcript_id").is_in(matched.rows["transcript_id"].implode())
     samples = people_samples(replace(view, ratings=view.ratings.filter(kept)), metric, question.judge, pair)
     if samples:
-        x, y = (_mean(question, system, samples[system]) for system in pair)
+        x, y = (_mean(question, system, samples[system], of=means[system].of) for system in pair)
         difference = _difference(question, x, y)
     else:
         difference = _difference(question, means[pair[0]], means[pair[1]])
@@ -289,7 +295,7 @@ def _difference(question: _EstimateQuestion, x: Estimate, y: Estimate) -> Estima
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=f"{x.quantity} − {y.quantity}", about=question.about,
         samples=(first, second), labelled=x.labelled + y.labelled,
-        labelled_cases=len(first.labelled_cases | second.labelled_cases), judged=x.judged + y.judged,
+        labelled_cases=len(first.labelled_cases | second.labelled_cases), judged=x.judged + y.judged, of=x.of + y.of,
         learnt=question.learnt,
         naive=naive, human=human, corrected=corrected,
     )  # fmt: skip

@@ -135,7 +135,7 @@ def _new_system(view: RatingsView, baseline: str, system: str | None) -> str:
     others = [name for name in chosen_systems(view, None) if name != baseline]
     if len(others) > 1:
         raise DataError(
-            f"{len(others)} systems could be meant: {', '.join(others)}",
+            f"{len(others)} {view.compared}s could be meant: {', '.join(others)}",
             where=view.name,
             todo="name one with `system`",
         )

@@ -12,6 +12,7 @@ import polars as pl
 from bedside.analysis._label_numbers import label_numbers
 from bedside.analysis.case_values import CaseValues, case_values
 from bedside.analysis.comparison import Comparison, compare
+from bedside.analysis.entered_cases import cases_there
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.value_bounds import Bounds, mean_within, value_bounds
@@ -30,6 +31,7 @@ class Standing:
     Attributes:
         system: its name.
         values: its values, one for each case.
+        of: its cases that are there, rated or not.
         mean: over cases, with its 95 % interval; no estimate where no case has a value.
         letters: those of the groups it belongs to: two systems that share one can't be told apart. Empty where it has
             no value.
@@ -38,6 +40,7 @@ class Standing:
 
     system: str
     values: CaseValues
+    of: int
     mean: Result
     letters: str = ""
     ranks: tuple[int, int] | None = None
@@ -86,10 +89,12 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     groups = sorted(with_value, key=lambda name: (name != PEOPLE, name))
     own = view.ratings.with_columns(view.rater_group().alias("group")).filter(pl.col("metric") == metric)
     bounds = value_bounds(numbered, metric)
+    transcripts = view.transcripts()
     by_group = []
     for group in groups:
         of_group = replace(view, ratings=own.filter(pl.col("group") == group).drop("group"))
         values = rated.filter(pl.col("group") == group)
+        every_case = cases_there(transcripts, values)
         compared = of_group.systems()
         pairs = compare(of_group, metrics=[metric], systems=compared, seed=seed).pairs if compared[1:] else ()
         errors = values.filter(pl.col("value").is_null())["error"].drop_nulls()
@@ -97,7 +102,10 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
             _standings(
                 view.facts(metric),
                 group,
-                [_standing(system, values, bounds) for system in view.systems()],
+                [
+                    _standing(system, values, bounds, len(every_case.get(system, ())))
+                    for system in view.systems()
+                ],
                 pairs,
                 why=errors.mode().sort()[0] if errors.len() else "",
             )
@@ -105,10 +113,10 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     return tuple(by_group)
 
 
-def _standing(system: str, values: pl.DataFrame, bounds: Bounds) -> Standing:
+def _standing(system: str, values: pl.DataFrame, bounds: Bounds, of: int) -> Standing:
     """A system's mean over cases, with an interval that stays within what the metric's values can be."""
     own = case_values(values, system)
-    return Standing(system, own, mean_within(own.values, bounds))
+    return Standing(system, own, max(of, own.n + own.missing_cases), mean_within(own.values, bounds))
 
 
 def _standings(

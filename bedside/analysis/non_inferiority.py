@@ -12,6 +12,7 @@ import polars as pl
 from bedside.analysis._label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
+from bedside.analysis.entered_cases import CasesThere, EnteredCases, cases_there, entered_cases
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
@@ -56,6 +57,7 @@ class MarginTest(MetricRatings):
         better: which way is better; ``none`` where neither is, and only equivalence can be asked.
         n_a, n_b, shared: cases of each system that were used, and those that both have.
         left_out: cases of either system that were left out, for they have no partner.
+        entered: how many cases are there, and why some of them were not used.
         unmatched: transcripts' values of either system left out because the other has none at the same levels of the
             factors that vary within a case.
         caseless: transcripts used that name no case, each of which counts as a case of its own.
@@ -79,6 +81,7 @@ class MarginTest(MetricRatings):
     n_b: int
     shared: int
     left_out: int
+    entered: EnteredCases
     unmatched: int
     caseless: int
     mean_a: float | None
@@ -155,10 +158,11 @@ def within_margins(
         DataError: an unknown name, fewer than two systems, a margin that contradicts what is known of its metric, or
             no value of a metric that has one.
     """
+    transcripts = view.transcripts()
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
     if reference is not None and reference not in chosen:
-        raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
+        raise DataError(f"no {view.compared} {reference!r}", where=view.name, todo=nearest(reference, chosen))
     duos = list(combinations(chosen, 2))
     if reference is not None:
         duos = [(system, reference) for system in chosen if system != reference]
@@ -176,12 +180,14 @@ def within_margins(
             continue
         facts = view.facts(str(metric))
         better = _better(facts, by_metric[str(metric)])
+        every_case = cases_there(transcripts, table)
         for a, b in duos:
             tests.append(
                 _margin_test(
                     view,
                     facts,
                     table,
+                    every_case,
                     raters=str(group),
                     systems=(a, b),
                     margin=by_metric[str(metric)].width,
@@ -235,6 +241,7 @@ def _margin_test(
     view: RatingsView,
     facts: MetricFacts,
     table: pl.DataFrame,
+    every_case: CasesThere,
     *,
     raters: str,
     systems: tuple[str, str],
@@ -247,10 +254,14 @@ def _margin_test(
     values_a, values_b = (case_values(matched.rows, system) for system in systems)
     shared = tuple(sorted(set(values_a.cases) & set(values_b.cases)))
     paired = most_cases_pair(len(shared), (values_a.n, values_b.n))
-    left_out = 0
+    left_out, of_both = 0, (values_a, values_b)
     if paired:
         left_out = values_a.n + values_b.n - 2 * len(shared)
         values_a, values_b = values_a.of(shared), values_b.of(shared)
+    entered = entered_cases(
+        every_case, table, systems, matched=of_both, entered=(values_a.cases, values_b.cases), paired=paired,
+        once=bool(shared),
+    )  # fmt: skip
     people = rater_design(view, facts.name, systems, paired=paired) if raters == PEOPLE else None
     if people is not None and people.difference is not None:
         from bedside.stats.equivalence import mean_difference
@@ -261,7 +272,7 @@ def _margin_test(
         test = _tested(values_a, values_b, shared=shared, paired=paired, margin=margin, scale=scale)
     return MarginTest(
         facts=facts, raters=raters, a=systems[0], b=systems[1], margin=margin, better=better,
-        n_a=values_a.n, n_b=values_b.n, shared=len(shared), left_out=left_out,
+        n_a=values_a.n, n_b=values_b.n, shared=len(shared), left_out=left_out, entered=entered,
         unmatched=sum(matched.left_out), caseless=values_a.n_caseless + values_b.n_caseless,
         mean_a=float(values_a.values.mean()) if values_a.n else None,
         mean_b=float(values_b.values.mean()) if values_b.n else None,

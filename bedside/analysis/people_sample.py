@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
-from bedside.analysis.merged_samples import sampled_parts
+from bedside.analysis.plan_draws import MERGED_RUN, cell_levels, drawn_by, drawn_rounds, misdrawn_rounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
-from bedside.analysis.study_parts import WITHOUT
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.run import Run
 from bedside.stats.sampling_cells import FEWEST_CASES, Levels, sampling_cells
 from bedside.stats.stratified_means import JudgedUnits, judged_units
-
-#: What the table of transcripts says of each besides the factors.
-_OF_INDEX = ("system", "case_id", "language")
-#: Stands beside the factors of a plan where a run was merged: each of its runs has a sample of its own.
-MERGED_RUN = "merged run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +27,11 @@ class PeopleSample:
         cells: how many of the cells the transcripts are in, before any were joined.
         joined: the levels of cells that were joined because people rated fewer than two cases of one.
         picked: transcripts that people rated and that were left out, because they were picked for what they are.
-        assumed: transcripts that people rated of which it isn't known with what chance they were drawn; 0 where they
-            rated all.
+        assumed: in a file of ratings, transcripts that people rated of which it isn't said with what chance they were
+            drawn; 0 where they rated all.
         unjudged: transcripts that people rated and the judge didn't.
         adjudicated: transcripts that people and the judge rated whose final label stands in place of people's mean.
+        undrawn: why what people rated is no random sample; None where it is one, or they rated all.
         unsampled: of a merged run, those runs of whose transcripts people rated fewer than two cases: what they rated
             of the others' says nothing of them.
     """
@@ -49,6 +44,7 @@ class PeopleSample:
     assumed: int
     unjudged: int
     adjudicated: int
+    undrawn: str | None = None
     unsampled: tuple[str, ...] = ()
 
     @property
@@ -65,48 +61,6 @@ class PeopleSample:
     def has_repeated_cases(self) -> bool:
         """Whether a case has several transcripts that the judge rated."""
         return bool(np.unique(self.units.cases).size < self.units.cases.size)
-
-
-def drawn_by(run: Run | None, rounds: Iterable[str]) -> tuple[str, ...]:
-    """The factors by which transcripts were drawn for rounds of annotation, besides the system.
-
-    The first is :data:`MERGED_RUN` where transcripts of a system were drawn in several runs that were merged.
-    """
-    if run is None:
-        return ()
-    asked = set(rounds)
-    merged = (MERGED_RUN,) if sampled_parts(run, asked) else ()
-    factors = [
-        factor
-        for entry in run.manifest["imports"]
-        if asked & set(entry.get("rounds", ()))
-        for factor in entry.get("by", ())
-    ]
-    return merged + tuple(factor for factor in dict.fromkeys(factors) if factor != "system")
-
-
-def cell_levels(run: Run | None, by: Sequence[str], rounds: Iterable[str]) -> dict[str, Levels]:
-    """Transcript → its levels of the factors that transcripts were drawn by; empty where there are none.
-
-    Args:
-        run: the run.
-        by: the factors, as :func:`drawn_by` names them.
-        rounds: the rounds of annotation.
-    """
-    if run is None or not by:
-        return {}
-    table = run.index.select(pl.col("id").alias("transcript_id"), *_OF_INDEX)
-    factors = run.factors.drop(set(by) & set(_OF_INDEX), strict=False)
-    levels = table.join(factors, on="transcript_id", how="left", suffix=" (factor)")
-    if by[0] == MERGED_RUN:
-        parts = sampled_parts(run, set(rounds))
-        levels = levels.with_columns(
-            pl.Series(MERGED_RUN, [parts[name] for name in levels["transcript_id"]], dtype=pl.String())
-        )
-    return {
-        name: tuple(WITHOUT if level is None else str(level) for level in own)
-        for name, *own in levels.select("transcript_id", *by).iter_rows()
-    }
 
 
 def is_share(view: RatingsView, metric: str, judge: str) -> bool:
@@ -138,7 +92,7 @@ def people_samples(
     rounds = of_people["round"].unique().to_list()
     by = drawn_by(view.run, rounds)
     levels = cell_levels(view.run, by, rounds)
-    drawn = _drawn(of_people)
+    drawn = _drawn(view.run, of_people)
     settled = pl.col("transcript_id").is_in(
         [name for name, unit in view.final_labels(metric) if unit == TRANSCRIPT]
     )
@@ -148,16 +102,58 @@ def people_samples(
         .with_columns((settled & pl.col("human").is_not_null()).alias("settled"))
     )
     return {
-        system: _sample(values.filter(pl.col("system") == system), by=by, levels=levels) for system in systems
+        system: _sample(
+            values.filter(pl.col("system") == system), by=by, levels=levels, in_run=view.run is not None
+        )
+        for system in systems
     }
 
 
-def _drawn(of_people: pl.DataFrame) -> pl.DataFrame:
-    """Of each transcript that people rated, whether it was picked, and whether it isn't known how it was drawn."""
+def _drawn(run: Run | None, of_people: pl.DataFrame) -> pl.DataFrame:
+    """Of each transcript that people rated, how that came to be.
+
+    Columns: whether it was ``picked``; ``unknown``, the round in which it was rated where nothing says that it was
+    drawn; ``chance`` with which it was drawn by no known plan; ``misdrawn``, the plan whose chances are wrong.
+    """
+    misdrawn = {} if run is None else misdrawn_rounds(run)
+    planned = pl.col("round").is_in([] if run is None else list(drawn_rounds(run)))
+    picked = (pl.col("drawn") == 0).fill_null(False)
+    stated = (pl.col("drawn") > 0).fill_null(False)
+    drawn = (stated | (planned & ~picked)).any()
+    plans = pl.col("round").replace_strict(misdrawn, default=None, return_dtype=pl.String())
     return of_people.group_by("transcript_id").agg(
-        (pl.col("drawn") == 0).fill_null(False).all().alias("picked"),
-        (pl.col("drawn").is_null().any() & ~(pl.col("drawn") > 0).any().fill_null(False)).alias("assumed"),
+        picked.all().alias("picked"),
+        pl.when(~drawn).then(pl.col("round").filter(~picked).first()).alias("unknown"),
+        pl.col("drawn").filter(stated & ~planned).first().alias("chance"),
+        plans.drop_nulls().first().alias("misdrawn"),
     )
+
+
+def _why_undrawn(judged: pl.DataFrame, in_run: bool) -> str | None:
+    """Why what people rated of a system is no random sample with known strata; None where it is, or all was rated.
+
+    Args:
+        judged: what the judge rated, as :func:`_values` has it beside :func:`_drawn`, with the ``cell`` of each.
+        in_run: whether it is known by which plans people rated.
+    """
+    rated = judged.filter(pl.col("human").is_not_null())
+    if rated.height == judged.height:
+        return None
+    rounds, plans = (rated[name].drop_nulls().unique().sort() for name in ("unknown", "misdrawn"))
+    if plans.len():
+        return (
+            f"plan {' and '.join(plans)} drew the transcripts of a case together, and so those of a case of many "
+            "systems more rarely than it states: draw another sample"
+        )
+    if in_run and rounds.len():
+        names = " and ".join(f"round {name}" if name else "a round without a name" for name in rounds)
+        return (
+            f"no draw is known for these ratings: no plan of the run drew what people rated in {names}. Import them "
+            "again with their plan, or with a column drawn that says each one's chance"
+        )
+    if (rated.drop_nulls("chance").group_by("cell").agg(pl.col("chance").n_unique())["chance"] > 1).any():
+        return "the chances stated for these ratings differ, and by which strata they were drawn is not known"
+    return None
 
 
 def _values(view: RatingsView, metric: str, judge: str) -> pl.DataFrame:
@@ -180,7 +176,9 @@ def _values(view: RatingsView, metric: str, judge: str) -> pl.DataFrame:
     )
 
 
-def _sample(values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Levels]) -> PeopleSample:
+def _sample(
+    values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Levels], in_run: bool
+) -> PeopleSample:
     judged = values.filter(pl.col("judge").is_not_null())
     human = judged["human"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     cases = judged["case"].to_numpy().astype(str)
@@ -208,8 +206,9 @@ def _sample(values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Leve
         cells=len(set(own)),
         joined=tuple(joined),
         picked=values.filter(picked).height,
-        assumed=judged.filter(pl.col("assumed").fill_null(False)).height if np.isnan(human).any() else 0,
+        assumed=0 if in_run or labelled.all() else judged["unknown"].count(),
         unjudged=values.filter(pl.col("judge").is_null(), pl.col("human").is_not_null()).height,
         adjudicated=judged.filter("settled").height,
+        undrawn=_why_undrawn(judged.with_columns(pl.Series("cell", numbers)), in_run),
         unsampled=tuple(unsampled),
     )

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from bedside.analysis.metric_facts import MetricFacts, facts, known_scale
+from bedside.analysis.plan_draws import ratings_as_drawn
 from bedside.analysis.study_order import StudyOrder, study_order
 from bedside.analysis.study_parts import (
     ALL_ROUNDS,
@@ -72,6 +73,7 @@ class RatingsView:
             they are by. No agreement of people counts them; they stand for what people say together.
         order: the order and the labels of systems and of levels of factors.
         declared: kinds of factors as whoever scored the run declared them.
+        placed: where groups of transcripts stand in the place of systems: every transcript, with its group as system.
     """
 
     ratings: pl.DataFrame
@@ -87,6 +89,7 @@ class RatingsView:
     final: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
     order: StudyOrder = field(default_factory=StudyOrder)
     declared: Mapping[str, Kind] = field(default_factory=dict)
+    placed: pl.DataFrame | None = None
     _computed: dict[Hashable, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def once(self, key: Hashable, compute: Callable[[], Computed]) -> Computed:
@@ -179,6 +182,11 @@ class RatingsView:
             ).iter_rows()
         }
 
+    @property
+    def compared(self) -> str:
+        """What is compared, as a noun: systems, unless groups stand in their place."""
+        return "system" if self.part.groups is None else "group"
+
     def systems(self) -> list[str]:
         """Systems, in the order of tables."""
         return self.order.ordered_systems(self.ratings["system"].drop_nulls().unique())
@@ -191,7 +199,9 @@ class RatingsView:
         columns = ("transcript_id", "system", "case_id")
         if self.run is None or self.factors is None:
             return self.ratings.select(columns).unique(maintain_order=True)
-        every = self.run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id")
+        every = self.placed
+        if every is None:
+            every = self.run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id")
         return every.join(self.factors.select("transcript_id"), on="transcript_id", how="semi")
 
     def where(self, levels: Mapping[str, Sequence[str]]) -> RatingsView:
@@ -465,6 +475,6 @@ def _whole_view(
         if chosen is not None:
             scale_by_metric[name] = chosen
     return RatingsView(
-        ratings=run.ratings, scales=scale_by_metric, factors=with_kinds(run.factors), name=str(path), run=run,
+        ratings=ratings_as_drawn(run), scales=scale_by_metric, factors=with_kinds(run.factors), name=str(path), run=run,
         rubrics=rubrics, order=study_order(suites_of(run)), declared=run.declared_kinds,
     )  # fmt: skip

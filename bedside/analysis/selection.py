@@ -8,10 +8,15 @@ from dataclasses import replace
 import polars as pl
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
+from bedside.analysis.study_order import UNLISTED, StudyOrder
+from bedside.analysis.study_parts import factor_names
 from bedside.ratings.names import rated_by_algorithms
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
+
+#: Factors, and levels of one, that an error offers to compare by name.
+_MOST_OFFERED = 3
 
 
 class NothingError(DataError):
@@ -54,15 +59,54 @@ def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: 
     chosen = list(dict.fromkeys(systems)) if systems is not None else rated
     for system in chosen:
         if system not in rated:
-            raise DataError(f"no system {system!r}", where=view.name, todo=nearest(system, rated))
+            raise DataError(f"no {view.compared} {system!r}", where=view.name, todo=nearest(system, rated))
     if len(chosen) < fewest:
         raise DataError(
-            "a comparison needs two systems, and "
+            f"a comparison needs two {view.compared}s, and "
             + (f"there is only {chosen[0]!r}" if chosen else "no transcript names one"),
             where=view.name,
-            todo="score transcripts of two systems: see the docs on transcripts for how to name them",
+            todo=_two_to_compare(view),
         )
     return chosen
+
+
+def _two_to_compare(view: RatingsView) -> str:
+    """What can be done where there are fewer than two systems: groups that could be compared, by name."""
+    todo = "score transcripts of two systems: see the docs on transcripts for how to name them"
+    groups = comparable_groups(view.factors, view.order)
+    if view.part.groups is not None or not groups:
+        return todo
+    words = [f"`groups={name}` ({_sizes(sizes)})" for name, sizes in list(groups.items())[:_MOST_OFFERED]]
+    return f"compare groups with {' or '.join(words)}, or {todo}"
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    """The levels of a factor with their transcripts, or how many levels where they are many."""
+    if len(sizes) > _MOST_OFFERED:
+        return f"{len(sizes)} levels"
+    return ", ".join(f"{level} {count:,}" for level, count in sizes.items())
+
+
+def comparable_groups(
+    factors: pl.DataFrame | None, order: StudyOrder = UNLISTED
+) -> dict[str, dict[str, int]]:
+    """The factors of which two levels at least have several transcripts each, the fewest levels first.
+
+    Args:
+        factors: a column for each factor, by ``transcript_id``; None where there are none.
+        order: of levels.
+
+    Returns:
+        By factor the number of transcripts of each level, in order.
+    """
+    if factors is None:
+        return {}
+    groups: dict[str, dict[str, int]] = {}
+    for name in factor_names(factors):
+        counts = dict(factors.drop_nulls(name).group_by(name).len().iter_rows())
+        if sum(count > 1 for count in counts.values()) > 1:
+            groups[name] = {level: counts[level] for level in order.ordered_levels(name, counts)}
+    return dict(sorted(groups.items(), key=lambda entry: (len(entry[1]), entry[0])))
 
 
 def systems_or_all(view: RatingsView, systems: Sequence[str] | None) -> list[str]:

@@ -37,17 +37,22 @@ class StudyPart:
         complete: of simulated conversations, how many combinations of case, persona, setting and length are complete
             for all systems, and so looked at, and how many there are; None where that doesn't matter.
         match: the factors by which systems are matched, none for an empty tuple; None leaves it to the study's design.
+        groups: the factor whose levels stand in the place of systems; None where systems are compared.
+        grouping: what these groups are, in words.
     """
 
     rounds: tuple[str, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     complete: tuple[int, int] | None = None
     match: tuple[str, ...] | None = None
+    groups: str | None = None
+    grouping: str = ""
 
     def sentences(self) -> list[str]:
         """What was chosen, in words."""
         chosen = "; ".join(f"{factor} {' or '.join(levels)}" for factor, levels in self.where.items())
-        sentences = [f"Only transcripts with {chosen} are looked at."] if chosen else []
+        sentences = [self.grouping] if self.grouping else []
+        sentences += [f"Only transcripts with {chosen} are looked at."] if chosen else []
         if self.complete is not None:
             kept, every = self.complete
             sentences.append(

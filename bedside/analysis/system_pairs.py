@@ -203,7 +203,8 @@ def tested(
     for position, (pair, difference) in enumerate(zip(pairs, _mean_differences(pairs), strict=True)):
         test = permuted.get(position) or _test_of(pair, alternative, both[position])
         if test.interval is not None:
-            test = replace(test, interval=_one_sided(test.interval, levels[position], alternative))
+            bounds = _one_sided(test.interval, levels[position], alternative)
+            test = replace(test, interval=_open_where_rejected(bounds, test.p))
         results.append((replace(test, effect=_effect_of(pair, test)), difference))
     return results
 
@@ -211,9 +212,21 @@ def tested(
 def _one_sided(interval: Interval, level: float, alternative: Alternative) -> Interval:
     if alternative == "two-sided":
         return interval
-    low = interval.low if alternative == "greater" else -np.inf
-    high = interval.high if alternative == "less" else np.inf
-    return Interval(low, high, level, f"{interval.method}, one-sided")
+    method = f"{interval.method}, one-sided"
+    if alternative == "greater":
+        return Interval(interval.low, np.inf, level, method, high_open=True)
+    return Interval(-np.inf, interval.high, level, method, low_open=True)
+
+
+def _open_where_rejected(interval: Interval, p: float | None) -> Interval:
+    """The same, open at an end of 0 that the test rejects: where values have few levels, 0 itself may be the end."""
+    if p is None or p > 1 - interval.level + 1e-12:
+        return interval
+    return replace(
+        interval,
+        low_open=interval.low_open or interval.low == 0,
+        high_open=interval.high_open or interval.high == 0,
+    )
 
 
 def _effect_of(pair: SystemPair, test: Result) -> Effect | None:

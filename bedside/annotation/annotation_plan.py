@@ -160,7 +160,7 @@ class AnnotationPlan(_PlanPart):
     """Who rates what.
 
     Attributes:
-        format: of the file.
+        format: of the file; in 1, units of a case and stratum were drawn together, in 2 each is drawn by itself.
         mode: ``rate`` (blind), ``audit`` (the judge's score and reason are shown), ``findings`` (concerns are listed),
             ``codes`` (turns are coded), ``pairs`` (of two transcripts, the better is named, blind) or ``adjudicate``
             (what raters said is shown, and the final label is given).
@@ -187,7 +187,7 @@ class AnnotationPlan(_PlanPart):
         seal: SHA-256 (hex) of all the rest.
     """
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 2
     mode: Mode
     run: str
     round: RoundName = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,12 +25,16 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.ratings.run import Run
-from bedside.ratings.table import KEY
+from bedside.ratings.table import KEY, SCHEMA
 from bedside.support.errors import InputError, RunError
 from bedside.support.files import make_folder, replacing, saying_where
 
 FOLDER = "annotations"
 STORE = "answers.jsonl"
+#: What a rating says.
+_SAID = pl.concat_str(pl.col("value").cast(pl.String), "label", separator="\n", ignore_nulls=True).alias(
+    "said"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,11 @@ class StoreSummary:
         submitted, skipped: answers that count now, by state.
         drafts: answers among those given that were not handed in.
         changed_by: who → answers of others that they changed last; such changes are kept and don't count.
-        standing: plan of the same round that was there first → ratings that it has of the same raters, units and
-            metrics: those stand, and this plan's own are kept beside them as answers only.
+        standing: plan of the same round, or file that was imported into it, that was there first → ratings that it
+            has of the same raters, units and metrics: those stand, and this plan's own are kept beside them as answers
+            only.
+        filled: ratings that this plan lacks, such as of what was skipped, and that another plan of the round or an
+            imported file has: a rating stands in place of a missing one, whichever came first.
         ratings: ratings of the plan in the run.
         missing: those of them without value or label.
     """
@@ -58,6 +65,7 @@ class StoreSummary:
     drafts: int
     changed_by: Mapping[str, int]
     standing: Mapping[str, int]
+    filled: int
     ratings: int
     missing: int
 
@@ -139,12 +147,12 @@ def keep_answers(
             answer_check.check(answer)
     with run.locked():
         history = read_store(run, plan)
-        before = set(history.counting())
+        before = history.answers()
         added = _added(history, handed_in, current)
         if added:
             _append(run, plan, list(map(_line, added)))
-        new = len({revision.key for revision in added} & (history.counting().keys() - before))
-        summary = _summary(run, plan, history, positions, new=new, revised=len(added) - new)
+        new = len({revision.key for revision in added} & (history.counting().keys() - before.keys()))
+        summary = _summary(run, plan, history, positions, before=before, new=new, revised=len(added) - new)
     drafts = {(answer.item, answer.rater) for answer in answers if answer.state == "draft"}
     return replace(
         summary,
@@ -159,14 +167,18 @@ def _summary(
     history: RevisionHistory,
     positions: Mapping[str, Mapping[str, Sequence[int]]],
     *,
+    before: Mapping[tuple[str, str], RaterAnswer],
     new: int,
     revised: int,
 ) -> StoreSummary:
-    """Make ratings of what counts; what was done."""
+    """Make ratings of what counts, where ``before`` did; what was done."""
     counting = history.answers()
-    made = _with_chances_of_round(run, plan, plan_ratings(run, plan, counting, positions))
-    rows, standing = _beside_earlier_plans(run, plan, made)
-    _put(run, plan, rows)
+    ratings = plan_ratings(run, plan, counting, positions)
+    sources = _sources_of_round(run, plan, ratings, plan_ratings(run, plan, before, positions))
+    kept, whose = _kept(sources, ratings)
+    own = pl.Series(whose == plan_hash(plan))
+    rows = kept.filter(own)
+    _put(run, plan, kept, rows)
     states = Counter(answer.state for answer in counting.values())
     return StoreSummary(
         new=new,
@@ -176,7 +188,10 @@ def _summary(
         skipped=states["skipped"],
         drafts=0,
         changed_by=times_changed(history.changed_by_others().values()),
-        standing=standing,
+        standing=_standing(ratings, whose, plan_hash(plan)),
+        filled=kept.filter(~own, pl.col("error").is_null())
+        .join(ratings.filter(pl.col("error").is_not_null()), on=KEY, how="semi")
+        .height,
         ratings=rows.height,
         missing=rows["error"].len() - rows["error"].null_count(),
     )
@@ -206,13 +221,14 @@ def restore_answer(run: Run, plan: AnnotationPlan, number: int) -> StoreSummary:
                 todo="bedside annotate revisions shows them",
             )
         revision = history.revisions[number]
+        before = history.answers()
         counting = history.counting().get(revision.key)
         if counting is not None and number in (counting.number, counting.restored):
             raise InputError(f"revision {number} counts already", where=revision.answer.where or "`number`")
         restored = replace(revision, received=_now(), number=len(history.revisions), restored=number)
         history.add(restored)
         _append(run, plan, [_line(restored)])
-        return _summary(run, plan, history, positions, new=0, revised=1)
+        return _summary(run, plan, history, positions, before=before, new=0, revised=1)
 
 
 def _added(history: RevisionHistory, answers: Sequence[RaterAnswer], current: bool) -> list[Revision]:
@@ -249,50 +265,116 @@ def _append(run: Run, plan: AnnotationPlan, lines: Sequence[bytes]) -> None:
         temporary.write_bytes(before + b"".join(line + b"\n" for line in lines))
 
 
-def _with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> pl.DataFrame:
-    """The ratings, without chances where other plans are of the same round: the chance of any of them isn't known."""
+def _sources_of_round(
+    run: Run, plan: AnnotationPlan, ratings: pl.DataFrame, before: pl.DataFrame
+) -> dict[str, pl.DataFrame]:
+    """Who rated in the plan's round → the ratings of the plan's keys, those whose rating stands first.
+
+    Ratings that no plan of the round gives were imported, or merged: where they are there, they were first. Plans have
+    the place that their first answers had, or each whose answers are put in again would take the place of another's.
+
+    Args:
+        run: the run.
+        plan: the plan.
+        ratings: its ratings.
+        before: those that it gave before.
+    """
+    name = plan_hash(plan)
+    plans: dict[str, pl.DataFrame] = {}
+    for other_name, other in _plans_of_round(run, plan).items():
+        rows = ratings
+        if other_name != name:
+            answers = read_store(run, other).answers()
+            rows = plan_ratings(run, other, answers, coded_positions(other, run))
+        plans[other_name] = with_chances_of_round(run, other, rows)
+    plans.setdefault(name, with_chances_of_round(run, plan, ratings))
+    stored = run.scan().join(ratings.lazy().select(KEY), on=KEY, how="semi").collect()
+    told = pl.concat([before, *plans.values()]).select(*KEY, _SAID)
+    imported = stored.filter(pl.col("error").is_null()).with_columns(_SAID).join(
+        told, on=[*KEY, "said"], how="anti", nulls_equal=True
+    ).drop("said")  # fmt: skip
+    files = [
+        Path(entry["file"]).name
+        for entry in run.manifest["imports"]
+        if "plan" not in entry and round_of(plan) in entry.get("rounds", ())
+    ]
+    return {" or ".join(dict.fromkeys(files)) or "another run": imported, **plans}
+
+
+def _plans_of_round(run: Run, plan: AnnotationPlan) -> dict[str, AnnotationPlan]:
+    """The plans of a plan's round whose answers are in the run, by their hashes, in the order they came."""
+    return {
+        name: plan if name == plan_hash(plan) else other
+        for name, other in _answered_plans(run, {round_of(plan)}).items()
+    }
+
+
+def _answered_plans(run: Run, rounds: Collection[str]) -> dict[str, AnnotationPlan]:
+    """The plans of rounds whose answers are in the run, by their hashes, in the order they came."""
+    plans = {}
+    for entry in run.manifest["imports"]:
+        name = entry.get("plan")
+        file = run.path / FOLDER / (name or "") / "plan.json"
+        if name is not None and not set(rounds).isdisjoint(entry["rounds"]) and file.is_file():
+            plans[name] = read_plan(file, run)
+    return plans
+
+
+def rated_keys(run: Run, rounds: Collection[str]) -> pl.DataFrame:
+    """The keys of the ratings that answers to plans of some rounds give."""
+    tables = [
+        plan_ratings(run, plan, read_store(run, plan).answers(), coded_positions(plan, run))
+        for plan in _answered_plans(run, rounds).values()
+    ]
+    rated = pl.concat(tables) if tables else pl.DataFrame(schema=SCHEMA)
+    return rated.filter(pl.col("error").is_null()).select(KEY)
+
+
+def with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> pl.DataFrame:
+    """The ratings, without chances where other plans of the round drew, too: the chance of any of them isn't known.
+
+    What was adjudicated, or picked for what it is, was drawn by no plan, and leaves the chances of its units.
+    """
+    names = [
+        entry.get("plan") or entry.get("sample")
+        for entry in run.manifest["imports"]
+        if entry.get("mode") != "adjudicate" and round_of(plan) in entry["rounds"]
+    ]
+    known = _plans_of_round(run, plan)
     others = [
-        imported
-        for imported in run.manifest["imports"]
-        # What was adjudicated of a round was drawn by no plan, and leaves the chances of its units as they are.
-        if imported.get("plan") not in (None, plan_hash(plan))
-        and imported.get("mode") != "adjudicate"
-        and round_of(plan) in imported["rounds"]
+        name
+        for name in names
+        if name not in (None, plan_hash(plan))
+        and (name not in known or any(item.chance != 0 for item in known[name].items))
     ]
     return rows.with_columns(pl.when(pl.col("drawn") == 0).then("drawn")) if others else rows
 
 
-def _beside_earlier_plans(
-    run: Run, plan: AnnotationPlan, rows: pl.DataFrame
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The ratings that no plan of the same round, there before this one, has; and how many each of those plans has.
-
-    Else each plan whose answers are put in again would take the place of the other's.
-    """
-    standing: dict[str, int] = {}
-    for imported in run.manifest["imports"]:
-        name = imported.get("plan")
-        if name == plan_hash(plan):
-            break
-        file = run.path / FOLDER / (name or "") / "plan.json"
-        if name is None or round_of(plan) not in imported["rounds"] or not file.is_file():
-            continue
-        other = read_plan(file, run)
-        answers = read_store(run, other).answers()
-        theirs = plan_ratings(run, other, answers, coded_positions(other, run)).select(KEY)
-        left = rows.join(theirs, on=KEY, how="anti", maintain_order="left")
-        if left.height < rows.height:
-            standing[name] = rows.height - left.height
-        rows = left
-    return rows, standing
+def _kept(sources: Mapping[str, pl.DataFrame], ratings: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Of each key of ``ratings`` the rating that stands, and whose it is: the first one there is, or the first lack."""
+    ranked = pl.concat(
+        [
+            rows.with_columns(pl.lit(name).alias("source"), pl.lit(place).alias("place"))
+            for place, (name, rows) in enumerate(sources.items())
+        ]
+    )
+    first = ranked.sort(pl.col("error").is_not_null(), "place").unique(KEY, keep="first")
+    kept = ratings.select(KEY).join(first, on=KEY, how="left", maintain_order="left", nulls_equal=True)
+    return kept.select(ratings.columns), kept["source"]
 
 
-def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
-    """Add the ratings to the run where they aren't there yet."""
-    if rows.is_empty():
+def _standing(ratings: pl.DataFrame, whose: pl.Series, name: str) -> dict[str, int]:
+    """Who else → in place of how many of a plan's ratings theirs stand."""
+    return dict(Counter(whose.filter(ratings["error"].is_null() & (whose != name)).sort()))
+
+
+def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame) -> None:
+    """Add what stands of the round, of which ``rows`` are the plan's, to the run where it isn't there yet."""
+    if kept.is_empty():
         return
-    stored = run.scan().join(rows.lazy().select(KEY), on=KEY, how="semi").collect()
-    if stored.sort(KEY).equals(rows.sort(KEY)):
+    stored = run.scan().join(kept.lazy().select(KEY), on=KEY, how="semi").collect()
+    known = any(entry.get("plan") == plan_hash(plan) for entry in run.manifest["imports"])
+    if known and stored.sort(KEY).equals(kept.sort(KEY)):
         return
     store = plan_folder(run, plan) / STORE
     entry = {
@@ -306,9 +388,10 @@ def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
         "plan": plan_hash(plan),
         "rounds": [round_of(plan)],
         "by": list(plan.by),
+        "plan_format": plan.format,
         "mode": plan.mode,
         "rubrics": {planned.rubric.name: planned.version for planned in plan.rubrics},
     }
     # A plan keeps its place: of plans of one round, the first one's ratings stand.
     imports = [entry if each.get("plan") == entry["plan"] else each for each in run.manifest["imports"]]
-    run.add(rows.lazy(), {**run.manifest, "imports": imports if entry in imports else [*imports, entry]})
+    run.add(kept.lazy(), {**run.manifest, "imports": imports if entry in imports else [*imports, entry]})

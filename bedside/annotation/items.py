@@ -25,6 +25,7 @@ speakers can say who wrote a conversation.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -117,6 +118,30 @@ def problem(rubrics: Sequence[Rubric], transcript: Transcript) -> str | None:
         if rubric.unit == "turn" and rubric.role is not None and rubric.role not in roles:
             return f"no turn of the {rubric.role}"
     return _length_problem(transcript)
+
+
+def answerable_rubrics(run: Run, rubrics: Sequence[Rubric]) -> tuple[list[Rubric], dict[str, str]]:
+    """The rubrics by which people can rate the same transcripts; and of each other one, by name, why it is left out.
+
+    Where a rubric needs a reference that no transcript has, or one that those of another rubric lack, the rubric goes
+    that the fewest transcripts can be rated by. Where none is left, nothing is left out.
+
+    Raises:
+        RunError: the run keeps no text.
+    """
+    problems: dict[str, list[str | None]] = {rubric.name: [] for rubric in rubrics}
+    for transcript in run.transcripts():
+        for rubric in rubrics:
+            problems[rubric.name].append(problem((rubric,), transcript))
+    kept = list(rubrics)
+    left_out: dict[str, str] = {}
+    while kept and all(map(any, zip(*(problems[rubric.name] for rubric in kept), strict=True))):
+        worst = max(reversed(kept), key=lambda rubric: sum(map(bool, problems[rubric.name])))
+        every = problems[worst.name]
+        reasons = Counter(filter(None, every))
+        left_out[worst.name] = f"{', '.join(reasons)} ({reasons.total():,} of {len(every):,} transcripts)"
+        kept.remove(worst)
+    return (kept, left_out) if kept else (list(rubrics), {})
 
 
 def _length_problem(*transcripts: Transcript) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -131,8 +131,9 @@ def make_plan(
         pool = unit_pool(run, mode, rubrics, by, judge, excluded)
     priority = {} if focus == "random" else priorities(run, focus, rubrics)
     strata, drawn = _drawn_strata(
-        pool, by=by, per=per, priority=priority, focus=focus, random_share=random_share, seed=seed
-    )
+        pool, by=by, per=per, priority=priority, focus=focus, random_share=random_share,
+        seed=_seed_of_draw(seed, excluded),
+    )  # fmt: skip
     if not drawn:
         raise _nothing_left(run, pool, [rubric.name for rubric in rubrics])
     if mode == "pairs":
@@ -178,6 +179,11 @@ def make_plan(
     )
 
 
+def _seed_of_draw(seed: int, excluded: Collection[tuple[str, str]]) -> str:
+    """The seed of a draw from what others left: were it theirs, what they drew would tell what is drawn of the rest."""
+    return str(seed) if not excluded else f"{seed}:{opaque_id(*sorted(excluded))}"
+
+
 def _drawn_strata(
     pool: UnitPool,
     *,
@@ -186,7 +192,7 @@ def _drawn_strata(
     priority: Mapping[tuple[str, str], float],
     focus: Focus,
     random_share: float,
-    seed: int,
+    seed: str,
 ) -> tuple[list[Stratum], list[tuple[DrawableUnit, int]]]:
     """The strata, and the units drawn from them, each with the position of its stratum."""
     strata, drawn = [], []

@@ -149,13 +149,14 @@ def drawn_units(
     priority: Mapping[tuple[str, str], float],
     focus: Focus,
     random_share: float,
-    seed: int,
+    seed: str,
 ) -> list[DrawableUnit]:
     """The units of a stratum that come into the plan.
 
-    Each has a random number that depends on the seed and its place alone, and those with the lowest are drawn: a simple
-    random sample of the stratum, and where strata have the same cases, the same cases of each (coordination by
-    permanent random numbers: Ohlsson 1995, in Business Survey Methods, ch. 9).
+    Each has a random number of its own, and those with the lowest are drawn: a simple random sample of the stratum, so
+    that all enter with the same chance, whatever number of transcripts their cases have. The number of the first unit
+    of a place hangs on the seed and the place alone: where strata are systems, the same cases of each are drawn
+    (coordination by permanent random numbers: Ohlsson 1995, in Business Survey Methods, ch. 9).
 
     Args:
         units: all of the stratum.
@@ -165,11 +166,7 @@ def drawn_units(
         random_share: share drawn at random whatever the focus.
         seed: of the random numbers.
     """
-    # Of one place and one stratum, which goes first is drawn too.
-    candidates = sorted(
-        units,
-        key=lambda unit: (_number(seed, unit.place), _number(seed, unit.place, unit.transcript)),
-    )
+    candidates = _in_random_order(units, seed)
     wanted = min(count, len(candidates))
     at_random = wanted if focus == "random" else math.floor(random_share * wanted + 0.5)
     chosen, candidates = candidates[:at_random], candidates[at_random:]
@@ -182,6 +179,17 @@ def drawn_units(
             unit.drawn = focus
         chosen.append(unit)
     return chosen
+
+
+def _in_random_order(units: Sequence[DrawableUnit], seed: str) -> list[DrawableUnit]:
+    """The units of a stratum by their random numbers, which are independent of each other."""
+    numbers: dict[tuple[str, str], float] = {}
+    of_place: Counter[str] = Counter()
+    for unit in sorted(units, key=lambda unit: (unit.transcript, unit.unit)):
+        before = of_place[unit.place]
+        of_place[unit.place] += 1
+        numbers[unit.transcript, unit.unit] = _number(seed, unit.place, *([before] if before else []))
+    return sorted(units, key=lambda unit: numbers[unit.transcript, unit.unit])
 
 
 def _number(*parts: object) -> float:

@@ -121,6 +121,7 @@ def compare(
     source: RatingSource,
     *,
     systems: Names | None = None,
+    groups: str | None = None,
     reference: str | None = None,
     metrics: Names | None = None,
     raters: Names | None = None,
@@ -143,7 +144,9 @@ def compare(
     Args:
         source: a run, a file or a data frame of ratings with systems.
         systems: all unless named.
-        reference: compare each system with this one only.
+        groups: a factor whose levels are compared in place of systems, such as ``mi_quality``; they pair by case where
+            they share cases. Of several systems, both sides are of the same ones, unless ``systems`` names one.
+        reference: compare each system, or group, with this one only.
         metrics: those that say something of quality unless named.
         raters: all unless named.
         margin: adds a table of which systems are alike, or no worse, but for a margin in the metric's unit: one for all
@@ -163,16 +166,19 @@ def compare(
     """
     from bedside.analysis.comparison import compare as run_compare
     from bedside.analysis.comparison import nothing_compared
+    from bedside.analysis.groups import group_view
     from bedside.analysis.non_inferiority import margins_of, within_margins
     from bedside.reports.absent_metrics import preferences_apart
     from bedside.reports.equivalence import margin_table
     from bedside.reports.levels import answered
     from bedside.reports.tables.comparison import comparison_table, overall_table
 
+    named = listed(systems, "systems")
+
     def answer(view: RatingsView) -> Tables[Comparisons]:
         comparisons = run_compare(
             view,
-            systems=listed(systems, "systems"),
+            systems=named if groups is None else None,
             reference=reference,
             metrics=listed(metrics, "metrics"),
             raters=listed(raters, "raters"),
@@ -192,7 +198,7 @@ def compare(
                     within_margins(
                         view,
                         margins_of(margin),
-                        systems=listed(systems, "systems"),
+                        systems=named if groups is None else None,
                         reference=reference,
                         metrics=listed(metrics, "metrics"),
                         raters=listed(raters, "raters"),
@@ -210,6 +216,8 @@ def compare(
         )
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match)
+    if groups is not None:
+        view = group_view(view, groups, named)
     return answered(view, within, answer)
 
 
@@ -258,6 +266,7 @@ def gate(
     baseline: str,
     margin: Mapping[str, float | str],
     system: str | None = None,
+    groups: str | None = None,
     safety: Mapping[str, float] | None = None,
     raters: Names | None = None,
     scales: Names = (),
@@ -274,6 +283,7 @@ def gate(
         margin: how much worse it may be, by metric or pattern, in the metric's unit: ``{"empathy": 0.3}``. Where it
             isn't known which way is better, ``"0.1:lower"`` says it.
         system: the new one; it need not be named where there are two.
+        groups: a factor whose levels stand in the place of systems, as for :func:`compare`.
         safety: metrics of safety besides those whose rubrics say ``fails_at``: the level at which a transcript fails.
         raters: whose ratings the margins rest on; a metric with a margin must have been rated by one judge or
             algorithm, or by people. Of safety everybody's count.
@@ -288,6 +298,7 @@ def gate(
             better.
     """
     from bedside.analysis.gate import gate as run_gate
+    from bedside.analysis.groups import group_view
     from bedside.analysis.non_inferiority import margins_of
     from bedside.reports.equivalence import gate_table
     from bedside.reports.levels import answered
@@ -303,9 +314,8 @@ def gate(
         )
         return Tables([gate_table(held)], held)
 
-    return answered(
-        _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match), None, answer
-    )
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match)
+    return answered(view if groups is None else group_view(view, groups), None, answer)
 
 
 def validate(

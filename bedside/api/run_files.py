@@ -209,6 +209,7 @@ def import_ratings(
     header_row: int | None = None,
     encoding: str | None = None,
     round: str = IMPORTED,
+    plan: str | os.PathLike[str] | None = None,
 ) -> int:
     """Add people's ratings from a file to a run; those of the same key (and round) are replaced.
 
@@ -217,7 +218,10 @@ def import_ratings(
         file: a table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.
         scales: scales of the ratings, as for :func:`bedside.agree`.
         columns, metric, form, sheet, header_row, encoding: as for :func:`read_ratings`.
-        round: the round of annotation, such as pilot, where the file has no column for it.
+        round: the round of annotation, such as pilot, where the file has no column for it; of units that a plan drew,
+            the plan's unless another is named.
+        plan: the plan that drew what people rated: its file, its hash, or the name of its round; the one of the run
+            whose units these are unless named.
 
     Returns:
         How many ratings were added or replaced.
@@ -226,8 +230,8 @@ def import_ratings(
         BedsideError: no such run, or a file that doesn't fit it.
     """
     from bedside.analysis.metric_facts import known_scale
+    from bedside.annotation.sheet_import import import_sheet
     from bedside.ratings.rating_files import read_rating_file
-    from bedside.ratings.rating_import import import_ratings as run_import
     from bedside.ratings.scales import parse_scales
     from bedside.rubrics.run_rubrics import own_rubrics
 
@@ -244,4 +248,4 @@ def import_ratings(
         encoding=encoding,
         known_scale=lambda name: known_scale(name, own),
     )
-    return run_import(opened, Path(file), rating_file, round)[0]
+    return import_sheet(opened, Path(file), rating_file, round=round, plan=plan).added

@@ -41,6 +41,7 @@ annotate_app: App = App(
 
 def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary) -> None:
     """Print what putting answers into a run did."""
+    from bedside.annotation.answer_store import FOLDER
     from bedside.annotation.plan_progress import plan_metrics
 
     say(
@@ -51,9 +52,15 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
         f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason."
     )
     for name, count in kept.standing.items():
+        by = f"by plan {name}" if (run.path / FOLDER / name).is_dir() else f"from {name}"
         say(
-            f"{counted(count, 'rating')} of the same people and units came by plan {name} of the same round before: "
+            f"{counted(count, 'rating')} of the same people and units came {by} of the same round before: "
             "those stand; these answers are only kept. Draw plans with rounds of their own (bedside sample --round)."
+        )
+    if kept.filled:
+        say(
+            f"{counted(kept.filled, 'rating')} of what was skipped here came by another plan or file of the same "
+            "round: a rating stands in place of a skip."
         )
     for rater, count in kept.changed_by.items():
         say(

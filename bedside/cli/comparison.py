@@ -13,6 +13,7 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
+    GroupsOption,
     MatchOption,
     OutOption,
     QualityOption,
@@ -102,6 +103,7 @@ def compare(
         Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings with a column of systems.")
     ],
     systems: SystemsOption = None,
+    groups: GroupsOption = None,
     reference: ReferenceOption = None,
     metrics: QualityOption = None,
     raters: RatersOption = None,
@@ -128,6 +130,7 @@ def compare(
 
     Examples:
         $ bedside compare run --systems A,B
+        $ bedside compare run --groups mi_quality
         $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
         $ bedside compare run --systems new,old --metrics empathy --margin 0.3
         $ bedside compare run --systems new,old --alternative greater --adjusted-intervals
@@ -137,6 +140,7 @@ def compare(
     tables = comparison_tables(
         rating_source(source, scale, columns, reading),
         systems=read_names(systems),
+        groups=groups,
         reference=reference,
         metrics=read_names(metrics),
         raters=read_names(raters),
@@ -153,7 +157,9 @@ def compare(
         within=within,
         seed=seed,
     )
-    first_pair = tables[-1].records[0]
-    cell = f"{first_pair['metric']}/{first_pair['a']}"
-    next_commands = f"bedside explain {typed(source)} --cell {cell}; bedside report {typed(source)}"
+    next_commands = f"bedside report {typed(source)}"
+    if groups is None:
+        first_pair = tables[-1].records[0]
+        cell = f"{first_pair['metric']}/{first_pair['a']}"
+        next_commands = f"bedside explain {typed(source)} --cell {cell}; {next_commands}"
     show_and_write(tables, source=source, out=out, next_commands=next_commands)

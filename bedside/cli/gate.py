@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from bedside.cli.completion import raters as rater_names
+from bedside.cli.json_output import gives_verdict
 from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
+    GroupsOption,
     MatchOption,
     RoundOption,
     ScaleOption,
@@ -26,6 +28,7 @@ from bedside.support.errors import InputError
 NOT_PASSED = 1
 
 
+@gives_verdict
 @reads_ratings
 def gate(
     source: Annotated[
@@ -52,6 +55,7 @@ def gate(
             metavar="SYSTEM", help="The new system. Without it, the only other one.", rich_help_panel=WHICH
         ),
     ] = None,
+    groups: GroupsOption = None,
     safety: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,7 +84,8 @@ def gate(
     """Let a new system pass only if it is shown to be no worse.
 
     It ends with exit code 0 where the new system is shown to be no worse than the baseline by every margin, and no
-    metric of safety fails; else with 1. It is made for continuous integration.
+    metric of safety fails; else with 1. It is made for continuous integration. With --json it prints an object:
+    passed, the error's text if there is one, and the tables.
 
     Examples:
         $ bedside gate run --baseline A --margin empathy=0.3
@@ -93,6 +98,7 @@ def gate(
         baseline=baseline,
         margin=_by_metric(margin, "--margin"),
         system=system,
+        groups=groups,
         safety={name: _level(level) for name, level in _by_metric(safety or [], "--safety").items()},
         raters=read_names(raters),
         scales=scale or (),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import typer
@@ -11,8 +10,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from bedside.cli.completion import engine_names, probe_names, protocol_names
 from bedside.cli.json_output import takes_json
+from bedside.cli.option_names import naming_options
 from bedside.cli.parsing import either
-from bedside.support.errors import BedsideError, with_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 Rows = dict[str, list[tuple[str, str]]]
@@ -130,15 +129,6 @@ def _options_by_argument(command: Any) -> dict[str, str]:
     return spelled
 
 
-#: What the command that runs calls the library's arguments.
-_OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("options")
-
-
-def in_options(message: str) -> str:
-    """A message of the library with the options of the command that runs in place of arguments."""
-    return with_options(message, _OPTIONS.get({}))
-
-
 class Command(TyperCommand):
     """A command whose docstring may end in ``Examples:`` and whose options may stand under headings.
 
@@ -163,15 +153,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error of the library names its options where the library named arguments."""
-        options = _options_by_argument(self)
-        token = _OPTIONS.set(options)
-        try:
+        with naming_options(_options_by_argument(self)):
             return super().invoke(ctx)
-        except BedsideError as error:
-            error.name_options(options)
-            raise
-        finally:
-            _OPTIONS.reset(token)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write what the command takes."""

@@ -1,8 +1,12 @@
-"""``--json``: what a command would print as tables and lines becomes one JSON array of tables on standard output."""
+"""``--json``: what a command would print as tables and lines becomes one JSON array of tables on standard output.
+
+A command that says yes or no prints an object that holds the array beside its verdict.
+"""
 
 from __future__ import annotations
 
 import inspect
+import json as json_form
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import wraps
@@ -10,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
+from bedside.cli.option_names import in_options
 from bedside.cli.options import JsonOption
+from bedside.support.errors import BedsideError
 
 if TYPE_CHECKING:
     from bedside.reports.table_content import TableContent
@@ -52,6 +58,12 @@ def show_records(
         keep_table(TableContent(name, title, (), (), tuple(notes), tuple(records)))
 
 
+def gives_verdict(command: Printing) -> Printing:
+    """A command that ends without an exit code where the answer is yes; as JSON it prints that first, errors too."""
+    command.gives_verdict = True  # type: ignore[attr-defined]
+    return command
+
+
 def takes_json(command: Printing) -> Printing:
     """A command with the option ``--json``, which it needn't know of."""
     hints = get_type_hints(command, include_extras=True)
@@ -60,20 +72,29 @@ def takes_json(command: Printing) -> Printing:
     # A parameter without a default can't follow one that has some; all are typed by name.
     option = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
 
+    verdict = getattr(command, "gives_verdict", False)
+
     @wraps(command)
     def with_json(*, json: bool, **typed: Any) -> Any:
         if not json:
             return command(**typed)
         tables: list[str] = []
         token = _TABLES.set(tables)
-        ended = False
+        ended, error = False, None
         try:
             result = command(**typed)
             ended = True
+        except (BedsideError, OSError) as raised:
+            error = in_options(str(raised))
+            raise
         finally:
             _TABLES.reset(token)
-            if ended or tables:  # what a command showed before it stopped is printed, as elsewhere
-                typer.echo("[" + ",\n".join(tables) + "]")
+            array = "[" + ",\n".join(tables) + "]"
+            if verdict:
+                said = f'"passed": {json_form.dumps(ended)}, "error": {json_form.dumps(error, ensure_ascii=False)}'
+                typer.echo(f'{{{said}, "tables": {array}}}')
+            elif ended or tables:  # what a command showed before it stopped is printed, as elsewhere
+                typer.echo(array)
         return result
 
     with_json.__signature__ = inspect.Signature([*parameters, option])  # type: ignore[attr-defined]

@@ -118,6 +118,15 @@ MatchOption = Annotated[
         rich_help_panel=WHICH,
     ),
 ]
+GroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FACTOR",
+        help="Compare the levels of a factor, such as mi_quality, in place of systems; they pair by case where they "
+        "share cases.",
+        rich_help_panel=WHICH,
+    ),
+]
 WithinOption = Annotated[
     str | None,
     typer.Option(

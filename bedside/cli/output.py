@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bedside.cli.json_output import is_json, keep_table, show_records
+from bedside.cli.option_names import in_options
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 from bedside.support.terminal_text import terminal_text
@@ -34,8 +35,6 @@ def note_account(lines: Iterable[str]) -> None:
     Args:
         lines: of the account; arguments in backquotes are written as the options of the command.
     """
-    from bedside.cli.help import in_options
-
     for line in lines:
         note(in_options(line))
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.help import in_options
 from bedside.cli.judges import (
     ConcurrencyOption,
     DryRunOption,
@@ -26,6 +25,7 @@ from bedside.cli.judges import (
     read_price,
     read_temperature,
 )
+from bedside.cli.option_names import in_options
 from bedside.cli.options import JUDGES, SeedOption
 from bedside.cli.output import note, say, say_limit, show_tables
 from bedside.cli.parsing import read_names

@@ -53,22 +53,32 @@ def ratings_import(
         str,
         typer.Option(
             metavar="NAME",
-            help="The round of annotation, such as pilot, where the file has no column for it.",
+            help="The round of annotation, such as pilot, where the file has no column for it. Of units that a plan "
+            "drew, the plan's.",
         ),
     ] = "import",
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The plan that drew what people rated: its file, hash or round. Without it, the run's plan whose "
+            "units these are.",
+        ),
+    ] = None,
 ) -> None:
     """Add ratings from a file (CSV, TSV, XLSX, Parquet, or an annotation tool's JSON) to a run.
 
     Before anything else it says how the file was understood. A rating replaces one in the run that
-    is of the same transcript, unit, metric, rater, pass and round.
+    is of the same transcript, unit, metric, rater, pass and round; an answer to a plan stands.
+    Where people rated what a plan of the run drew, its draw is taken over.
 
     Examples:
         $ bedside ratings import run ratings.xlsx --scale 1-5
         $ bedside ratings import run stars.csv --columns item=Session,rater=Coder --scale 1-5
     """
     from bedside.analysis.metric_facts import known_scale
+    from bedside.annotation.sheet_import import import_sheet
     from bedside.ratings.rating_files import read_rating_file
-    from bedside.ratings.rating_import import import_ratings
     from bedside.ratings.run import read_run
     from bedside.ratings.scales import parse_scales
     from bedside.rubrics.run_rubrics import own_rubrics
@@ -83,12 +93,23 @@ def ratings_import(
         **asdict(reading),
     )
     note_account(rating_file.account.lines())
-    added, replaced = import_ratings(opened, file, rating_file, round)
-    new = added - replaced
+    done = import_sheet(opened, file, rating_file, round=round, plan=plan)
+    new = done.added - done.replaced
     say(
-        f"Read {counted(added, 'rating')} into {run}: {new:,} new, {replaced:,} replaced; "
+        f"Read {counted(done.added, 'rating')} into {run}: {new:,} new, {done.replaced:,} replaced; "
         f"{counted(rating_file.empty, 'empty cell')}."
     )
+    if done.standing:
+        say(
+            f"{counted(done.standing, 'rating')} of the same people and units came by a plan before: those stand."
+        )
+    if done.plan is not None:
+        say(f"Plan {done.plan} drew these units: its round and chances are those of the ratings.")
+    elif done.unknown:
+        say(
+            "No plan of the run is known to have drawn these units, so they give no corrected mean. If one did, name "
+            "it with --plan."
+        )
     say(f"Next: bedside agree {typed(run)}")
     show_records(
         "imported",
@@ -97,9 +118,11 @@ def ratings_import(
             {
                 "run": str(run),
                 "file": str(file),
-                "ratings": added,
+                "ratings": done.added,
                 "new": new,
-                "replaced": replaced,
+                "replaced": done.replaced,
+                "standing": done.standing,
+                "plan": done.plan,
                 "empty_cells": rating_file.empty,
             }
         ],

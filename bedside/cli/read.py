@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bedside.cli.help import in_options
 from bedside.cli.json_output import show_records
+from bedside.cli.option_names import in_options
 from bedside.cli.options import (
     ConditionsOption,
     DropEmptyOption,

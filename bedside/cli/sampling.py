@@ -55,7 +55,8 @@ RubricsOption = Annotated[
         "--rubrics",
         "--rubric",
         metavar="A,B",
-        help="Rubrics to rate by; in mode codes, the codes. Without it, the rubrics that judges rated by.",
+        help="Rubrics to rate by; in mode codes, the codes. Without it, the rubrics that judges rated by, but for "
+        "those that need what the transcripts lack.",
         autocompletion=complete.rubrics,
         rich_help_panel=_WHO,
     ),
@@ -120,7 +121,8 @@ ByOption = Annotated[
     str | None,
     typer.Option(
         metavar="A,B",
-        help="Draw the same number from each group: by system, case_id, language or factors of the transcripts.",
+        help="Draw the same number from each group: by system, case_id, language or factors of the transcripts. By "
+        "system, the same cases of each are drawn.",
         rich_help_panel=_WHAT,
     ),
 ]
@@ -306,10 +308,11 @@ def _rubrics(
 
 
 def _judged_rubrics(run: Run, mode: Any, folder: Path | None, language: str | None) -> list[Rubric]:
-    """The rubrics by which judges rated the run's transcripts, as far as the mode can ask them."""
+    """The rubrics by which judges rated the run's transcripts, as far as the mode and people can answer them."""
     import polars as pl
 
     from bedside.annotation.annotation_plan import KINDS
+    from bedside.annotation.items import answerable_rubrics
     from bedside.ratings.names import TRANSCRIPT, rated_by_judges, rates_pair
     from bedside.ratings.pair_preferences import preferred_by
     from bedside.rubrics.preference_rubric import incomparable
@@ -327,4 +330,7 @@ def _judged_rubrics(run: Run, mode: Any, folder: Path | None, language: str | No
         raise InputError(
             "no judge has rated the run by rubrics", where=str(run.path), todo="name some with --rubrics"
         )
-    return fitting
+    kept, left_out = answerable_rubrics(run, fitting)
+    for name, reason in left_out.items():
+        note(f"People can't rate {name}, which is left out: {reason}.")
+    return kept

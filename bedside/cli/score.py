@@ -55,7 +55,7 @@ from bedside.cli.options import (
 from bedside.cli.output import note, note_account, say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
-from bedside.cli.scoring_summary import say_scored
+from bedside.cli.scoring_summary import comparing_groups, say_scored
 from bedside.cli.tracing import TraceOption, trace_to
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
@@ -298,8 +298,10 @@ class _ScoringCall:
 
     def without_judge(self) -> None:
         """Algorithms rate."""
-        say_scored(self.score())
-        say(f"Next: bedside agree {typed(self.out)}; bedside report {typed(self.out)}")
+        summary = self.score()
+        say_scored(summary)
+        run = typed(self.out)
+        say(f"Next: bedside agree {run}; bedside report {run}{comparing_groups(summary.run)}")
         if self.suite.rubrics:
             say(
                 f"The suite has {counted(len(self.suite.rubrics), 'rubric')} for a judge: add --judge MODEL "

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bedside.cli.help import in_options
 from bedside.cli.json_output import show_records
+from bedside.cli.option_names import in_options
 from bedside.cli.output import note_account, say
 from bedside.ratings.run_folder import MANIFEST
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run
@@ -60,6 +61,14 @@ def say_scored(summary: ScoringSummary) -> None:
         ],
         notes=[in_options(reason) for reason in summary.reasons],
     )
+
+
+def comparing_groups(run: Run) -> str:
+    """The command that compares groups, to be said after others; empty where there are systems or no groups."""
+    from bedside.analysis.selection import comparable_groups
+
+    groups = [] if run.index["system"].drop_nulls().n_unique() > 1 else list(comparable_groups(run.factors))
+    return f"; bedside compare {typed(run.path)} --groups {typed(groups[0])}" if groups else ""
 
 
 def _say_warnings(run: Run) -> None:

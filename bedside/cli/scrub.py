@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.help import in_options
 from bedside.cli.json_output import is_json
+from bedside.cli.option_names import in_options
 from bedside.cli.options import (
     HOW,
     OUTPUT,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -19,7 +21,11 @@ from bedside.support.registry import nearest
 
 
 def import_ratings(
-    run: Run, path: str | os.PathLike[str], file: RatingFile, round: str = IMPORTED
+    run: Run,
+    path: str | os.PathLike[str],
+    file: RatingFile,
+    round: str = IMPORTED,
+    draw: Mapping[str, Any] | None = None,
 ) -> tuple[int, int]:
     """Add the ratings of a file to a run; those of the same key are replaced.
 
@@ -28,6 +34,7 @@ def import_ratings(
         path: where the file is.
         file: what it holds.
         round: the round of annotation that its ratings are from, where the file doesn't say so itself.
+        draw: what the manifest keeps of how the units were drawn, where a plan of the run drew them.
 
     Returns:
         How many ratings were added, and how many of them replaced one.
@@ -77,6 +84,7 @@ def import_ratings(
         "metrics": dict(frame.group_by("metric", maintain_order=True).len().iter_rows()),
         "account": file.account.to_json(),
         "rounds": sorted(frame["round"].unique()),
+        **(draw or {}),
     }
     with run.locked():
         manifest = {**run.manifest, "imports": [*run.manifest["imports"], entry]}

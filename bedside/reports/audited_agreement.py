@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from bedside.analysis.agreement import Agreement
+from bedside.analysis.agreement import Agreement, rated_apart
 from bedside.analysis.audits import audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.retest import retests
@@ -52,7 +52,8 @@ def agreement_tables(
             raise
     tables: list[Table] = []
     if agreements:
-        agreement = agreement_table(agreements)
+        apart = rated_apart(view, agreements, metrics=rated, raters=raters)
+        agreement = agreement_table(agreements, apart)
         tables.append(
             replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view)))
         )

@@ -10,7 +10,6 @@ from bedside.reports.number_text import DASH
 from bedside.reports.rater_effects import RATERS_APART, design_notes
 from bedside.reports.reasons_for_tests import said_once
 from bedside.reports.system_tests import CORRECTION_WORDS
-from bedside.stats.result import Result
 from bedside.support.plurals import counted
 
 #: Of intervals that are not adjusted.
@@ -49,16 +48,9 @@ def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
         yield f"{method}: {counted(len(members), 'comparison')} ({reasons}).{estimate}{sizes}"
 
 
-def leaves_out_its_end(test: Result) -> bool:
-    """Whether an end of the interval is 0, and yet the test rejects 0: the end itself isn't inside."""
-    interval = test.interval
-    if interval is None or test.p is None or 0 not in (interval.low, interval.high):
-        return False
-    return test.p <= 1 - interval.level + 1e-12
-
-
 def _interval_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    if any(leaves_out_its_end(c.test) for c in comparisons):
+    intervals = [c.test.interval for c in comparisons if c.test.interval is not None]
+    if any((i.low_open and i.low == 0) or (i.high_open and i.high == 0) for i in intervals):
         yield (
             "A round bracket: 0 itself is not inside; where values have few levels, a shift is not known more finely."
         )

@@ -9,9 +9,9 @@ from bedside.analysis.gate import Gate, SafetyCheck
 from bedside.analysis.non_inferiority import ALPHA, MarginTest, Verdict
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.comparison_notes import label_notes
-from bedside.reports.number_text import DASH, decimal, number, p_value
+from bedside.reports.number_text import DASH, decimal, n_of, number, p_value
 from bedside.reports.rater_effects import RATERS_APART, design_notes
-from bedside.reports.result_text import interval_words
+from bedside.reports.result_text import cases_words, interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.equivalence import (
@@ -72,7 +72,8 @@ def margin_table(tests: Sequence[MarginTest]) -> Table:
 
 
 def _cases(test: MarginTest) -> str:
-    return f"{test.n_a}" if test.n_a == test.n_b == test.shared else f"{test.n_a}, {test.n_b}"
+    paired = test.n_a == test.n_b == test.shared
+    return cases_words(test.entered, test.n_a, test.n_b, test.shared, paired=paired)
 
 
 def _p_worse(test: MarginTest) -> str:
@@ -136,7 +137,8 @@ def _record(test: MarginTest, several: frozenset[str]) -> dict[str, Any]:
     return {
         "cell": cell_name(test.metric, test.raters, several, f"{test.a}-{test.b}"),
         "metric": test.metric, "raters": test.raters, "a": test.a, "b": test.b,
-        "n_a": test.n_a, "n_b": test.n_b, "n_shared": test.shared, "left_out": test.left_out,
+        "n": result.n, "of": test.entered.of, "n_a": test.n_a, "n_b": test.n_b,
+        "of_a": test.entered.of_a, "of_b": test.entered.of_b, "n_shared": test.shared, "left_out": test.left_out,
         "unmatched": test.unmatched, "caseless": test.caseless,
         "mean_a": test.mean_a, "mean_b": test.mean_b, "better": test.better, "margin": test.margin,
         "difference": result.estimate, "low": interval.low if interval else None,
@@ -163,8 +165,8 @@ def gate_table(gate: Gate) -> Table:
         records.append({**_record(test, frozenset()), "check": "margin", "passed": test.is_shown})
     for check in gate.safety:
         cells = (
-            check.facts.title, "all raters", f"{check.rated}", DASH, DASH, f"{check.level:g}",
-            _failures(check), _passes(check.passed),
+            check.facts.title, "all raters", n_of(check.rated, check.rated + check.unrated), DASH, DASH,
+            f"{check.level:g}", _failures(check), _passes(check.passed),
         )  # fmt: skip
         rows.append(Row(tuple(Cell(text, record=len(records)) for text in cells), "Safety"))
         records.append(_safety_record(check, gate))
@@ -201,7 +203,8 @@ def _safety_record(check: SafetyCheck, gate: Gate) -> dict[str, Any]:
     return {
         "cell": f"{check.metric}/safety", "metric": check.metric, "a": gate.system, "b": gate.baseline,
         "better": check.better, "check": "safety", "fails_at": check.level, "failed": list(check.failed),
-        "failed_before": check.failed_before, "rated": check.rated, "unrated": check.unrated, "passed": check.passed,
+        "failed_before": check.failed_before, "n": check.rated, "of": check.rated + check.unrated,
+        "rated": check.rated, "unrated": check.unrated, "passed": check.passed,
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from bedside.analysis.estimation import Estimate
 from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.people_sample import PeopleSample
-from bedside.reports.number_text import DASH, decimal, number
+from bedside.reports.number_text import DASH, decimal, n_of, number
 from bedside.reports.result_text import plain_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -51,7 +51,9 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
 
 
 def _rated_words(estimate: Estimate) -> str:
-    words = [f"{estimate.labelled:,} of {estimate.judged:,}"]
+    words = [n_of(estimate.labelled, estimate.of)]
+    if estimate.judged < estimate.of:
+        words.append(f"the judge {n_of(estimate.judged, estimate.of)}")
     pairs = estimate.labelled_pairs
     if pairs is not None:
         words.append(counted(pairs, "pair"))
@@ -171,7 +173,8 @@ def _record(estimate: Estimate) -> Mapping[str, Any]:
     samples = estimate.samples
     record: dict[str, Any] = {
         "metric": estimate.metric, "judge": estimate.judge, "quantity": estimate.quantity, "about": estimate.about,
-        "labelled": estimate.labelled, "labelled_cases": estimate.labelled_cases, "pairs": estimate.labelled_pairs,
+        "n": estimate.labelled, "of": estimate.of, "labelled": estimate.labelled,
+        "labelled_cases": estimate.labelled_cases, "pairs": estimate.labelled_pairs,
         "judged": estimate.judged, "unmatched": estimate.unmatched,
     }  # fmt: skip
     for name, result in (

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.averaging_notes import with_averaging_notes
+from bedside.reports.group_words import in_groups
 from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.table import Results, Table, Tables
 from bedside.support.errors import DataError
@@ -35,10 +36,10 @@ def answered(
 
     def noted(part: RatingsView) -> Tables[Results]:
         tables = answer(part)
-        return Tables(
-            (with_people_notes(with_averaging_notes(table, part, besides=divided), part) for table in tables),
-            tables.results,
+        noted_tables = (
+            with_people_notes(with_averaging_notes(table, part, besides=divided), part) for table in tables
         )
+        return Tables((in_groups(table, part) for table in noted_tables), tables.results)
 
     return by_level(view, within, noted)
 

@@ -50,6 +50,11 @@ def signed(value: float | None, digits: int) -> str:
     return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
 
 
+def n_of(n: int, of: int | None) -> str:
+    """A count, and of how many where these are more; ``of`` is None where that isn't known."""
+    return f"{n:,}" if of is None or of <= n else f"{n:,} of {of:,}"
+
+
 def money(cost: float | None) -> str:
     """US dollars as tables write them; None for what isn't known."""
     if cost is None:

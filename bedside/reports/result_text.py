@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.analysis.entered_cases import EnteredCases
+from bedside.reports.number_text import DASH, between, decimal, n_of, number
 from bedside.stats.result import Interval, Result
 
 
@@ -27,6 +28,24 @@ def interval_words(interval: Interval | None, digits: int = 2) -> str:
     if interval is None:
         return DASH
     return f"[{number(interval.low, digits)}, {number(interval.high, digits)}]"
+
+
+def cases_words(entered: EnteredCases, n_a: int, n_b: int, shared: int, *, paired: bool) -> str:
+    """The cases of a comparison of two systems, one number where all pair; of how many, and why others are left out.
+
+    Args:
+        entered: what became of each case.
+        n_a, n_b: the cases of each system that entered.
+        shared: those that both have.
+        paired: whether all of them pair.
+    """
+    beside = [entered.why_not] if entered.why_not else []
+    if paired:
+        words = n_of(n_a, entered.of)
+    else:
+        words = f"{n_of(n_a, entered.of_a)}, {n_of(n_b, entered.of_b)}"
+        beside = [f"{shared:,} shared"] * bool(shared) + beside
+    return words + (f" ({'; '.join(beside)})" if beside else "")
 
 
 def bounded_record(name: str, result: Result | None) -> dict[str, float | None]:

@@ -74,6 +74,16 @@ class ResultsLayout:
                 counts[key] = max(counts.get(key, 0), sample.n if sample is not None else 0)
         return counts
 
+    def whole_counts(self) -> dict[Key, int]:
+        """All transcripts of a column, rated or not; of a row, where columns hold the metrics."""
+        counts: dict[Key, int] = {}
+        for row in self.rows:
+            for column in self.columns:
+                sample = self.sample(row, column)
+                key = column if self.metrics_in_rows else row
+                counts[key] = max(counts.get(key, 0), (sample.of or 0) if sample is not None else 0)
+        return counts
+
     def value_title(self, dimension: str, value: Any) -> str:
         """How one value of a dimension is printed."""
         if dimension == METRIC:

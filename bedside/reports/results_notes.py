@@ -8,7 +8,7 @@ from bedside.analysis.metric_facts import facts
 from bedside.reports.absent_metrics import absent_notes, code_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.interval_methods import interval_note
-from bedside.reports.number_text import DASH
+from bedside.reports.number_text import DASH, n_of
 from bedside.reports.rater_preference import also_rated_notes
 from bedside.reports.results_compared import NO_REFERENCE
 from bedside.reports.results_deviations import ResultsDeviations
@@ -60,27 +60,38 @@ def _count_notes(layout: ResultsLayout, usual_counts: Mapping[Key, int], cells: 
     if not layout.options.n:
         counts = [sample.n for sample in layout.samples.values()]
         least, most = min(counts), max(counts)
-        if least == most:
+        lacking = _lacking_notes(layout)
+        if least == most and not lacking:
             return [f"n = {counted(most, 'transcript')} in each cell."]
-        return [f"Cells rest on {least:,} to {counted(most, 'transcript')}; the CSV has the number of each."]
+        return [
+            f"Cells rest on {least:,} to {counted(most, 'transcript')}; the CSV has the number of each.",
+            *lacking,
+        ]
     notes = []
     if layout.metrics_in_rows:
         notes.append(_n_note(layout, usual_counts))
     elif any(" n=" in cell.text for cell in cells):
         notes.append("n: transcripts with a value; a cell that rests on fewer says so.")
-    if any("/" in cell.text.partition(" n=")[2] for cell in cells):
-        notes.append(
-            "n=3/4: three of four have a value; the table of missing values says why not the others."
-        )
-    return notes
+    return [*notes, *_lacking_notes(layout)]
+
+
+def _lacking_notes(layout: ResultsLayout) -> list[str]:
+    """Why fewer transcripts than there are stand behind a number."""
+    samples = [sample for sample in layout.samples.values() if sample.estimate is not None]
+    reasons = []
+    if any(sample.missing for sample in samples):
+        reasons.append("have no value, the table of missing values says why")
+    if any((sample.of or 0) > sample.n + sample.missing for sample in samples):
+        reasons.append("were not rated")
+    return [f"n of more: the other transcripts {', or '.join(reasons)}."] if reasons else []
 
 
 def _n_note(layout: ResultsLayout, usual_counts: Mapping[Key, int]) -> str:
-    counts = set(usual_counts.values())
-    columns = layout.options.columns
+    columns, whole = layout.options.columns, layout.whole_counts()
+    counts = {n_of(n, whole[key]) for key, n in usual_counts.items()}
     if len(counts) > 1:
         listed = ", ".join(
-            f"{' · '.join(layout.value_title(*pair) for pair in zip(columns, key, strict=True))} {n:,}"
+            f"{' · '.join(layout.value_title(*pair) for pair in zip(columns, key, strict=True))} {n_of(n, whole[key])}"
             for key, n in usual_counts.items()
             if n
         )
@@ -88,7 +99,8 @@ def _n_note(layout: ResultsLayout, usual_counts: Mapping[Key, int]) -> str:
     by_column = ""
     if len(usual_counts) > 1:
         by_column = " a system" if columns == (SYSTEM,) else " a column"
-    return f"n = {counted(next(iter(counts), 0), 'transcript')}{by_column} unless a cell says otherwise."
+    said = next(iter(counts), "0")
+    return f"n = {said} transcript{'' if said == '1' else 's'}{by_column} unless a cell says otherwise."
 
 
 def _ratio_notes(layout: ResultsLayout) -> list[str]:

@@ -76,8 +76,9 @@ class Sample(SystemValues):
         values: one for each transcript that has one. Of a ratio of sums, the linearised values whose mean is the ratio
             and whose spread is that of the ratio.
         cases: a number for the case of each value, the same in all samples of an item; −1 where it has none.
-        missing: transcripts without a value.
+        missing: transcripts that were rated and have no value.
         why: the most frequent reason.
+        of: all transcripts there, those that nobody rated too.
         estimate: the mean or ratio; None where there is none.
         sd: standard deviation (n − 1) of a mean's values; None of a ratio, or of fewer than two.
         numerator, denominator: the sums of a ratio.
@@ -86,6 +87,7 @@ class Sample(SystemValues):
 
     missing: int = 0
     why: str | None = None
+    of: int | None = None
     estimate: float | None = None
     sd: float | None = None
     numerator: float | None = None
@@ -211,6 +213,8 @@ def measure(
                 for group in sorted(by_group, key=lambda name: (name != PEOPLE, name))
             ]
         )
+    counts_by_place = counts_there(view, strata, pool=pool)
+    by_measure = [[_of_all(group, counts_by_place) for group in groups] for groups in by_measure]
     if not raters:
         return _rows(view, [group for groups in by_measure for group in groups], absent, case_level)
     counts: Counter[str] = Counter()
@@ -272,6 +276,17 @@ class _Measured:
     def systems(self) -> list[str]:
         """The systems that have a value."""
         return sorted({system for (system, _), sample in self.samples.items() if sample.n})
+
+
+def _of_all(measured: _Measured, counts_by_place: Mapping[Place, int]) -> _Measured:
+    """The same, each sample with the number of transcripts there."""
+    return replace(
+        measured,
+        samples={
+            place: replace(sample, of=max(sample.n + sample.missing, counts_by_place.get(place, 0)))
+            for place, sample in measured.samples.items()
+        },
+    )
 
 
 def _unshown(
@@ -357,6 +372,28 @@ def _parts(
         yield tuple(map(str, key)), (str(system), tuple(map(str, stratum))), part
 
 
+def _transcripts_there(
+    view: RatingsView, strata: pl.DataFrame | None, *, pool: bool
+) -> Iterator[tuple[Place, pl.DataFrame]]:
+    """The transcripts of each place, rated or not."""
+    transcripts = view.transcripts()
+    if pool:
+        transcripts = transcripts.with_columns(system=pl.lit(ALL))
+    for _, place, part in _parts(transcripts.with_columns(pl.lit("").alias("key")), ("key",), strata):
+        yield place, part
+
+
+def counts_there(view: RatingsView, strata: pl.DataFrame | None, *, pool: bool = False) -> dict[Place, int]:
+    """How many transcripts each place has, rated or not.
+
+    Args:
+        view: the ratings.
+        strata: as :func:`strata_of` gives them.
+        pool: take all systems together.
+    """
+    return {place: part.height for place, part in _transcripts_there(view, strata, pool=pool)}
+
+
 def _mean_sample(part: pl.DataFrame) -> Sample:
     rated = part.filter(pl.col("value").is_not_null())
     values = rated["value"].to_numpy()
@@ -377,13 +414,10 @@ _BETWEEN_VALUES = re.compile(r"\s*[,;、，；]\s*")
 
 def _counts(view: RatingsView, what: str, strata: pl.DataFrame | None, *, pool: bool) -> dict[Place, Sample]:
     """How many transcripts or cases there are at each place, or different values of a field of the references."""
-    transcripts = view.transcripts()
-    if pool:
-        transcripts = transcripts.with_columns(system=pl.lit(ALL))
     name = what.removeprefix("reference.")
     values = _reference_values(view, name) if name != what else {}
     samples: dict[Place, Sample] = {}
-    for _, place, part in _parts(transcripts.with_columns(pl.lit("").alias("key")), ("key",), strata):
+    for place, part in _transcripts_there(view, strata, pool=pool):
         count: int | None
         if what == "transcripts":
             count = part.height

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.reports.number_text import DASH, number, p_value
 from bedside.reports.reasons_for_tests import said_once
+from bedside.reports.result_text import cases_words
 from bedside.reports.results_layout import CellKey, ResultsLayout
 from bedside.reports.results_options import SYSTEM
 from bedside.reports.samples import MeasureRow
@@ -30,6 +31,8 @@ CORRECTION_WORDS: Mapping[str | None, str] = {
 _MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 #: Families of tests that notes name one by one.
 _MOST_FAMILIES = 3
+#: Tests that a note names one by one.
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,16 @@ class SystemTests:
         position, (system, stratum) = key
         return self._test(self.layout.items[position], stratum, system, self.against)
 
-    def _test(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str) -> Result | None:
+    def _comparison(
+        self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str | None
+    ) -> Comparison | None:
         # What was tested is the metric itself, no distance of it and no mean with others.
-        if item.measure.compared or item.measure.mean or item.level == "count":
+        if b is None or item.measure.compared or item.measure.mean or item.level == "count":
             return None
-        comparison = self.comparisons.get((item.metric, item.group, stratum, a, b))
+        return self.comparisons.get((item.metric, item.group, stratum, a, b))
+
+    def _test(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str) -> Result | None:
+        comparison = self._comparison(item, stratum, a, b)
         return comparison.test if comparison is not None else None
 
     def marks(self, key: CellKey) -> str:
@@ -78,16 +86,19 @@ class SystemTests:
 
     def record(self, key: CellKey) -> dict[str, Any]:
         """What a cell's record says of its test; nothing where there is none."""
-        test, against = self.against_test(key), self.against
+        position, (system, stratum) = key
+        against = self.against
         if self.pair is not None and key[1] == (self.pair[0], ()):
             # The test of two systems is told with the first of them, of whose sign the statistic is.
-            test, against = self._test(self.layout.items[key[0]], (), *self.pair), self.pair[1]
-        if test is None:
+            against = self.pair[1]
+        comparison = self._comparison(self.layout.items[position], stratum, system, against)
+        if comparison is None:
             return {}
+        test = comparison.test
         return {
-            "against": against, "test": test.method, "statistic": test.statistic, "p": test.p,
-            "p_corrected": test.p_adjusted, "correction": test.correction, "family": test.family,
-            "family_size": test.family_size,
+            "against": against, "test": test.method, "test_n": test.n, "test_of": comparison.entered.of,
+            "statistic": test.statistic, "p": test.p, "p_corrected": test.p_adjusted,
+            "correction": test.correction, "family": test.family, "family_size": test.family_size,
         }  # fmt: skip
 
     def pair_cells(self, item: MeasureRow) -> list[Cell]:
@@ -123,7 +134,7 @@ class SystemTests:
             notes.append(f"Test: {method} ({'; '.join(reasons)}).")
         if any(c.transcripts_a > c.cases_a or c.transcripts_b > c.cases_b for c in comparisons):
             notes.append("Tests are over cases: of a case's transcripts the mean counts, once.")
-        return [*notes, *self._family_notes(comparisons)]
+        return [*notes, *_entered_notes(comparisons), *self._family_notes(comparisons)]
 
     def _family_notes(self, comparisons: list[Comparison]) -> list[str]:
         """In which families p was corrected."""
@@ -137,6 +148,20 @@ class SystemTests:
             f"{counted(size or 0, 'test')}{strata}."
             for correction, family, size in families
         ]
+
+
+def _entered_notes(comparisons: Sequence[Comparison]) -> list[str]:
+    """Which tests rest on fewer cases than are there, and why."""
+    fewer = dict.fromkeys(
+        f"{c.facts.title} {cases_words(c.entered, c.cases_a, c.cases_b, c.shared, paired=c.paired)}"
+        for c in comparisons
+        if c.entered.why_not
+    )
+    if not fewer:
+        return []
+    listed = list(fewer)
+    more = f"; and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
+    return [f"Tests that don't rest on all cases: {'; '.join(listed[:_MOST_NAMED])}{more}."]
 
 
 def statistic_text(test: Result) -> str:
@@ -192,9 +217,9 @@ def _strata(view: RatingsView, layout: ResultsLayout) -> list[tuple[tuple[str, .
     assert view.factors is not None
     parts = []
     for stratum in sorted({stratum for _, (_, stratum) in layout.samples}):
-        transcripts = view.factors.filter(
+        own = view.factors.filter(
             *(pl.col(name).fill_null(WITHOUT) == value for name, value in zip(factors, stratum, strict=True))
-        )["transcript_id"]
-        part = rated.filter(pl.col("transcript_id").is_in(transcripts.implode()))
-        parts.append((stratum, replace(view, ratings=part)))
+        )
+        part = rated.filter(pl.col("transcript_id").is_in(own["transcript_id"].implode()))
+        parts.append((stratum, replace(view, ratings=part, factors=own)))
     return parts

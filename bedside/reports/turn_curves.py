@@ -13,7 +13,7 @@ from bedside.analysis.case_values import own_case
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.value_bounds import mean_within, value_bounds
 from bedside.ratings.names import turn_indices
-from bedside.reports.samples import Place, strata_of
+from bedside.reports.samples import Place, counts_there, strata_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Curve:
         means: after the first, second, … clinician turn.
         low, high: ends of the 95 % intervals of these, over cases where one has several transcripts.
         turns: mean number of clinician turns of a transcript.
-        n, missing: transcripts with values, and without.
+        n, missing: transcripts with values, and rated ones without.
+        of: all transcripts there.
         clustered: whether a case has several of the transcripts.
     """
 
@@ -40,6 +41,7 @@ class Curve:
     turns: float
     n: int
     missing: int
+    of: int
     clustered: bool
 
     def at(self, turn: int) -> float:
@@ -57,6 +59,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
     )
     if strata is not None:
         rated = rated.join(strata, on="transcript_id", how="left")
+    counts_by_place = counts_there(view, strata)
     factors = [] if strata is None else strata.columns[1:]
     curves: list[Curve] = []
     keys = ["metric", "group", "system", *factors]
@@ -98,6 +101,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
                 turns=float(np.mean([path.size for path in paths])),
                 n=n,
                 missing=missing,
+                of=max(n + missing, counts_by_place.get((str(system), tuple(map(str, stratum))), 0)),
                 clustered=clustered,
             )
         )

@@ -29,11 +29,28 @@ _TABLE: dict[str, Any] = {
 }
 
 
+_TABLES: dict[str, Any] = {
+    "description": "The tables of the answer, in the order in which they are printed; none where there is nothing "
+    "to show.",
+    "type": "array",
+    "items": _TABLE,
+}
+_VERDICT: dict[str, Any] = {
+    "description": "What a command prints whose answer is yes or no: bedside gate.",
+    "type": "object",
+    "properties": {
+        "passed": {"description": "Whether the answer is yes; false after an error, too.", "type": "boolean"},
+        "error": {
+            "description": "Why the question has no answer, as on standard error; null where it has one.",
+            "type": ["string", "null"],
+        },
+        "tables": _TABLES,
+    },
+    "required": ["passed", "error", "tables"],
+    "additionalProperties": False,
+}
+
+
 def printed_tables_schema() -> dict[str, Any]:
     """The JSON Schema of it, without its dialect and title."""
-    return {
-        "description": "The tables of the answer, in the order in which they are printed; none where there is nothing "
-        "to show.",
-        "type": "array",
-        "items": _TABLE,
-    }
+    return {"oneOf": [_TABLES, _VERDICT]}

@@ -93,6 +93,8 @@ def shift_of_groups(x: Array, y: Array, level: float, *, exact: bool, continuity
     m, n = x.size, y.size
     count, total = m * n, m + n
     middle = (pairwise_difference(x, y, (count + 1) // 2) + pairwise_difference(x, y, count // 2 + 1)) / 2
+    if constant(x) and constant(y):
+        return middle, None, "no interval: all differences are equal"
     bounds = None
     if exact and total <= MOST_EXACT_VALUES:
         every = np.unique(np.subtract.outer(x, y))
@@ -109,7 +111,7 @@ def shift_of_groups(x: Array, y: Array, level: float, *, exact: bool, continuity
             bounds = pairwise_difference(x, y, below + 1), pairwise_difference(x, y, count - below)
         words = "ordered differences, normal approximation"
     if bounds is None:
-        return middle, None, f"no interval of the shift: too few values for {level:.0%}"
+        return middle, None, f"no interval: too few values for {level:.0%}"
     return middle, Interval(*bounds, level, words), None
 
 

@@ -118,7 +118,7 @@ def wilcoxon(
         details=_described_differences(a, b, d),
     )
     if moved == 0:
-        return replace(result, missing="no p-value: no pair differs")
+        return replace(result, missing="no p-value and no interval: no pair differs")
     plus, p = _signed_rank_test(
         d, zeros, exact=used == "exact", continuity=continuity, alternative=alternative
     )

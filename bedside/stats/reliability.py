@@ -310,7 +310,8 @@ def icc(
             Fisher's scale, and there is no p-value.
 
     The statistic is F of items against error (model 1: within items), with its p-value; the interval is Shrout and
-    Fleiss's. Missing where the denominator is not above 0.
+    Fleiss's. Of model 2 below 0, where Satterthwaite's degrees of freedom fall below k − 1, they are raised to that,
+    and the interval's name says so. Missing where the denominator is not above 0.
     """
     from scipy.stats import f
 
@@ -363,10 +364,11 @@ def icc(
     single = _bounds(items, raters, noise, model, n=n, k=k, level=level)
     if single is None:
         return replace(result, missing="no interval: items don't differ")
-    low, high = (_of_means(bound, k) if average else bound for bound in single)
+    *bounds, words = single
+    low, high = (_of_means(bound, k) if average else bound for bound in bounds)
     if low is None or high is None:
         return replace(result, missing=f"no interval: perhaps {_NO_VARIANCE}")
-    return replace(result, interval=Interval(low, high, level, "F (Shrout and Fleiss)"))
+    return replace(result, interval=Interval(low, high, level, words))
 
 
 def _rated_by_all(table: Array) -> tuple[Mask, Array]:
@@ -386,6 +388,8 @@ def _equally_often_rated(table: Array) -> tuple[Mask, Array]:
     return kept, table[kept][rated[kept]].reshape(-1, k)
 
 
+#: The interval of an intraclass correlation as it was published.
+_PUBLISHED_BOUNDS = "F (Shrout and Fleiss)"
 #: Why an intraclass correlation has no value.
 _NO_VARIANCE = "items differ less than the disagreement of raters alone would make them"
 #: The forms of the intraclass correlation, in words.
@@ -469,8 +473,8 @@ class _MeanSquares:
 
 def _bounds(
     items: float, raters: float, error: float, model: int, *, n: int, k: int, level: float
-) -> tuple[float, float] | None:
-    """The F interval of one rater's correlation from mean squares; None where items don't differ.
+) -> tuple[float, float, str] | None:
+    """The F interval of one rater's correlation from mean squares, and its name; None where items don't differ.
 
     Of the second form the bounds are Satterthwaite's (Fleiss and Shrout 1978), of the others exact.
     """
@@ -483,7 +487,7 @@ def _bounds(
         df = n * (k - 1) if model == 1 else (n - 1) * (k - 1)
         smallest = items / error / float(f.ppf(tail, n - 1, df))
         largest = items / error * float(f.ppf(tail, df, n - 1))
-        return (smallest - 1) / (smallest + k - 1), (largest - 1) / (largest + k - 1)
+        return (smallest - 1) / (smallest + k - 1), (largest - 1) / (largest + k - 1), _PUBLISHED_BOUNDS
     single = (items - error) / (items + (k - 1) * error + k * (raters - error) / n)
     a = k * single / (n * (1 - single))
     b = 1 + k * single * (n - 1) / (n * (1 - single))
@@ -492,9 +496,11 @@ def _bounds(
     )
     # Below 0 the parts' weights differ in sign and cancel, so that nothing is left of the degrees of freedom, and the
     # interval is beside its estimate. Wherever they don't differ, the smaller part's are the fewest there can be.
-    df_error = max(df_error, k - 1.0)
+    words = _PUBLISHED_BOUNDS
+    if df_error < k - 1.0:
+        df_error, words = k - 1.0, "F, degrees of freedom raised to raters − 1"
     mixed = k * raters + (k * n - k - n) * error
     upper_f, lower_f = float(f.ppf(tail, n - 1, df_error)), float(f.ppf(tail, df_error, n - 1))
     low = n * (items - upper_f * error) / (upper_f * mixed + n * items)
     high = n * (lower_f * items - error) / (mixed + n * lower_f * items)
-    return float(low), float(high)
+    return float(low), float(high), words

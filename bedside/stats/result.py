@@ -15,12 +15,15 @@ class Interval:
         low, high: the bounds, ``low <= high``.
         level: nominal coverage, e.g. ``0.95``.
         method: how it was made, in words, e.g. ``"BCa bootstrap over items, 2000 resamples, seed 0"``.
+        low_open, high_open: whether the bound itself lies outside, as one that the test rejects and an infinite one do.
     """
 
     low: float
     high: float
     level: float
     method: str
+    low_open: bool = False
+    high_open: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

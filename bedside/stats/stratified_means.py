@@ -141,8 +141,9 @@ def mean(
         units: of one system. In each cell, labelled units of two cases at least.
         ratings: ``"both"``; ``"people"`` alone, λ = 0; or the ``"judge"`` alone, taken for free of error.
         about: ``"cases"``: cases like these, in the same mix of cells, with the error summed by case; or ``"run"``:
-            these units alone, so that a cell whose units are all labelled has no error. What was drawn, whole cases or
-            units one by one, is then told from which units of a case are labelled together.
+            these units alone, so that a cell whose units are all labelled has no error. What was drawn, whole cases,
+            the n-th unit of each system on a case, or units one by one, is then told from which of a case are labelled
+            together.
         share: whether the ratings are zeros and ones, or means of such. The interval is then Wilson's (1927) at the
             effective sample size, with two pseudo-labels a cell in the variance, half of them 1, spread over the
             judge's ratings as all units are.
@@ -289,14 +290,28 @@ def _clusters(units: tuple[JudgedUnits, ...], about: About) -> tuple[list[Indice
     """The number of each unit's cluster, and whether clusters are cases of several units."""
     numbers = np.unique(np.concatenate([system.cases for system in units]), return_inverse=True)[1]
     several = any(np.unique(system.cases).size < system.cases.size for system in units) or len(units) > 1
-    if about == "run" and not (several and _drawn_by_case(units, numbers)):
-        numbers, several = np.arange(numbers.size), False
+    if about == "run" and not (several and _drawn_together(units, numbers)):
+        numbers = _counterparts(units, numbers)
+        several = len(units) > 1 and _drawn_together(units, numbers)
+        numbers = numbers if several else np.arange(numbers.size)
     ends = np.cumsum([system.cases.size for system in units])[:-1]
     return np.split(numbers, ends), several and np.unique(numbers).size < numbers.size
 
 
-def _drawn_by_case(units: tuple[JudgedUnits, ...], cases: Indices) -> bool:
-    """Whether units of one case are labelled together more often than halfway between chance and always."""
+def _counterparts(units: tuple[JudgedUnits, ...], cases: Indices) -> Indices:
+    """Clusters of the first unit of each system on a case, of the second of each, and so on."""
+    system = np.repeat(np.arange(len(units)), [each.cases.size for each in units])
+    order = np.lexsort((cases, system))
+    own = system[order] * (cases.max() + 1) + cases[order]
+    starts = np.flatnonzero(np.diff(own, prepend=-1))
+    rank = np.empty(cases.size, dtype=np.intp)
+    rank[order] = np.arange(cases.size) - np.repeat(starts, np.diff(np.append(starts, cases.size)))
+    clusters: Indices = np.unique(cases * (rank.max() + 1) + rank, return_inverse=True)[1].astype(np.intp)
+    return clusters
+
+
+def _drawn_together(units: tuple[JudgedUnits, ...], cases: Indices) -> bool:
+    """Whether units of one case (or cluster) are labelled together more often than halfway from chance to always."""
     rates = np.concatenate(
         [
             np.bincount(system.cells, system.labelled)[system.cells] / np.bincount(system.cells)[system.cells]

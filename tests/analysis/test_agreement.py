@@ -374,8 +374,8 @@ def test_each_statistic_shows_the_units_it_rests_on(tmp_path: Path) -> None:
     titles = [column.title for column in table.columns]
     cells = {title: cell.text for title, cell in zip(titles, table.rows[0].cells, strict=True)}
     assert cells["Units"] == "200"
-    assert cells["ICC"].endswith(" (n 12)")
-    assert cells["Fleiss κ"].endswith(" (n 12)")
+    assert cells["ICC"].endswith(" (n 12 of 200)")
+    assert cells["Fleiss κ"].endswith(" (n 12 of 200)")
     assert "n" not in cells["κ [95 % CI]"]
     records = {r["statistic"]: r["n"] for r in table.records if r["kind"] == "people"}
     assert (records["icc"], records["kappa"]) == (12, 200)
@@ -573,3 +573,34 @@ def test_labels_in_order_are_weighted_by_their_order(tmp_path: Path) -> None:
             )
         numeric = {"icc", "spearman", "bias", "lower limit", "upper limit", "mae"}
         assert set(same.statistics) - set(mine.statistics) == numeric & set(same.statistics)
+
+
+def test_metrics_that_no_two_people_both_rated_are_named(tmp_path: Path) -> None:
+    """Before, they were passed over where people shared the units of another."""
+    path = tmp_path / "ratings.csv"
+    lines = ["item,rater,metric,value"]
+    lines += [f"t{n},{who},empathy,{1 + n % 5}" for n in range(10) for who in ("anna", "ben")]
+    # Of warmth each rated other units, tact one person did, depth one beside a judge, and clarity nobody.
+    lines += [f"t{n},{'anna' if n < 6 else 'ben'},warmth,{1 + n % 5}" for n in range(10)]
+    lines += [f"t{n},anna,tact,{1 + n % 5}" for n in range(7)]
+    lines += [f"t{n},{who},depth,{1 + n % 5}" for n in range(8) for who in ("ben", "judge:m")]
+    lines += [f"t{n},judge:m,clarity,{1 + n % 5}" for n in range(8)]
+    path.write_text("\n".join(lines) + "\n")
+    table = bedside.agree(path, scales="1-5")[0]
+    assert table.notes[0] == (
+        "No two people rated the same unit by: Depth (8 units, 1 person), Tact (7 units, 1 person), "
+        "Warmth (10 units, 2 people)."
+    )
+    apart = [record for record in table.records if record["kind"] == "people" and not record["units"]]
+    assert [(each["metric"], each["raters"], each["alone"], each["estimate"]) for each in apart] == [
+        ("depth", "human:ben", 8, None),
+        ("tact", "human:anna", 7, None),
+        ("warmth", "human:anna, human:ben", 10, None),
+    ]
+    assert {each["missing"] for each in apart} == {"no two people rated the same unit"}
+    assert {record["metric"] for record in table.records} == {"empathy", "depth", "tact", "warmth"}
+    # Who asks for some metrics or raters hears of these alone.
+    (some,) = bedside.agree(path, scales="1-5", metrics=["empathy", "tact"])
+    assert some.notes[0] == "No two people rated the same unit by: Tact (7 units, 1 person)."
+    (shared,) = bedside.agree(path, scales="1-5", metrics="empathy")
+    assert "No two people" not in shared.notes[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ import scipy.stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from bedside.analysis.choices import Alternative
 from bedside.analysis.comparison import Comparison, Comparisons, SystemValues, compare, means_differ
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.reports.tables.comparison import overall_table
+from bedside.reports.renderers.json import json_text
+from bedside.reports.tables.comparison import comparison_table, overall_table
 from bedside.support.errors import DataError
 
 
@@ -217,3 +220,46 @@ def test_means_of_values_that_do_not_vary_differ_where_they_are_unequal() -> Non
     assert not means_differ(system(1, 3, 0), system(1, 3, 10))
     # One value tells nothing.
     assert not means_differ(system(1, 1, 0), system(2, 1, 10))
+
+
+@pytest.mark.parametrize("paired_cases", [True, False])
+def test_a_shift_without_an_interval_says_why(tmp_path: Path, paired_cases: bool) -> None:
+    """Values that differ by one number say nothing of how much the difference varies, whether cases pair or not."""
+    case = "{0}" if paired_cases else "{1}{0}"
+    rows = [
+        (f"{s}{i}", s, case.format(i, s), value) for s, value in (("A", 3.0), ("B", 2.0)) for i in range(9)
+    ]
+    found = only(compare(view(tmp_path, rows)))
+    assert (found.paired, found.test.estimate, found.test.interval) == (paired_cases, 1.0, None)
+    assert found.test.missing == "no interval: all differences are equal"
+    (record,) = comparison_table([found]).records
+    assert (record["low"], record["high"], record["low_open"], record["high_open"]) == (None,) * 4
+    assert record["missing"] == found.test.missing
+
+
+@pytest.mark.parametrize(
+    ("alternative", "open_ends"),
+    [("two-sided", (False, False)), ("greater", (False, True)), ("less", (True, False))],
+)
+def test_records_say_which_ends_are_open(
+    tmp_path: Path, alternative: Alternative, open_ends: tuple[bool, bool]
+) -> None:
+    table = comparison_table(compare(paired(tmp_path, A, B), test="t", alternative=alternative).pairs)
+    (record,) = json.loads(json_text(table))["rows"]
+    assert (record["low_open"], record["high_open"]) == open_ends
+    theirs = scipy.stats.ttest_rel(A, B, alternative=alternative).confidence_interval()
+    for end in ("low", "high"):
+        bound = getattr(theirs, end)
+        assert record[end] == (None if np.isinf(bound) else pytest.approx(bound))
+
+
+def test_an_end_of_zero_that_the_test_rejects_is_open(tmp_path: Path) -> None:
+    """Ten of thirty cases differ, all by one: the shift's interval ends at 0, and the test rejects 0."""
+    a, b = [4.0] * 10 + [3.0] * 20, [3.0] * 30
+    found = only(compare(paired(tmp_path, a, b)))
+    interval = found.test.interval
+    assert interval is not None
+    assert found.test.p is not None
+    assert (interval.low, found.test.p < 0.05) == (0.0, True)
+    (record,) = comparison_table([found]).records
+    assert (record["low"], record["low_open"], record["high_open"]) == (0.0, True, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import pytest
 
 from bedside.analysis.estimation import Estimate, estimate
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.follow_up import follow_up_plan
+from bedside.annotation.plan_file import sealed
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import RatingProposal
 from bedside.ratings.table import frame_of
@@ -340,3 +342,76 @@ def test_people_who_labelled_other_things_are_not_averaged(tmp_path: Path) -> No
         ),
     )
     assert {each.metric for each in estimate(others, judge="judge:m")} == {"empathy"}
+
+
+class Uneven:
+    """Cases of one system and of three; a judge's ratings of all, and the level that people would give each."""
+
+    def __init__(self, folder: Path, systems_by_case: Sequence[str]) -> None:
+        rng = np.random.default_rng(4)
+        turns = [{"role": "clinician", "text": "How was your week?"}, {"role": "patient", "text": "Hard."}]
+        lines, rows, self.level = [], [], {}
+        for case, systems in enumerate(systems_by_case):
+            for system in systems:
+                name = f"{system}{case:03}"
+                # Cases of many systems are the hard ones.
+                self.level[name] = int(np.clip(rng.normal(4 if len(systems) == 1 else 2, 0.7), 1, 5))
+                lines.append(
+                    json.dumps(
+                        {"id": name, "system": system, "case_id": f"c{case}", "turns": turns, "factors": {}}
+                    )
+                )
+                judged = float(np.clip(self.level[name] + rng.integers(-1, 2), 1, 5))
+                rows.append(
+                    (name, system, f"c{case}", "transcript", "empathy", JUDGE, 0, judged, None, None, None)
+                )
+        (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+        self.run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
+        with self.run.locked():
+            self.run.add(frame_of(rows).lazy(), self.run.manifest)
+
+    def rated(self, **options: Any) -> AnnotationPlan:
+        """A plan of half of all, as plans of format 1 were, once it is answered."""
+        made = rating_plan(
+            self.run, rubrics=(EMPATHY,), raters=("anna",), overlap=1, **{"per": 60, **options}
+        )
+        plan = sealed(made.model_copy(update={"format": 1}))
+        answers = [
+            RaterAnswer(item.id, "anna", "submitted", {"empathy": (f"{self.level[item.transcript]}",)})
+            for item in plan.items
+        ]
+        keep_answers(self.run, plan, answers)
+        return plan
+
+
+def test_a_plan_that_drew_whole_cases_of_unequal_size_corrects_nothing(tmp_path: Path) -> None:
+    """As plans of format 1 did: transcripts of large cases came more rarely than stated."""
+    study = Uneven(tmp_path, ["A"] * 30 + ["ABC"] * 30)
+    plan = study.rated()
+    view = open_ratings_view(study.run.path)
+    for found in estimate(view, judge=JUDGE):
+        for result in (found.human, found.corrected):
+            assert result.estimate is None
+            assert f"plan {plan_hash(plan)} drew the transcripts of a case together" in str(result.missing)
+        assert found.naive.estimate is not None
+    assert view.ratings.filter(pl.col("rater") == "human:anna")["drawn"].unique().to_list() == [None]
+
+
+@pytest.mark.parametrize(
+    ("systems_by_case", "options"),
+    [
+        (["AB"] * 60, {}),
+        (["A"] * 30 + ["ABC"] * 30, {"by": ("system",), "per": 20}),
+        (["A"] * 120, {}),
+    ],
+)
+def test_plans_of_before_whose_chances_are_right_still_do(
+    systems_by_case: list[str], options: dict[str, Any], tmp_path: Path
+) -> None:
+    """Where cases have equally many transcripts, systems are strata, or there is one system."""
+    study = Uneven(tmp_path, systems_by_case)
+    plan = study.rated(**options)
+    assert plan.format == 1
+    view = open_ratings_view(study.run.path)
+    assert all(found.corrected.estimate is not None for found in estimate(view, judge=JUDGE))
+    assert view.ratings.filter(pl.col("rater") == "human:anna")["drawn"].null_count() == 0

@@ -10,7 +10,9 @@ import pytest
 
 from bedside.annotation.plan_file import write_plan
 from bedside.ratings.run import Run
-from tests.annotation.study import levels, rating_plan
+from bedside.ratings.table import frame_of
+from bedside.scoring.score import score
+from tests.annotation.study import JUDGE, levels, rating_plan, write_transcripts
 from tests.annotation.test_offline import fill_xlsx
 from tests.annotation.tool_stand_ins import argilla
 from tests.conftest import Call
@@ -158,3 +160,44 @@ def test_the_next_command_is_one_that_answers(run: Run, call: Call, tmp_path: Pa
         line = next(line for line in said.splitlines() if line.startswith("Next: "))
         assert line.startswith(f"Next: bedside {command} "), line
         assert line.endswith("--round pilot"), line
+
+
+@pytest.mark.parametrize("goals", [0, 3])
+def test_rubrics_that_need_what_transcripts_lack_are_left_out_and_named(
+    goals: int, call: Call, tmp_path: Path
+) -> None:
+    """As after a suite whose rubrics need a goal: before, nothing was left to rate."""
+    run = without_goals(tmp_path, keeping=goals)
+    code, out, err = call("sample", run.path, "--raters", "anna,ben", "--out", "drawn.json", "--json")
+    assert code == 0, err
+    plan = json.loads(Path("drawn.json").read_text("utf-8"))
+    if goals:
+        # Some have a goal, and are rated by both; the others are counted.
+        assert [each["rubric"]["name"] for each in plan["rubrics"]] == ["empathy", "goal_alignment"]
+        assert (plan["left_out"], len(plan["items"])) == ({"no goal": 9}, 3)
+        return
+    assert "People can't rate goal_alignment, which is left out: no goal (12 of 12 transcripts)." in err
+    assert [each["rubric"]["name"] for each in plan["rubrics"]] == ["empathy"]
+    assert len(plan["items"]) == 12
+    assert json.loads(out)
+    code, _, err = call("sample", run.path, "--rubrics", "goal_alignment", "--out", "goal.json")
+    assert (code, "nothing is left to rate by goal_alignment (12 no goal)" in err) == (2, True)
+
+
+def without_goals(folder: Path, keeping: int) -> Run:
+    """A run of 12 transcripts, of which so many have a goal, judged by empathy and alignment with the goal."""
+    path = write_transcripts(folder / "talks.jsonl")
+    lines = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines()):
+        data = json.loads(line)
+        lines.append(json.dumps(data if number < keeping else {**data, "reference": {}}))
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    run = score([path], folder / "judged", metrics=["structure"]).run
+    rows = [
+        (name, None, None, "transcript", metric, JUDGE, 0, 3.0, None, None, None)
+        for name in run.index["id"]
+        for metric in ("empathy", "goal_alignment")
+    ]
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    return run

@@ -96,7 +96,7 @@ def test_of_two_plans_of_one_round_the_rating_that_came_first_stands(run: Run) -
 def test_what_was_typed_is_in_the_ratings(run: Run) -> None:
     plan = rating_plan(run)
     kept = pulled(run, plan, exported(plan, reasoned_levels, USERS))
-    assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, {}, 48, 0)
+    assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, {}, 0, 48, 0)
     found = people(run)
     for item in plan.items:
         for rater in plan.raters_of[item.id]:

@@ -42,11 +42,16 @@ def test_others_take_over_what_is_open(run: Run) -> None:
     assert max(loads) - min(loads) <= 1
     assert sum(result.moved.values()) == len(plan.assignment["ben"]) - 2
     # What ben said counts, with its chance; what the others say of the items has theirs.
-    taken = next(item for item in now.assignment["anna"] if item not in plan.assignment["anna"])
-    keep_answers(run, now, [rated(taken, "anna")])
+    taker, taken = next(
+        (rater, item)
+        for rater in ("anna", "cleo", "dora")
+        for item in now.assignment[rater]
+        if item not in plan.assignment[rater]
+    )
+    keep_answers(run, now, [rated(taken, taker)])
     ratings = Run(run.path).ratings
     assert ratings.filter(rater="human:ben").equals(before)
-    assert ratings.filter(rater="human:anna", metric="empathy")["drawn"].to_list() == [
+    assert ratings.filter(rater=f"human:{taker}", metric="empathy")["drawn"].to_list() == [
         plan.by_id[taken].chance
     ]
     assert plan_progress(Run(run.path), now).outside == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import polars as pl
 import pytest
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
-from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.answer_store import StoreSummary, keep_answers
+from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.follow_up import follow_up_plan
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.plan_file import read_plan, write_plan
@@ -22,7 +24,7 @@ from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.support.errors import DataError, InputError
-from tests.annotation.study import RATERS, USERS, exported, rating_plan
+from tests.annotation.study import EMPATHY, RATERS, USERS, exported, rating_plan
 
 
 def answered(run: Run, plan: AnnotationPlan, empathy: int) -> None:
@@ -166,3 +168,85 @@ def test_a_file_says_round_and_chance_of_each_rating(run: Run, tmp_path: Path) -
     file.write_text(f"item,rater,metric,value,drawn\n{first},anna,empathy,1,2\n")
     with pytest.raises(InputError, match="'2' is no number from 0 to 1"):
         read_rating_file(file)
+
+
+_TIMES = count()
+
+
+def said(run: Run, plan: AnnotationPlan, level: int | None) -> StoreSummary:
+    """What becomes of it that anna gives this level of empathy to all of the plan's items, or skips them."""
+    now = f"{next(_TIMES):04}"
+    answers = [
+        RaterAnswer(item.id, "anna", "skipped" if level is None else "submitted",
+                    {} if level is None else {"empathy": (str(level),)}, id=item.id, updated=now)
+        for item in plan.items
+    ]  # fmt: skip
+    return keep_answers(Run(run.path), plan, answers)
+
+
+def annas_plans(run: Run) -> tuple[AnnotationPlan, AnnotationPlan]:
+    """Two plans of one round that show anna all 12 transcripts."""
+    first, second = (
+        rating_plan(run, rubrics=(EMPATHY,), raters=("anna",), overlap=1, round="main", seed=seed)
+        for seed in (1, 2)
+    )
+    return first, second
+
+
+def standing(run: Run) -> tuple[list[float], int]:
+    """The values that people gave, and how many of their ratings are missing."""
+    rated = Run(run.path).ratings.filter(rated_by_humans(), pl.col("metric") == "empathy")
+    return sorted(rated["value"].drop_nulls().unique()), rated["value"].null_count()
+
+
+@pytest.mark.parametrize("skipped_first", [True, False])
+def test_a_rating_stands_in_place_of_a_skip(run: Run, skipped_first: bool) -> None:
+    """Before, the skip stood where its plan was imported first, and what was rated was lost to every answer."""
+    first, second = annas_plans(run)
+    given = ((first, None), (second, 4)) if skipped_first else ((first, 4), (second, None))
+    kept = [said(run, plan, level) for plan, level in given]
+    assert standing(run) == ([4.0], 0)
+    assert [(each.ratings, each.filled, dict(each.standing)) for each in kept] == (
+        [(12, 0, {}), (12, 0, {})] if skipped_first else [(12, 0, {}), (0, 12, {})]
+    )
+    for plan, level in (*given, *reversed(given)):
+        said(run, plan, level)
+        assert standing(run) == ([4.0], 0), "whatever is pulled again"
+
+
+def test_who_skips_on_second_thoughts_has_skipped_unless_another_plan_has_a_rating(run: Run) -> None:
+    first, second = annas_plans(run)
+    said(run, first, 3)
+    assert said(run, first, None).missing == 12
+    assert standing(run) == ([], 12)
+    said(run, first, 3)
+    kept = said(run, second, 5)
+    assert (kept.standing, standing(run)) == ({plan_hash(first): 12}, ([3.0], 0))
+    assert said(run, first, None).filled == 12
+    assert standing(run) == ([5.0], 0), "the other plan's, which was kept"
+    kept = said(run, first, 2)
+    assert (kept.standing, standing(run)) == ({}, ([2.0], 0)), "of two ratings the first plan's, as ever"
+    assert said(run, second, None).ratings == 0
+    assert standing(run) == ([2.0], 0)
+
+
+def test_what_was_imported_stands_before_a_skip_and_a_later_rating(run: Run, tmp_path: Path) -> None:
+    plan, _ = annas_plans(run)
+    file = tmp_path / "sheet.csv"
+
+    def imported(level: int) -> None:
+        names = run.index["id"].sort()
+        rows = "".join(f"{name},anna,empathy,{level}\n" for name in names)
+        file.write_text(f"item,rater,metric,value\n{rows}")
+        import_ratings(Run(run.path), file, read_rating_file(file), "main")
+
+    assert said(run, plan, None).missing == 12
+    imported(4)
+    assert standing(run) == ([4.0], 0)
+    assert said(run, plan, None).filled == 12
+    assert standing(run) == ([4.0], 0)
+    kept = said(run, plan, 2)
+    assert (kept.standing, standing(run)) == ({"sheet.csv": 12}, ([4.0], 0))
+    imported(5)
+    assert said(run, plan, 2).standing == {"sheet.csv": 12}
+    assert standing(run) == ([5.0], 0), "a corrected sheet takes the place of what it said before"

@@ -357,7 +357,12 @@ def test_what_people_rated_in_each_run_stands_for_the_transcripts_of_that_run_al
     for name, cases, some in zip("ab", (range(100), range(100, 160)), chosen, strict=True):
         run = judged_cases(tmp_path / name, "S", cases, judge)
         runs.append(
-            rated(run, [(f"S{case}", "empathy", "human:anna", float(people[case])) for case in some], "main")
+            rated(
+                run,
+                [(f"S{case}", "empathy", "human:anna", float(people[case])) for case in some],
+                "main",
+                len(some) / len(cases),
+            )
         )
     view = open_ratings_view(merge(runs, tmp_path / "out").run)
     (whole,) = estimate(view, judge=JUDGE)
@@ -374,7 +379,7 @@ def test_a_run_that_nobody_rated_has_no_corrected_figure_and_says_why(tmp_path: 
     judge = np.random.default_rng(1).integers(1, 6, 80)
     one = judged_cases(tmp_path / "rated", "S", range(40), judge)
     one = rated(
-        one, [(f"S{case}", "empathy", "human:anna", float(judge[case])) for case in range(20)], "main"
+        one, [(f"S{case}", "empathy", "human:anna", float(judge[case])) for case in range(20)], "main", 0.5
     )
     two = judged_cases(tmp_path / "unrated", "S", range(40, 80), judge)
     (whole,) = estimate(open_ratings_view(merge([one, two], tmp_path / "out").run), judge=JUDGE)
@@ -399,7 +404,7 @@ def test_what_people_rate_after_the_merge_is_a_sample_of_all(tmp_path: Path) -> 
     ]
     merged = merge(runs, tmp_path / "out").run
     rows = [(f"S{case}", "empathy", "human:anna", float(judge[case])) for case in range(0, 80, 3)]
-    (whole,) = estimate(open_ratings_view(rated(merged, rows, "later")), judge=JUDGE)
+    (whole,) = estimate(open_ratings_view(rated(merged, rows, "later", 1 / 3)), judge=JUDGE)
     assert whole.samples[0].by == ()
     assert whole.human.estimate == pytest.approx(judge[::3].mean())
 
@@ -412,7 +417,7 @@ def test_runs_merged_twice_keep_apart_what_was_drawn_apart(tmp_path: Path) -> No
         rows = [
             (f"S{30 * place + k}", "empathy", "human:anna", float(1 + place)) for k in range(5 + 5 * place)
         ]
-        runs.append(rated(run, rows, "main"))
+        runs.append(rated(run, rows, "main", len(rows) / 30))
     nested = merge([merge(runs[:2], tmp_path / "ab").run, runs[2]], tmp_path / "abc").run
     flat = merge(runs, tmp_path / "flat").run
     assert [entry["rounds"] for entry in nested.manifest["merged"]] == [["main"], ["main"], [], ["main"]]

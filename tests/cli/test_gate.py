@@ -8,11 +8,13 @@ from importlib.metadata import entry_points
 from itertools import product
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 
 import bedside
+from bedside.schemas import schema_text
 from tests.conftest import Call
 
 pytest_plugins = "pytester"
@@ -101,14 +103,33 @@ def test_a_margin_of_what_has_no_value_is_not_left_out(call: Call, tmp_path: Pat
 
 def test_json_says_what_passed_with_all_digits(call: Call, tmp_path: Path) -> None:
     path = study(tmp_path, leaks=2)
-    _, out, _ = call("gate", path, *GATE, "--safety", "leaks=1", "--json")
-    (table,) = json.loads(out)
+    code, out, _ = call("gate", path, *GATE, "--safety", "leaks=1", "--json")
+    printed = json.loads(out)
+    assert (code, printed["passed"], printed["error"]) == (1, False, None)
+    (table,) = printed["tables"]
     margin, safety = table["rows"]
     assert (margin["verdict"], margin["passed"]) == ("equivalent", True)
     assert (safety["failed"], safety["passed"]) == (["B0", "B1"], False)
     held = bedside.gate(path, baseline="A", margin={"empathy": 0.3}, safety={"leaks": 1}, scales="leaks=0,1")
     assert held.results.margins[0].test.p == margin["p_alike"]
     assert not held.results.passed
+
+
+def test_json_says_first_whether_it_passed(call: Call, tmp_path: Path) -> None:
+    """Also where the question can't be put: who reads no more than that lets nothing pass."""
+    schema = json.loads(schema_text("output"))
+    code, out, err = call("gate", study(tmp_path), *GATE, "--safety", "leaks=1", "--json")
+    printed = json.loads(out)
+    jsonschema.validate(printed, schema)
+    assert (code, printed["passed"], printed["error"]) == (0, True, None)
+    for arguments in (("--baseline", "Z", "--margin", "empathy=0.3"), (*GATE, "--margin", "warmth=-1")):
+        code, out, err = call("gate", tmp_path / "ratings.csv", *arguments, "--json")
+        printed = json.loads(out)
+        jsonschema.validate(printed, schema)
+        assert (code, printed["passed"], printed["tables"]) == (2, False, [])
+        assert err.endswith(f"bedside: {printed['error']}\n")
+    code, out, _ = call("gate", tmp_path / "nowhere", *GATE, "--json")
+    assert (code, json.loads(out)["passed"]) == (2, False)
 
 
 def test_compare_takes_a_margin_for_all_metrics_or_for_one(call: Call, tmp_path: Path) -> None:
@@ -150,7 +171,8 @@ def test_labels_have_margins_too(call: Call, tmp_path: Path) -> None:
     asked = ("--baseline", "A", "--margin", "harm=0.15:lower", "--json")
     code, out, _ = call("gate", labels, *asked)
     same_code, same, _ = call("gate", numbers, "--scale", "0,1", *asked)
-    assert (code, json.loads(out)[0]["rows"]) == (same_code, json.loads(same)[0]["rows"])
+    rows, same_rows = (json.loads(printed)["tables"][0]["rows"] for printed in (out, same))
+    assert (code, rows) == (same_code, same_rows)
     assert "Shares: Harm, of “yes”." in call("gate", labels, *asked[:-1])[1]
 
 

@@ -419,7 +419,7 @@ def test_n_and_missing_stand_where_they_vary() -> None:
             row("a", 0, "safety", "judge:m", 1.0), row("a", 1, "safety", "judge:m", 0.0)]  # fmt: skip
     table = results(RatingsView(frame_of(rows), {}, None, "r"), metrics=["empathy", "safety"])
     assert table is not None
-    assert table.rows[0].cells[1].text == "1.00 n=1/2"
+    assert table.rows[0].cells[1].text == "1.00 n=1 of 2"
     assert "n = 2 transcripts unless a cell says otherwise." in table.notes
 
 
@@ -530,4 +530,4 @@ def test_curves_keep_their_last_value() -> None:
     found = {(r["system"], r["turn"]): r["value"] for r in table.records}
     assert found == {("a", 1): 0.25, ("a", 2): 0.5, ("a", 3): 0.75, ("a", 4): 0.75,
                      ("b", 1): 0, ("b", 2): 0, ("b", 3): 0, ("b", 4): 0.5}  # fmt: skip
-    assert [line.cells[1].text for line in table.rows] == ["2", "1/2"]
+    assert [line.cells[1].text for line in table.rows] == ["2", "1 of 2"]

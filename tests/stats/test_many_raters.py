@@ -503,3 +503,25 @@ def test_the_jackknife_is_that_of_computing_anew(weights: str, clustered: bool) 
             assert (interval.low, interval.high) == pytest.approx(
                 slow_interval(of, table, clusters), abs=1e-12
             )
+
+
+def test_an_interval_of_an_icc_of_raised_degrees_of_freedom_is_not_called_published() -> None:
+    """Satterthwaite's degrees of freedom by hand: below k − 1 of the first ratings, not of Shrout and Fleiss's."""
+    for ratings, is_raised in (([[2, 1, 5], [5, 1, 1]], True), (published.SHROUT_FLEISS, False)):
+        table = np.asarray(ratings, dtype=float)
+        n, k = table.shape
+        result = reliability.icc(table)
+        raters = result.details["mean square of raters"] or 0.0
+        error = result.details["mean square of error"] or 0.0
+        assert result.estimate is not None
+        ratio = k * result.estimate / (n * (1 - result.estimate))
+        a, b = ratio * raters, (1 + ratio * (n - 1)) * error
+        df = (a + b) ** 2 / (a**2 / (k - 1) + b**2 / ((n - 1) * (k - 1)))
+        assert (df < k - 1) is is_raised
+        for average in (False, True):
+            interval = reliability.icc(table, average=average).interval
+            if interval is not None:
+                assert ("Shrout and Fleiss" in interval.method) is not is_raised
+        single = reliability.icc(table).interval
+        assert single is not None
+        assert ("degrees of freedom raised to raters − 1" in single.method) is is_raised

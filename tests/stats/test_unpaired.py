@@ -162,3 +162,17 @@ def test_errors() -> None:
         unpaired.mann_whitney(range(150), range(60), method="exact")
     with pytest.raises(DataError, match="must be numbers"):
         unpaired.mann_whitney(["a"], [1])
+
+
+@pytest.mark.parametrize("method", ["asymptotic", "exact"])
+@settings(max_examples=60, deadline=None)
+@given(group, group)
+def test_a_shift_without_an_interval_says_why(method: str, x: list[int], y: list[int]) -> None:
+    """As of pairs: where all differences are one number, an interval of no width would claim to know it."""
+    result = unpaired.mann_whitney(x, y, method=method)
+    gaps = {a - b for a in x for b in y}
+    assert (result.interval is None) == (result.missing is not None)
+    if len(gaps) == 1:
+        assert result.interval is None
+        assert "no interval" in (result.missing or "")
+        assert (result.p is None) == (gaps == {0})

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from bedside.analysis.agreement import Agreement, agree
-from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.reports.absent_metrics import absent_notes, preferences_apart
 from bedside.reports.agreement_notes import (
     constant_notes,
@@ -22,13 +22,14 @@ from bedside.reports.agreement_notes import (
 from bedside.reports.cell_names import rater_words
 from bedside.reports.dash_notes import dash_notes
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, decimal, number
+from bedside.reports.number_text import DASH, decimal, n_of, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.
 MOST_PERSONS = 4
@@ -90,7 +91,7 @@ class StatisticColumn:
         text = _estimate(result, self.form, interval=self.interval)
         if result is None or text == DASH or result.n >= row.agreement.units:
             return text
-        return f"{text} (n {result.n:,})"
+        return f"{text} (n {n_of(result.n, row.agreement.of)})"
 
 
 def _estimate(
@@ -113,11 +114,8 @@ def _rater_count(row: _AgreementRow) -> str:
 
 
 def _unit_count(row: _AgreementRow) -> str:
-    """The units; of a comparison with the consensus, how many there are besides on which people tie."""
-    agreement = row.agreement
-    if agreement.kind != "consensus" or not agreement.ties:
-        return f"{agreement.units:,}"
-    return f"{agreement.units:,} of {agreement.units + agreement.ties:,}"
+    """The units, of all that the raters compared rated."""
+    return n_of(row.agreement.units, row.agreement.of)
 
 
 def _reading(row: _AgreementRow) -> str:
@@ -174,8 +172,8 @@ _NOT_OF_ROW = {
 }
 
 
-def agreement_table(agreements: Sequence[Agreement]) -> Table:
-    """The table of agreements already computed."""
+def agreement_table(agreements: Sequence[Agreement], apart: Sequence[RatedApart] = ()) -> Table:
+    """The table of agreements already computed, and what is said of the metrics that no two people both rated."""
     records: list[Mapping[str, Any]] = []
     positions: dict[tuple[int, str], int] = {}
     for place, agreement in enumerate(agreements):
@@ -208,9 +206,31 @@ def agreement_table(agreements: Sequence[Agreement]) -> Table:
         title="Agreement of raters",
         columns=table_columns,
         rows=table_rows,
-        notes=(*_notes(agreements, columns), *dash_notes(table_columns, table_rows, _NOT_OF_ROW)),
-        records=tuple(records),
+        notes=(
+            *_apart_notes(apart),
+            *_notes(agreements, columns),
+            *dash_notes(table_columns, table_rows, _NOT_OF_ROW),
+        ),
+        records=(*records, *map(_apart_record, apart)),
     )
+
+
+def _apart_notes(apart: Sequence[RatedApart]) -> list[str]:
+    if not apart:
+        return []
+    metrics = ", ".join(
+        f"{each.title} ({counted(each.units, 'unit')}, {counted(len(each.raters), 'person')})"
+        for each in apart
+    )
+    return [f"No two people rated the same unit by: {metrics}."]
+
+
+def _apart_record(each: RatedApart) -> Mapping[str, Any]:
+    return {
+        "cell": f"{each.title}/{PEOPLE}/kappa", "metric": each.metric, "title": each.title, "kind": "people",
+        "between": PEOPLE, "raters": ", ".join(each.raters), "units": 0, "alone": each.units, "statistic": "kappa",
+        "estimate": None, "n": 0, "missing": "no two people rated the same unit",
+    }  # fmt: skip
 
 
 def _table_row(row: _AgreementRow, heading: str, place: int, positions: Mapping[tuple[int, str], int]) -> Row:
@@ -317,6 +337,7 @@ def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
             "high": result.interval.high if result.interval else None,
             "interval": result.interval.method if result.interval else None,
             "n": result.n,
+            "of": agreement.of,
             "dropped": result.dropped,
             "method": result.method,
             "missing": result.missing,
@@ -388,9 +409,10 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Table | No
     agreements = agreements_of(view, options, seed)
     if not agreements:
         return None
-    absent = named_metrics(view, options.metrics).absent
-    apart = (*absent_notes(absent), *audit_notes(view), *preferences_apart(view))
-    return options.finish(agreement_table(agreements), apart)
+    metrics = named_metrics(view, options.metrics)
+    others = rated_apart(view, agreements, metrics=metrics.rated or None)
+    apart = (*absent_notes(metrics.absent), *audit_notes(view), *preferences_apart(view))
+    return options.finish(agreement_table(agreements, others), apart)
 
 
 def audit_notes(view: RatingsView) -> tuple[str, ...]:

@@ -19,10 +19,10 @@ from bedside.reports.comparison_notes import (
     LEVEL,
     comparison_notes,
     correction_notes,
-    leaves_out_its_end,
 )
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, between, decimal, number, p_value
+from bedside.reports.number_text import DASH, between, decimal, n_of, number, p_value
+from bedside.reports.result_text import cases_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
@@ -82,7 +82,13 @@ def _cells(comparison: Comparison, digits: int) -> tuple[str, ...]:
         if effect.interval is not None:
             size += f" {between(effect.interval.low, effect.interval.high)}"
     return (
-        cases_text(comparison),
+        cases_words(
+            comparison.entered,
+            comparison.cases_a,
+            comparison.cases_b,
+            comparison.shared,
+            paired=comparison.paired,
+        ),
         f"{number(comparison.mean_a, digits)}, {number(comparison.mean_b, digits)}",
         number(difference.estimate, digits),
         f"{number(test.estimate, digits)} {interval_text(test, digits)}".strip(),
@@ -92,25 +98,14 @@ def _cells(comparison: Comparison, digits: int) -> tuple[str, ...]:
     )
 
 
-def cases_text(comparison: Comparison) -> str:
-    """The cases of both systems: one number where all pair."""
-    if comparison.paired:
-        return str(comparison.cases_a)
-    shared = f" ({comparison.shared} shared)" if comparison.shared else ""
-    return f"{comparison.cases_a}, {comparison.cases_b}{shared}"
-
-
 def interval_text(test: Result, digits: int) -> str:
-    """The interval of a test; a round bracket at an end of 0 that the test rejects, and at an infinite one."""
+    """The interval of a test; a round bracket at an open end."""
     interval = test.interval
     if interval is None:
         return ""
-    low = "(−∞" if math.isinf(interval.low) else f"[{number(interval.low, digits)}"
-    high = "∞)" if math.isinf(interval.high) else f"{number(interval.high, digits)}]"
-    if leaves_out_its_end(test):
-        low = low.replace("[", "(") if interval.low == 0 else low
-        high = high.replace("]", ")") if interval.high == 0 else high
-    return f"{low}, {high}"
+    low = "−∞" if math.isinf(interval.low) else number(interval.low, digits)
+    high = "∞" if math.isinf(interval.high) else number(interval.high, digits)
+    return f"{'(' if interval.low_open else '['}{low}, {high}{')' if interval.high_open else ']'}"
 
 
 def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, Any]:
@@ -126,8 +121,14 @@ def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, An
         "paired": comparison.paired,
         "why": comparison.why,
         "n": test.n,
+        "of": comparison.entered.of,
         "cases_a": comparison.cases_a,
         "cases_b": comparison.cases_b,
+        "of_a": comparison.entered.of_a,
+        "of_b": comparison.entered.of_b,
+        "no_value": comparison.entered.no_value,
+        "other_settings": comparison.entered.other_settings,
+        "no_partner": comparison.entered.no_partner,
         "shared": comparison.shared,
         "transcripts_a": comparison.transcripts_a,
         "transcripts_b": comparison.transcripts_b,
@@ -149,6 +150,8 @@ def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, An
         "estimate": test.estimate,
         "low": _end(interval.low) if interval else None,
         "high": _end(interval.high) if interval else None,
+        "low_open": interval.low_open if interval else None,
+        "high_open": interval.high_open if interval else None,
         "level": interval.level if interval else None,
         "interval": interval.method if interval else None,
         "p": test.p,
@@ -176,8 +179,8 @@ def overall_table(overall: Sequence[Overall]) -> Table:
     for overall_test in overall:
         test = overall_test.test
         size = f"{test.name} {decimal(test.estimate)}" if test.estimate is not None else DASH
-        cells = (overall_test.facts.title, rater_words(overall_test.raters), str(test.n), number(test.statistic),
-                 p_value(test.p), p_value(test.p_adjusted), size)  # fmt: skip
+        cells = (overall_test.facts.title, rater_words(overall_test.raters), n_of(test.n, overall_test.of),
+                 number(test.statistic), p_value(test.p), p_value(test.p_adjusted), size)  # fmt: skip
         rows.append(Row(tuple(map(Cell, cells))))
         records.append(
             {
@@ -189,6 +192,7 @@ def overall_table(overall: Sequence[Overall]) -> Table:
                 "why": overall_test.why,
                 "raters_like": overall_test.raters_like or None,
                 "n": test.n,
+                "of": overall_test.of,
                 "dropped": test.dropped,
                 "left_out": overall_test.left_out,
                 "method": test.method,

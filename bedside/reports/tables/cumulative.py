@@ -10,7 +10,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import ARROWS, rater_words
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import number
+from bedside.reports.number_text import n_of, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
@@ -53,7 +53,7 @@ def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Table | N
         label = " · ".join((*levels, view.order.system_label(system)))
         cells = [
             Cell(label),
-            Cell(f"{curve.n:,}" + (f"/{curve.n + curve.missing:,}" if curve.missing else "")),
+            Cell(n_of(curve.n, curve.of)),
         ]
         for turn in turns:
             cells.append(Cell(number(curve.at(turn), metric_facts.digits), record=len(records)))
@@ -62,7 +62,7 @@ def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Table | N
                     "cell": "/".join((curve.metric + (f"@{curve.group}" if by else ""), *stratum, system, str(turn))),
                     "metric": curve.metric, "raters": curve.group, "system": system,
                     **dict(zip(options.by, stratum, strict=True)), "turn": turn, "value": curve.at(turn),
-                    "n": curve.n, "missing": curve.missing,
+                    "n": curve.n, "of": curve.of, "missing": curve.missing,
                 }
             )  # fmt: skip
         rows.append(Row(tuple(cells), metric_facts.title + by + ARROWS[metric_facts.direction]))
@@ -76,7 +76,7 @@ def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Table | N
         ),
         rows=tuple(rows),
         notes=(
-            "Mean over transcripts; one that has ended keeps its last value. n=3/4: three of four have values.",
+            "Mean over transcripts; one that has ended keeps its last value.",
             *absent_notes(metrics.absent),
         ),
         records=tuple(records),

@@ -10,7 +10,7 @@ from pydantic import Field
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.measures import Headed, TableMeasure
-from bedside.reports.number_text import DASH, number, p_value
+from bedside.reports.number_text import DASH, n_of, number, p_value
 from bedside.reports.samples import MeasureRow, Sample, measure
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -63,7 +63,8 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table |
         records=tuple(
             {
                 "cell": f"{item.key}/{system}", "metric": item.metric, "raters": item.group, "system": system,
-                "n": sample.n, "missing": sample.missing, "why_missing": sample.why, "mean": sample.estimate,
+                "n": sample.n, "of": sample.of, "missing": sample.missing, "why_missing": sample.why,
+                "mean": sample.estimate,
                 "sd": sample.sd, "median": float(np.median(sample.values)), "minimum": float(sample.values.min()),
                 "maximum": float(sample.values.max()), "skewness": test.estimate, "test": test.method,
                 "statistic": test.statistic, "p": test.p, "p_corrected": test.p_adjusted,
@@ -79,7 +80,7 @@ def _cells(item: MeasureRow, sample: Sample, test: Result, position: int) -> lis
     digits = item.digits
     values = sample.values * item.scale
     texts = [
-        f"{sample.n:,}" + (f"/{sample.n + sample.missing:,}" if sample.missing else ""),
+        n_of(sample.n, sample.of),
         number(float(values.mean()), digits),
         number(float(values.std(ddof=1)) if values.size > 1 else None, digits),
         number(float(np.median(values)), digits),
@@ -103,8 +104,6 @@ def _notes(
     notes.append(
         f"p corrected by Holm within the family “{tests[0].family}” of {counted(size or 0, 'test')}."
     )
-    if any(sample.missing for _, _, sample in cells):
-        notes.append("n=3/4: three of four have a value.")
     reasons: dict[str, list[str]] = {}
     for test, (item, system, _) in zip(tests, cells, strict=True):
         if test.missing:

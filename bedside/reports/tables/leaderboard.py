@@ -13,7 +13,7 @@ from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulat
 from bedside.analysis.study_parts import SYNTHETIC
 from bedside.reports.cell_names import ARROWS, cell_name, rater_words
 from bedside.reports.leaderboard_measures import BoardColumn, BoardMeasures, board_measures
-from bedside.reports.number_text import DASH, money, number
+from bedside.reports.number_text import DASH, money, n_of, number
 from bedside.reports.simulated_actors import toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -99,8 +99,8 @@ class _Board:
         if interval is not None:
             ends = (number(end * column.scale, column.digits) for end in (interval.low, interval.high))
             text += f" [{', '.join(ends)}]"
-        if standing.values.n != self._usual:
-            text += f" n={standing.values.n}"
+        if standing.values.n != self._usual or standing.values.n < standing.of:
+            text += f" n={n_of(standing.values.n, standing.of)}"
         ranked = sum(other.values.n > 0 for other in column.standings.systems)
         best = standing.ranks is not None and standing.ranks[0] == 1 and standing.ranks[1] < ranked
         return Cell(text, bold=best, marks=standing.letters if ranked > 1 else "", record=record)
@@ -271,8 +271,8 @@ def _numbers(standing: Standing | None) -> dict[str, Any]:
     """What a record says of a system's place."""
     if standing is None:
         return dict.fromkeys(
-            ("mean", "low", "high", "interval", "letters", "best_rank", "worst_rank", "cases", "conversations",
-             "missing_cases")
+            ("mean", "low", "high", "interval", "letters", "best_rank", "worst_rank", "n", "of", "cases",
+             "conversations", "missing_cases")
         )  # fmt: skip
     interval, ranks = standing.mean.interval, standing.ranks
     return {
@@ -283,6 +283,8 @@ def _numbers(standing: Standing | None) -> dict[str, Any]:
         "letters": standing.letters or None,
         "best_rank": None if ranks is None else ranks[0],
         "worst_rank": None if ranks is None else ranks[1],
+        "n": standing.values.n,
+        "of": standing.of,
         "cases": standing.values.n,
         "conversations": standing.values.n_transcripts,
         "missing_cases": standing.values.missing_cases,

@@ -12,7 +12,7 @@ from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.reports.absent_metrics import preferences_apart
 from bedside.reports.best_systems import BestCells, best_cells
 from bedside.reports.measures import TableMeasure
-from bedside.reports.number_text import DASH, number, signed, trimmed
+from bedside.reports.number_text import DASH, n_of, number, signed, trimmed
 from bedside.reports.published_cells import PublishedCells, published_cells
 from bedside.reports.results_compared import corpus_name, reference_samples, with_comparisons
 from bedside.reports.results_deviations import ResultsDeviations, results_deviations
@@ -203,7 +203,7 @@ def _row(cells: _ResultsCells, row_key: Key, positions: Mapping[CellKey, int], *
     layout, deviations = cells.layout, cells.deviations
     row = [Cell(title) for title in layout.row_titles(row_key, before)]
     if not layout.metrics_in_rows and layout.options.n:
-        row.append(Cell(f"{cells.usual_counts[row_key]:,}"))
+        row.append(Cell(n_of(cells.usual_counts[row_key], layout.whole_counts()[row_key])))
     # Deviations and tests stand only where rows are metrics.
     if deviations is not None:
         row.append(deviations.reference_cell(layout.items[row_key[0]]))
@@ -267,7 +267,7 @@ def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
             low, high = (number(bound * item.scale, item.digits) for bound in (interval.low, interval.high))
             text += f" [{low}, {high}]"
     if sample.n != usual_count and cells.layout.options.n:
-        text += f" n={sample.n:,}" + (f"/{sample.n + sample.missing:,}" if sample.missing else "")
+        text += f" n={n_of(sample.n, sample.of)}"
     return text
 
 
@@ -291,6 +291,7 @@ def _record(cells: _ResultsCells, key: CellKey) -> dict[str, Any]:
         "high": interval.high if interval else None,
         "interval": interval.method if interval else None,
         "n": sample.n,
+        "of": sample.of,
         "missing": sample.missing,
         "why_missing": sample.why,
         "numerator": sample.numerator,
@@ -339,7 +340,7 @@ def _valueless_records(layout: ResultsLayout, measured: MeasuredRows) -> Iterato
             yield {
                 "cell": "/".join((f"{metric}@{group}", *stratum, system)), "metric": metric, "raters": group,
                 "system": system, **dict(zip(factors, stratum, strict=True)), "value": None, "sd": None, "n": 0,
-                "missing": sample.missing, "why_missing": sample.why,
+                "of": sample.of, "missing": sample.missing, "why_missing": sample.why,
             }  # fmt: skip
 
 

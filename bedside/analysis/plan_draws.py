@@ -1,0 +1,132 @@
+"""How units came to be rated by people: by which plans, strata and chances, as a run's manifest and table say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from bedside.analysis.case_values import own_case
+from bedside.analysis.merged_samples import sampled_parts
+from bedside.analysis.study_parts import WITHOUT
+from bedside.ratings.names import TRANSCRIPT, rated_by_humans
+from bedside.ratings.run import Run
+from bedside.ratings.run_parts import merged_parts
+from bedside.stats.sampling_cells import Levels
+
+#: What the table of transcripts says of each besides the factors.
+_OF_INDEX = ("system", "case_id", "language")
+#: Stands beside the factors of a plan where a run was merged: each of its runs has a sample of its own.
+MERGED_RUN = "merged run"
+#: The first format of plans whose units are drawn independently of each other.
+_INDEPENDENT = 2
+
+
+def drawn_by(run: Run | None, rounds: Iterable[str]) -> tuple[str, ...]:
+    """The factors by which transcripts were drawn for rounds of annotation, besides the system.
+
+    The first is :data:`MERGED_RUN` where transcripts of a system were drawn in several runs that were merged.
+    """
+    if run is None:
+        return ()
+    asked = set(rounds)
+    merged = (MERGED_RUN,) if sampled_parts(run, asked) else ()
+    factors = [
+        factor
+        for entry in run.manifest["imports"]
+        if asked & set(entry.get("rounds", ()))
+        for factor in entry.get("by", ())
+    ]
+    return merged + tuple(factor for factor in dict.fromkeys(factors) if factor != "system")
+
+
+def cell_levels(run: Run | None, by: Sequence[str], rounds: Iterable[str]) -> dict[str, Levels]:
+    """Transcript → its levels of the factors that transcripts were drawn by; empty where there are none.
+
+    Args:
+        run: the run.
+        by: the factors, as :func:`drawn_by` names them.
+        rounds: the rounds of annotation.
+    """
+    if run is None or not by:
+        return {}
+    table = run.index.select(pl.col("id").alias("transcript_id"), *_OF_INDEX)
+    factors = run.factors.drop(set(by) & set(_OF_INDEX), strict=False)
+    levels = table.join(factors, on="transcript_id", how="left", suffix=" (factor)")
+    if by[0] == MERGED_RUN:
+        parts = sampled_parts(run, set(rounds))
+        levels = levels.with_columns(
+            pl.Series(MERGED_RUN, [parts[name] for name in levels["transcript_id"]], dtype=pl.String())
+        )
+    return {
+        name: tuple(WITHOUT if level is None else str(level) for level in own)
+        for name, *own in levels.select("transcript_id", *by).iter_rows()
+    }
+
+
+def plan_of(entry: Mapping[str, Any]) -> str | None:
+    """The plan that drew what an import of the manifest brought; None where none did."""
+    plan = entry.get("plan") if entry.get("mode") != "adjudicate" else None
+    return plan or entry.get("sample")
+
+
+def drawn_rounds(run: Run) -> frozenset[str]:
+    """The rounds of annotation of which all that people rated was drawn by plans."""
+    drawn, others = set[str](), set[str]()
+    for entry in run.manifest["imports"]:
+        if entry.get("mode") != "adjudicate":
+            (others if plan_of(entry) is None else drawn).update(entry.get("rounds", ()))
+    return frozenset(drawn - others)
+
+
+def misdrawn_rounds(run: Run) -> dict[str, str]:
+    """Round → its plan that drew transcripts of a case together, so that they came with other chances than it states.
+
+    In plans of format 1, transcripts of several systems on one case came together where systems were no strata. Where
+    each case of a stratum has as many, the chances are right all the same.
+    """
+    return {
+        round: str(plan_of(entry))
+        for entry in run.manifest["imports"]
+        if plan_of(entry) is not None
+        and entry.get("plan_format", 1) < _INDEPENDENT
+        and entry.get("mode") != "pairs"
+        and "system" not in entry.get("by", ())
+        for round in entry.get("rounds", ())
+        if _has_uneven_cases(run, entry.get("by", ()), round)
+    }
+
+
+def _has_uneven_cases(run: Run, by: Sequence[str], round: str) -> bool:
+    """Whether some cases of a stratum of a round have units of more systems than others, and not all were drawn."""
+    rated = run.ratings.filter(rated_by_humans(), pl.col("round") == round)
+    if run.index["system"].n_unique() < 2 or (rated["drawn"] == 1).fill_null(False).all():
+        return False
+    if merged_parts(run.manifest):
+        return True  # which transcripts could be drawn together is no longer seen
+    levels = cell_levels(run, by, ())
+    strata = {name: "\n".join(of_name) for name, of_name in levels.items()}
+    places = (
+        run.index.sort("id")
+        .select(
+            "case_id", "turns", "system", pl.col("id").alias("transcript_id"),
+            pl.col("id").replace_strict(strata, default="").alias("stratum"),
+        )
+        .with_columns(own_case())
+        .with_columns(pl.int_range(pl.len()).over("system", "case").alias("number"))
+        .group_by("stratum", "case", "number")
+        .agg(pl.len().alias("size"), pl.col("turns").n_unique())
+    )  # fmt: skip
+    if (places.group_by("stratum").agg(pl.col("size").n_unique())["size"] > 1).any():
+        return True
+    return not (rated["unit"] == TRANSCRIPT).all() and bool((places["turns"] > 1).any())
+
+
+def ratings_as_drawn(run: Run) -> pl.DataFrame:
+    """A run's ratings, without the chances that :func:`misdrawn_rounds` state."""
+    rounds = list(misdrawn_rounds(run))
+    if not rounds:
+        return run.ratings
+    doubtful = pl.col("round").is_in(rounds) & (pl.col("drawn") > 0)
+    return run.ratings.with_columns(pl.when(~doubtful.fill_null(False)).then("drawn").alias("drawn"))
