@@ -67,9 +67,13 @@ def preference_levels(view: RatingsView, *, seed: int = 0) -> tuple[PreferenceLe
 
 
 def _levels(view: RatingsView, rows: PreferenceRows) -> pl.DataFrame:
-    """Each conversation's level by the same rubric and raters, higher for better: ``transcript_id, level``."""
+    """Each conversation's level by the same rubric and raters, higher for better: ``transcript_id, level``.
+
+    People who compared nothing have no part in it.
+    """
     sign = -1.0 if view.facts(rows.rubric).direction == "lower" else 1.0
-    values = view.transcript_values([rows.rubric]).filter(pl.col("group") == rows.raters)
+    own = view.ratings.filter(pl.col("rater").is_in(rows.rows["rater"].unique().implode()))
+    values = replace(view, ratings=own).transcript_values([rows.rubric])
     return values.drop_nulls("value").select("transcript_id", level=sign * pl.col("value"))
 
 
@@ -128,7 +132,8 @@ def _systems(
     turned = tuple(
         (a, b) if strength_a > strength_b else (b, a)
         for (a, strength_a), (b, strength_b) in combinations(placed, 2)
-        if (strength_a - strength_b) * (mean_of[a] - mean_of[b]) < 0
+        # Means that are equal may differ in the last digit.
+        if abs(mean_of[a] - mean_of[b]) > 1e-9 and (strength_a > strength_b) != (mean_of[a] > mean_of[b])
     )
     means = {system: sign * mean_of[system] for system, _ in placed}
     if len(placed) < 3:

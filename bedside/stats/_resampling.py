@@ -107,6 +107,18 @@ def draw(multiplicity: Array, rows: int, rng: np.random.Generator) -> Array:
     return counts
 
 
+def _places(keys: Array) -> Indices:
+    """Where each row stands when rows are ordered by what is in them, whatever their order was.
+
+    What differs in the last digits only counts as equal, as sums of the same terms in another order do.
+    """
+    largest = np.abs(keys).max(axis=0, initial=0.0)
+    rounded = np.round(keys / np.where(largest > 0, largest, 1.0), 9)
+    places = np.empty(len(keys), dtype=np.intp)
+    places[np.lexsort(rounded.T[::-1])] = np.arange(len(keys))
+    return places
+
+
 def every_resample(units: int) -> Array:
     """Counts of all ``units ** units`` resamples."""
     drawn = np.stack(np.meshgrid(*[np.arange(units)] * units, indexing="ij"), axis=-1).reshape(-1, units)
@@ -240,6 +252,9 @@ def resample(
 ) -> Resamples:
     """Values of ``statistic`` on bootstrap resamples of the units, or of clusters of units.
 
+    Which are drawn follows from the seed and from what the units or clusters add to the statistic, or else from what it
+    is without each. So neither their names nor their order changes a number.
+
     Args:
         statistic: weights (rows × units) → values (rows).
         multiplicity: how many equal units each column of the weights stands for; all 1 with clusters.
@@ -256,17 +271,21 @@ def resample(
         statistic, multiplicity, member = StatisticOfTotals(parts, statistic.value), np.ones(len(parts)), None
         clusters = None
     folds, spread = _folds(multiplicity, member)
+    left_out = leave_one_out(statistic, multiplicity, clusters=clusters)
     total = int(folds.sum())
     exhaustive = total == folds.size <= 6 and float(total) ** total <= resamples
     if exhaustive:
         values = statistic(spread(every_resample(total)))
     else:
         width = max(multiplicity.size, total)
+        keys = statistic.parts if isinstance(statistic, StatisticOfTotals) else left_out.values[:, None]
+        places = _places(keys)
+        ordered = np.empty_like(folds)
+        ordered[places] = folds
         values = np.concatenate(
-            [statistic(spread(draw(folds, rows, rng))) for rows in blocks(resamples, width)]
+            [statistic(spread(draw(ordered, rows, rng)[:, places])) for rows in blocks(resamples, width)]
         )
     words = f"all {values.size} resamples" if exhaustive else f"{resamples} resamples, {seed_in_words(seed)}"
-    left_out = leave_one_out(statistic, multiplicity, clusters=clusters)
     return Resamples(values, left_out, exhaustive, f"bootstrap over {over}, {words}")
 
 

@@ -25,6 +25,20 @@ def _signs(n: int, *, resamples: int, seed: int, exact: bool, columns: int) -> I
         done += rows
 
 
+def rows_in_order(d: Array, present: Mask) -> tuple[Array, Mask]:
+    """Every column with its rows by size, those that miss a value last, and where values are present.
+
+    Flips and resamples that a seed draws then follow from a column's values alone: neither the order of cases nor
+    other columns change its p and its interval. A column with all signs turned is in the same order, so that what is
+    computed of it is mirrored.
+    """
+    total = d.sum(axis=0)
+    even = np.abs(total) <= 1e-12 * np.abs(d).sum(axis=0)
+    turned = np.where(even, (d**3).sum(axis=0), total) < 0
+    order = np.argsort(np.where(present, np.where(turned, -d, d), np.inf), axis=0, kind="stable")
+    return np.take_along_axis(d, order, axis=0), np.take_along_axis(present, order, axis=0)
+
+
 def sign_flip_p_values(d: Array, *, resamples: int, seed: int, alternative: str, exact: bool) -> Array:
     """p-values of the columns' means when every row's sign is flipped at random (or in all ways)."""
     n = d.shape[0]

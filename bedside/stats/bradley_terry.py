@@ -19,7 +19,7 @@ import numpy as np
 
 from bedside.stats._comparison_graph import ComparisonGraph
 from bedside.stats._pair_regression import PairRegression
-from bedside.stats._sign_flips import sign_flip_p_values
+from bedside.stats._sign_flips import rows_in_order, sign_flip_p_values
 from bedside.stats.arrays import Array
 from bedside.stats.families import family
 from bedside.stats.intervals import t_interval
@@ -270,6 +270,7 @@ def _differences(
     p_values: dict[tuple[int, int], float] = {}
     if tested:
         columns = np.column_stack(list(tested.values()))
+        columns, _ = rows_in_order(columns, np.ones(columns.shape, dtype=np.bool_))
         p = sign_flip_p_values(columns, resamples=flips, seed=seed, alternative="two-sided", exact=exact)
         p_values = dict(zip(tested, p.tolist(), strict=True))
     results = []

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.stats._resampling import bootstrap_interval, resample
+from bedside.stats._resampling import StatisticOfTotals, bootstrap_interval, resample
 from bedside.stats.arrays import Array, Seed, chosen, pairs
 from bedside.stats.result import Result
 
@@ -48,15 +48,16 @@ def percentage_change(
     result = replace(blank, details={"mean before": float(base.mean()), "mean after": float(top.mean())})
     size = np.abs(base) + np.abs(top)
 
-    def change(weights: Array) -> Array:
-        below = weights @ base
+    def of_totals(totals: Array) -> Array:
+        below, above, sizes = totals.T
         # What cancels leaves noise in the last digits, which is no base.
-        defined = below > 1e-12 * (weights @ size)
+        defined = below > 1e-12 * sizes
         changes: Array = np.divide(
-            100 * (weights @ top - below), below, out=np.full(below.shape, np.nan), where=defined
+            100 * (above - below), below, out=np.full(below.shape, np.nan), where=defined
         )
         return changes
 
+    change = StatisticOfTotals(np.column_stack([base, top, size]), of_totals)
     estimate = float(change(np.ones((1, base.size)))[0])
     if np.isnan(estimate):
         zero = abs(float(base.mean())) <= 1e-12 * float(size.mean())

@@ -54,6 +54,11 @@ def shares_test(counts: Any, of: Any, *, permutations: int = 9999, seed: Seed = 
         return SharesTest(shares=shares, p=None, method=method)
     draws = generator(seed)
     seen = _statistic(had[None], all_of[None])[0]
+    # Which orders are drawn follows from the numbers alone: neither cases nor groups have names here, or an order.
+    within = np.lexsort((all_of, had), axis=1)
+    had, all_of = (np.take_along_axis(table, within, axis=1) for table in (had, all_of))
+    cases = np.lexsort((*all_of.T, *had.T))
+    had, all_of = had[cases], all_of[cases]
     orders = np.argsort(draws.random((permutations, *had.shape)), axis=2)
     drawn = _statistic(
         np.take_along_axis(had[None], orders, axis=2), np.take_along_axis(all_of[None], orders, axis=2)

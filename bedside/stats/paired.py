@@ -17,7 +17,7 @@ from bedside.stats._discordant_pairs import discordance_interval, discordance_ta
 from bedside.stats._exact import signed_rank_distribution, tail
 from bedside.stats._rank_intervals import pseudo_median
 from bedside.stats._resampling import Resamples, bootstrap_interval
-from bedside.stats._sign_flips import mean_bootstraps, sign_flip_intervals, sign_flip_p_values
+from bedside.stats._sign_flips import mean_bootstraps, rows_in_order, sign_flip_intervals, sign_flip_p_values
 from bedside.stats._tails import rank_sum_tail
 from bedside.stats.arrays import (
     Alternative,
@@ -275,14 +275,14 @@ def permutations(
 ) -> tuple[Result, ...]:
     """:func:`permutation` on many columns at once: cases × metrics (or metrics of many pairs of systems).
 
-    All columns share the same sign flips and resamples, so the whole is a few matrix products. A value missing
-    in one column leaves the case out of that column only.
+    All columns share the same sign flips and resamples, each by the order of its own differences, so the whole is a
+    few matrix products. A value missing in one column leaves the case out of that column only.
     """
     chosen("alternative", alternative, ALTERNATIVES)
     chosen("interval", interval, ("t", "inverted", "bca", "percentile"))
     left, right = _tables(x, y)
     present = ~(np.isnan(left) | np.isnan(right))
-    raw = np.where(present, left - right, 0.0)
+    raw, given = rows_in_order(np.where(present, left - right, 0.0), present)
     # Two streams, so that the test doesn't depend on the kind of interval.
     flip_seed, bootstrap_seed = (int(drawn) for drawn in generator(seed).integers(0, 2**63 - 1, size=2))
     patterns = 2 ** raw.shape[0]
@@ -294,12 +294,12 @@ def permutations(
     bounds: list[Interval | None] | None = None
     if interval == "inverted":
         bounds = sign_flip_intervals(
-            raw, present, resamples=resamples, seed=flip_seed, exact=exact, level=level,
+            raw, given, resamples=resamples, seed=flip_seed, exact=exact, level=level,
             alternative=alternative,
         )  # fmt: skip
     elif interval != "t":
         drawn = mean_bootstraps(
-            raw, present, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed)
+            raw, given, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed)
         )
     flips = f"all {patterns} sign patterns" if exact else f"{resamples} sign flips, {seed_in_words(seed)}"
     blank = Result(

@@ -9,7 +9,7 @@ import numpy as np
 
 from bedside.stats._ratios import with_rate_interval
 from bedside.stats._resampling import aligned
-from bedside.stats._sign_flips import sign_flip_p_values
+from bedside.stats._sign_flips import rows_in_order, sign_flip_p_values
 from bedside.stats.arrays import Array, vector
 from bedside.stats.result import Result
 from bedside.stats.shares import share
@@ -76,8 +76,9 @@ def first_share(
     _, member = np.unique(aligned(clusters, won.size)[kept].astype(str), return_inverse=True)
     surplus: Array = np.bincount(member, weights=decided[kept] - 0.5).astype(np.float64)
     exact = 2 ** min(surplus.size, 62) <= flips
+    column, _ = rows_in_order(surplus[:, None], np.ones((surplus.size, 1), dtype=np.bool_))
     p = sign_flip_p_values(
-        surplus[:, None], resamples=flips, seed=seed,
+        column, resamples=flips, seed=seed,
         alternative="two-sided", exact=exact,
     )[0]  # fmt: skip
     how = "all there are" if exact else f"{flips:,} at random, seed {seed}"

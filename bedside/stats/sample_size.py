@@ -367,6 +367,7 @@ def simulated_power(
     from scipy.stats import ttest_1samp
 
     pilot, _ = clean(differences, "differences")
+    pilot = np.sort(pilot)
     words = (
         f"paired t test with {n} pairs, {simulations} samples from a pilot of {pilot.size}, alpha {alpha:g}"
     )

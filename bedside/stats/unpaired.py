@@ -165,6 +165,7 @@ def _monte_carlo_p(ranks: Array, size: int, alternative: str, *, resamples: int,
     rng = generator(seed)
     mean = ranks.mean() * size
     observed = ranks[:size].sum() - mean
+    ranks = np.sort(ranks)
     extreme = 0
     for rows in blocks(resamples, ranks.size):
         keys = rng.random((rows, ranks.size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -188,6 +189,23 @@ def test_levels_beside_preferences(study: RatingsView) -> None:
     assert people.raters == "people"
 
 
+def test_levels_are_those_of_the_people_who_compared() -> None:
+    study = PreferenceStudy()
+    for case in range(6):
+        study.prefer((f"a{case}", "a", f"c{case}"), f"b{case}", "human:anna", 1.0)
+        study.prefer((f"a{case}", "a", f"c{case}"), f"b{case}", "human:ben", 0.0)
+        for system, levels in (("a", (4, 1, 1)), ("b", (3, 5, 5))):
+            for rater, level in zip(("anna", "ben", "cleo"), levels, strict=True):
+                study.level(f"{system}{case}", system, f"c{case}", f"human:{rater}", level)
+    view = study.view()
+    # Anna prefers a and gave it the higher level; Cleo, who compared nothing, gave b the higher one.
+    (anna,) = preference_levels(chosen_preferences(view, raters=["human:anna"]))
+    assert anna.agreeing.estimate == 1
+    assert anna.means == {}
+    without_cleo = replace(view, ratings=view.ratings.filter(pl.col("rater") != "human:cleo"))
+    assert preference_levels(view) == preference_levels(without_cleo)
+
+
 def test_where_lower_is_better_the_lower_level_agrees() -> None:
     study = PreferenceStudy()
     for case in range(6):
@@ -211,8 +229,6 @@ def test_where_lower_is_better_the_lower_level_agrees() -> None:
     view = study.view()
     (plain,) = preference_levels(view)
     assert plain.agreeing.estimate == 0
-    from dataclasses import replace
-
     lower = {"burnout": "lower"}
     facts = RatingsView.facts
 

@@ -194,7 +194,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "level": ({}, {"level": 0.9}), "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
     *((test, (TABLE[:, 0], TABLE[:, 1]), {"clusters": CLUSTERS}, {
-        "clusters": ({}, {"clusters": None}), "resamples": ({}, {"resamples": 300}), "level": ({}, {"level": 0.9}),
+        "clusters": ({}, {"clusters": None}), "resamples": ({}, {"resamples": 300}), "level": ({}, {"level": 0.8}),
         "seed": ({}, {"seed": 1}),
     }) for test in (two_raters.percent_agreement, two_raters.mean_absolute_error)),
     (two_raters.correlation, (X, Y), {}, {"kind": ({}, {"kind": "pearson"}), "level": ({}, {"level": 0.9})}),
