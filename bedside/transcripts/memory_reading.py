@@ -205,7 +205,7 @@ def _checked(transcript: Any, place: str) -> Transcript:
         check_meta(turn.get("meta"), f"{where}, turn {index}")
     kinds = [provenance_kind(turn["speaker"], turn["role"]) for turn in turns]
     spoken = [turn for turn, kind in zip(turns, kinds, strict=True) if kind is None]
-    places = [0, *accumulate(kind is None for kind in kinds)]
+    places = [0, *accumulate(int(kind is None) for kind in kinds)]
     apart = [
         Provenance(kind, place, turn["text"], turn["speaker"], turn.get("meta", {}))
         for turn, kind, place in zip(turns, kinds, places[:-1], strict=True)

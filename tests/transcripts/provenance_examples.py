@@ -116,7 +116,12 @@ def _claude(apart: bool) -> str:
 
 def _langsmith(apart: bool) -> str:
     """LangChain's serialised messages."""
-    kinds = {"user": "HumanMessage", "assistant": "AIMessage", "system": "SystemMessage", "tool": "ToolMessage"}
+    kinds = {
+        "user": "HumanMessage",
+        "assistant": "AIMessage",
+        "system": "SystemMessage",
+        "tool": "ToolMessage",
+    }
     sent = [
         {
             "lc": 1,
@@ -139,9 +144,7 @@ def _langsmith(apart: bool) -> str:
 
 def _langfuse(apart: bool) -> str:
     sent, answered = _calls(apart)
-    return _json(
-        {"type": "GENERATION", "traceId": "t", "startTime": "1", "input": sent, "output": answered}
-    )
+    return _json({"type": "GENERATION", "traceId": "t", "startTime": "1", "input": sent, "output": answered})
 
 
 def _phoenix(apart: bool) -> str:
@@ -280,7 +283,9 @@ def _sharegpt(apart: bool) -> str:
     if not apart:
         return _json([{"id": "s", "conversations": said}])
     said[1:1] = [{"from": "function_call", "value": TOOLS}, {"from": "observation", "value": FOUND}]
-    return _json([{"id": "s", "system": PROMPT, "conversations": [{"from": "system", "value": PROMPT}, *said]}])
+    return _json(
+        [{"id": "s", "system": PROMPT, "conversations": [{"from": "system", "value": PROMPT}, *said]}]
+    )
 
 
 #: More forms that a reader knows.
@@ -291,7 +296,9 @@ _MORE = {
     "messages, ShareGPT": ProvenanceExample("s.json", _sharegpt),
     "messages, a prompt beside them": ProvenanceExample(
         "p.jsonl",
-        lambda apart: _json({"id": "p", **({"system_prompt": PROMPT} if apart else {}), "messages": _openai(apart)}),
+        lambda apart: _json(
+            {"id": "p", **({"system_prompt": PROMPT} if apart else {}), "messages": _openai(apart)}
+        ),
     ),
 }
 EXAMPLES: Mapping[str, ProvenanceExample] = {**_FORMS, **_MORE}

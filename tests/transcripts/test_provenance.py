@@ -14,7 +14,15 @@ from bedside.support.errors import InputError
 from bedside.transcripts import READERS, Provenance, Transcript, Turn
 from bedside.transcripts.memory_reading import open_reading
 from tests.transcripts.files import read, write
-from tests.transcripts.provenance_examples import CANARIES, EXAMPLES, PROMPT, READERS_KNOWN, SAID, SYSTEM, TOOLS
+from tests.transcripts.provenance_examples import (
+    CANARIES,
+    EXAMPLES,
+    PROMPT,
+    READERS_KNOWN,
+    SAID,
+    SYSTEM,
+    TOOLS,
+)
 
 
 def test_every_reader_has_an_example_or_says_why_not() -> None:
@@ -138,7 +146,11 @@ def test_the_user_says_that_it_is_the_name_or_that_another_is(tmp_path: Path) ->
     ],
 )
 def test_provenance_that_is_none_is_refused(item: dict[str, object], what: str, tmp_path: Path) -> None:
-    line = {"id": "a", "provenance": [item], "turns": [{"role": "clinician", "text": "a"}, {"role": "patient", "text": "b"}]}
+    line = {
+        "id": "a",
+        "provenance": [item],
+        "turns": [{"role": "clinician", "text": "a"}, {"role": "patient", "text": "b"}],
+    }
     with pytest.raises(InputError) as caught:
         read(write(tmp_path, "t.jsonl", json.dumps(line)))
     assert what in str(caught.value)
