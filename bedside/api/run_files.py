@@ -160,6 +160,8 @@ def read_ratings(
     sheet: str | None = None,
     header_row: int | None = None,
     encoding: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    exact: bool = False,
 ) -> RatingFile:
     """Ratings read from a file; every question takes them in place of it, and ``account`` says what was understood.
 
@@ -172,12 +174,15 @@ def read_ratings(
         sheet: of a workbook: a worksheet's name, or ``all``.
         header_row: line or row of the column names, from 1.
         encoding: of a text file.
+        rename: names of the file's metrics and raters to those that they get.
+        exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
+            differ in case and blanks are one, and so are a metric's name, title and aliases.
 
     Raises:
         AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
         BedsideError: no such file, or one that ratings can't be read from.
     """
-    from bedside.analysis.metric_facts import known_scale
+    from bedside.analysis.metric_facts import known_names
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.scales import parse_scales
 
@@ -190,7 +195,9 @@ def read_ratings(
         sheet=sheet,
         header_row=header_row,
         encoding=encoding,
-        known_scale=known_scale,
+        rename=rename,
+        exact=exact,
+        known=known_names(),
     )
 
 
@@ -205,6 +212,10 @@ def import_ratings(
     sheet: str | None = None,
     header_row: int | None = None,
     encoding: str | None = None,
+    metrics: Names | None = None,
+    without: Names = (),
+    rename: Mapping[str, str] | None = None,
+    exact: bool = False,
     round: str = IMPORTED,
 ) -> int:
     """Add people's ratings from a file to a run; those of the same key (and round) are replaced.
@@ -213,7 +224,10 @@ def import_ratings(
         run: the run.
         file: a table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.
         scales: scales of the ratings, as for :func:`bedside.agree`.
-        columns, metric, form, sheet, header_row, encoding: as for :func:`read_ratings`.
+        columns, metric, form, sheet, header_row, encoding, rename, exact: as for :func:`read_ratings`; names are those
+            that the run has, too.
+        metrics: the metrics that are taken, by the file's names; all that can be unless named.
+        without: metrics and columns of comments that are left.
         round: the round of annotation, such as pilot, where the file has no column for it.
 
     Returns:
@@ -222,14 +236,12 @@ def import_ratings(
     Raises:
         BedsideError: no such run, or a file that doesn't fit it.
     """
-    from bedside.analysis.metric_facts import known_scale
+    from bedside.analysis.metric_facts import known_names
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.rating_import import import_ratings as run_import
     from bedside.ratings.scales import parse_scales
-    from bedside.rubrics.run_rubrics import own_rubrics
 
     opened = open_run(run)
-    own = own_rubrics(opened)
     rating_file = read_rating_file(
         file,
         scales=parse_scales(listed(scales, "scales")),
@@ -239,6 +251,10 @@ def import_ratings(
         sheet=sheet,
         header_row=header_row,
         encoding=encoding,
-        known_scale=lambda name: known_scale(name, own),
+        metrics=listed(metrics, "metrics"),
+        without=listed(without, "without"),
+        rename=rename,
+        exact=exact,
+        known=known_names(opened),
     )
     return run_import(opened, Path(file), rating_file, round)[0]
