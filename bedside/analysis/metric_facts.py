@@ -192,7 +192,9 @@ def _others(key: str, own: OwnRubrics = _NONE) -> list[KnownMetric]:
         for rubric in {rubric.name: rubric for rubric in rubrics}.values()
     ]
     known += [
-        KnownMetric(code.name, (code.title, *code.aliases), frozenset((code.unit or "",)), Scale(code.labels, False))
+        KnownMetric(
+            code.name, (code.title, *code.aliases), frozenset((code.unit or "",)), Scale(code.labels, False)
+        )
         for code in codes
     ]
     return [metric for metric in known if metric.scale is not None and metric.is_called(key)]

@@ -133,9 +133,7 @@ class RatingsView:
         names = self._metric_names()
         among = names if "." in pattern else without_audits(names)
         matching = [
-            name
-            for name in among
-            if fnmatch.fnmatchcase(name, pattern) or name.partition(".")[0] == pattern
+            name for name in among if fnmatch.fnmatchcase(name, pattern) or name.partition(".")[0] == pattern
         ]
         return matching or [name for name in among if metric_key(name) == metric_key(pattern)]
 
@@ -395,7 +393,9 @@ def _whole_view(
     """The view of all ratings, as :func:`open_ratings_view` reads them."""
     asked_scales = dict(scales or {})
     if isinstance(source, RatingFile):
-        in_words = dict(source.ratings.group_by("metric").agg(pl.col("label").is_not_null().any()).iter_rows())
+        in_words = dict(
+            source.ratings.group_by("metric").agg(pl.col("label").is_not_null().any()).iter_rows()
+        )
         of_all = asked_scales.get(None)
         asked = {
             name: scale

@@ -29,7 +29,9 @@ _COMMENT = "comments?|notes?|reasons?|rationales?|justifications?|explanations?|
 _AFTER = re.compile(f"(?:(?P<about>.+)_)?(?:free_text_)?(?:{_COMMENT})(?:_text)?")
 _BEFORE = re.compile(f"(?:{_COMMENT})_(?:(?:for|on|about|of|to)_)?(?P<about>.+)")
 #: Columns that hold what was said in a conversation.
-_SAID = re.compile("(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)")
+_SAID = re.compile(
+    "(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)"
+)
 
 
 def comment_about(name: str) -> str | None:

@@ -56,7 +56,10 @@ class JoinedNames:
             several = defaultdict(list)
             for label, now in labels.items():
                 several[now].append(repr(label))
-            of_metric = [f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} {now!r}" for now, names in several.items()]
+            of_metric = [
+                f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} {now!r}"
+                for now, names in several.items()
+            ]
             parts.append(f"of {metric}, {', '.join(of_metric)}")
         return f"Joined: {'; '.join(parts)}. `exact` keeps them apart." if parts else ""
 
@@ -104,14 +107,20 @@ def _check_renamed(cells: Sequence[RatedCell], reading: RatingReading) -> None:
     for name in reading.rename:
         if _renamed(name, names, reading) is None:
             raise InputError(
-                f"no metric and no rater of the file is called {name!r}", where="`rename`", todo=nearest(name, names)
+                f"no metric and no rater of the file is called {name!r}",
+                where="`rename`",
+                todo=nearest(name, names),
             )
 
 
 def _renamed(typed: str, names: Iterable[str], reading: RatingReading) -> str | None:
     """The name of a file that the user typed: exactly, or else in another spelling."""
     several = set(names)
-    return typed if typed in several else next((name for name in sorted(several) if reading.is_among(typed, (name,))), None)
+    return (
+        typed
+        if typed in several
+        else next((name for name in sorted(several) if reading.is_among(typed, (name,))), None)
+    )
 
 
 def _new_name(name: str, reading: RatingReading) -> str | None:
@@ -178,14 +187,20 @@ class _Raters:
                     "`rename` says who it is."
                 )
             return {}
-        rater = of_run[0] if of_run else commonest(names[name] for name in group for _ in range(self._times[name]))
+        rater = (
+            of_run[0]
+            if of_run
+            else commonest(names[name] for name in group for _ in range(self._times[name]))
+        )
         return dict.fromkeys(group, rater)
 
 
 class _Metrics:
     """Which metric each name stands for."""
 
-    def __init__(self, cells: Sequence[RatedCell], reading: RatingReading, apart: list[str], fits: Fits) -> None:
+    def __init__(
+        self, cells: Sequence[RatedCell], reading: RatingReading, apart: list[str], fits: Fits
+    ) -> None:
         self._reading = reading
         self._apart = apart
         self._fits = fits
@@ -225,7 +240,9 @@ class _Metrics:
         return _collide(rated, group)
 
     def _units(self, name: str) -> set[str]:
-        return {"pair" if cell.second else "turn" if cell.turn else "transcript" for cell in self._cells[name]}
+        return {
+            "pair" if cell.second else "turn" if cell.turn else "transcript" for cell in self._cells[name]
+        }
 
     def _known(self, name: str) -> str | None:
         """The known metric that a name stands for."""
@@ -236,7 +253,9 @@ class _Metrics:
         if any(metric.name == base for metric in rated):
             others = sorted({metric.name for metric in rated} - {base})
             if others:
-                self._apart.append(f"The run has {base!r} and {others[0]!r}, and ratings of {base!r} stay with it.")
+                self._apart.append(
+                    f"The run has {base!r} and {others[0]!r}, and ratings of {base!r} stay with it."
+                )
             return name
         if known.scale(base) is not None and not rated:
             return name
@@ -249,7 +268,9 @@ class _Metrics:
     def _only(self, name: str, metrics: Sequence[KnownMetric], end: str) -> str | None:
         if len(metrics) > 1:
             several = " or ".join(repr(metric.name) for metric in metrics)
-            self._apart.append(f"{name!r} may be {several}, and is joined with none. `rename={name}=…` says which.")
+            self._apart.append(
+                f"{name!r} may be {several}, and is joined with none. `rename={name}=…` says which."
+            )
             return None
         return f"{metrics[0].name}{end}" if metrics else None
 

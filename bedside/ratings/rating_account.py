@@ -127,7 +127,6 @@ class RatingAccount:
             left = [f"{count:,} {noun}" for noun, count in self.file.left_out.items()]
             yield f"  Left out: {_listed(left)}"
 
-
     def _of_the_names(self) -> Iterator[str]:
         if self.names.line():
             yield f"  {self.names.line()}"

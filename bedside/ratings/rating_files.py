@@ -217,7 +217,9 @@ class _CollectedRatings:
         answered = [cell for cell in rated if not is_no_answer(cell.value)]
         self._names = names = join_names(answered, self._reading, self._fits)
         rated = [
-            cell._replace(metric=names.metric(cell.metric), rater=names.rater(cell.rater) if cell.rater else "")
+            cell._replace(
+                metric=names.metric(cell.metric), rater=names.rater(cell.rater) if cell.rater else ""
+            )
             for cell in rated
         ]
         self._find_scales(rated)
@@ -269,7 +271,8 @@ class _CollectedRatings:
         left = {
             name
             for name in by_metric
-            if reading.is_left(name) or not (reading.metrics is None or name in texts or reading.is_chosen(name))
+            if reading.is_left(name)
+            or not (reading.metrics is None or name in texts or reading.is_chosen(name))
         }
         rated = [cell for cell in order if cell.metric not in texts | left]
         remarked = [cell for cell in order if cell.metric in texts - left and not is_no_answer(cell.value)]
@@ -293,7 +296,9 @@ class _CollectedRatings:
                 among = metrics if option == "metrics" else {*metrics, *columns}
                 if not any(reading.is_among(one, (name,)) for one in among):
                     raise InputError(
-                        f"the file has no metric {name!r}", where=f"`{option}`", todo=nearest(name, sorted(metrics))
+                        f"the file has no metric {name!r}",
+                        where=f"`{option}`",
+                        todo=nearest(name, sorted(metrics)),
                     )
 
     def _fits(self, metric: KnownMetric, cells: Sequence[RatedCell]) -> bool:

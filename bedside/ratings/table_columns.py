@@ -103,7 +103,10 @@ def table_columns(
     rated += [
         name
         for name in texts
-        if name not in comments and not chosen and not is_about_the_row(name) and _may_be_labels(cells_of[name])
+        if name not in comments
+        and not chosen
+        and not is_about_the_row(name)
+        and _may_be_labels(cells_of[name])
     ]
     rated.sort(key=header.index)
     return TableColumns(tuple(header), names, tuple(rated), tuple(derived), tuple(comments))

@@ -50,7 +50,9 @@ def run(tmp_path: Path) -> Run:
     """A run that a judge rated on empathy."""
     scored = bedside.score(TALKS, tmp_path / "run", metrics=["structure"]).run
     rows = [f"t{number},judge:m,empathy,{level}" for number, level in enumerate(JUDGE)]
-    bedside.import_ratings(scored, written(tmp_path, "\n".join(["item,rater,metric,value", *rows]), "judge.csv"))
+    bedside.import_ratings(
+        scored, written(tmp_path, "\n".join(["item,rater,metric,value", *rows]), "judge.csv")
+    )
     return bedside.read_run(scored.path)
 
 
@@ -60,7 +62,9 @@ def by_people(run: Run) -> list[tuple[Any, ...]]:
 
 
 def alike(file: RatingFile) -> list[tuple[Any, ...]]:
-    return sorted(file.ratings.select("transcript_id", "unit", "metric", "rater", "value", "label").iter_rows())
+    return sorted(
+        file.ratings.select("transcript_id", "unit", "metric", "rater", "value", "label").iter_rows()
+    )
 
 
 def test_a_title_in_a_sheet_meets_the_judge(run: Run, tmp_path: Path) -> None:
@@ -71,7 +75,8 @@ def test_a_title_in_a_sheet_meets_the_judge(run: Run, tmp_path: Path) -> None:
     judge = bedside.validate(run.path, metrics="empathy").results[0].validations[0]
     assert (judge.rated, judge.with_people) == (10, 10)
     kappas = [
-        cohen_kappa_score(JUDGE, people, weights="quadratic", labels=[1, 2, 3, 4, 5]) for people in (ANNA, BEN)
+        cohen_kappa_score(JUDGE, people, weights="quadratic", labels=[1, 2, 3, 4, 5])
+        for people in (ANNA, BEN)
     ]
     assert judge.mean is not None
     assert judge.mean.statistics["kappa"].estimate == pytest.approx(sum(kappas) / 2)
@@ -102,7 +107,9 @@ def test_two_metrics_of_one_file_are_never_one(run: Run, tmp_path: Path) -> None
     sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN), "EMPATHY": (BEN, ANNA)}))
     file = read_rating_file(sheet, known=known_names(run), scales=parse_scales(["1-5"]))
     assert set(file.ratings["metric"]) == {"Empathy", "EMPATHY"}
-    assert file.account.names.apart == ["'Empathy' and 'EMPATHY' both stand in the file, and stay two metrics."]
+    assert file.account.names.apart == [
+        "'Empathy' and 'EMPATHY' both stand in the file, and stay two metrics."
+    ]
     beside = written(tmp_path, wide({"empathy": (ANNA, BEN), "Empathy": (BEN, ANNA)}), "beside.csv")
     file = read_rating_file(beside, known=known_names(run), scales=parse_scales(["1-5"]))
     assert set(file.ratings["metric"]) == {"Empathy", "empathy"}
@@ -112,13 +119,18 @@ def test_ratings_of_turns_and_of_talks_are_two_metrics(run: Run, tmp_path: Path)
     sheet = written(tmp_path, "item,turn,rater,metric,value\nt0,0,anna,Empathy,3\nt0,1,anna,Empathy,4\n")
     file = read_rating_file(sheet, known=known_names(run))
     assert set(file.ratings["metric"]) == {"Empathy"}
-    assert file.account.names.apart == ["'Empathy' rates turns, and 'empathy' transcripts: they stay two metrics."]
+    assert file.account.names.apart == [
+        "'Empathy' rates turns, and 'empathy' transcripts: they stay two metrics."
+    ]
     both = "item,turn,rater,metric,value\nt0,0,anna,Warmth,3\nt0,,ben,warmth,4\n"
     assert set(read_rating_file(written(tmp_path, both)).ratings["metric"]) == {"Warmth", "warmth"}
 
 
 def test_a_rubric_that_nobody_rated_by_is_met_only_on_its_scale(run: Run, tmp_path: Path) -> None:
-    on, off = [[5 - level % 2 for level in ANNA] for _ in "ab"], [[9 - level % 2 for level in ANNA] for _ in "ab"]
+    on, off = (
+        [[5 - level % 2 for level in ANNA] for _ in "ab"],
+        [[9 - level % 2 for level in ANNA] for _ in "ab"],
+    )
     for values, name in ((on, "partnership"), (off, "Partnership")):
         sheet = written(tmp_path, wide({"Partnership": (values[0], values[1])}))
         assert set(read_rating_file(sheet, known=known_names(run)).ratings["metric"]) == {name}
@@ -150,10 +162,14 @@ def test_spellings_of_a_rater_are_one_person(run: Run, tmp_path: Path) -> None:
     rows += [f"t{number},ben,{level}" for number, level in enumerate(BEN)]
     one = written(tmp_path, "\n".join(["item,rater,empathy", *rows]))
     kappa = bedside.agree(one, scales="1-5").results[0].statistics["kappa"]
-    assert kappa.estimate == pytest.approx(cohen_kappa_score(ANNA, BEN, weights="quadratic", labels=[1, 2, 3, 4, 5]))
+    assert kappa.estimate == pytest.approx(
+        cohen_kappa_score(ANNA, BEN, weights="quadratic", labels=[1, 2, 3, 4, 5])
+    )
     first = written(tmp_path, wide({"empathy": (ANNA, BEN)}), "first.csv")
     bedside.import_ratings(run, first)
-    assert bedside.import_ratings(run, written(tmp_path, wide({"empathy": (ANNA, BEN)}, ("ANNA", "Ben")), "again.csv"))
+    assert bedside.import_ratings(
+        run, written(tmp_path, wide({"empathy": (ANNA, BEN)}, ("ANNA", "Ben")), "again.csv")
+    )
     assert [row[1] for row in by_people(run)] == ["human:anna"] * 10 + ["human:ben"] * 10
     entry = bedside.read_run(run.path).manifest["imports"][-1]["account"]
     assert entry["joined"]["raters"] == 2
@@ -232,7 +248,7 @@ TEXTS = [f"The clinician stays close, {word}, and waits" for word in "abcdefghij
 def justified(metrics: str = "Empathy") -> str:
     names = metrics.split(",")
     rows = [f"item,rater,{metrics},Justification"]
-    rows += [f"i{n // 2},{'ab'[n % 2]},{','.join(str(n % 7) for _ in names)},\"{TEXTS[n]}\"" for n in range(26)]
+    rows += [f'i{n // 2},{"ab"[n % 2]},{",".join(str(n % 7) for _ in names)},"{TEXTS[n]}"' for n in range(26)]
     return "\n".join(rows)
 
 
@@ -240,7 +256,10 @@ def test_justifications_are_comments_and_no_labels(tmp_path: Path) -> None:
     """Before, 26 justifications were 26 labels in a long table, and a scale stopped at them."""
     long = ["item,rater,metric,value"]
     for n in range(26):
-        long += [f"i{n // 2},{'ab'[n % 2]},Empathy,{n % 7}", f"i{n // 2},{'ab'[n % 2]},Justification,\"{TEXTS[n]}\""]
+        long += [
+            f"i{n // 2},{'ab'[n % 2]},Empathy,{n % 7}",
+            f'i{n // 2},{"ab"[n % 2]},Justification,"{TEXTS[n]}"',
+        ]
     for text in (justified(), "\n".join(long)):
         file = read_rating_file(written(tmp_path, text), scales=parse_scales(["0-6"]))
         assert set(file.ratings["metric"]) == {"Empathy"}
@@ -267,7 +286,7 @@ def test_a_comment_is_of_the_rating_that_it_names(tmp_path: Path) -> None:
 
 
 def test_what_a_talk_says_is_no_comment(tmp_path: Path) -> None:
-    rows = [f"i{n // 2},{'ab'[n % 2]},{n % 5},\"{TEXTS[n // 2]}\",\"{TEXTS[n]}\"" for n in range(26)]
+    rows = [f'i{n // 2},{"ab"[n % 2]},{n % 5},"{TEXTS[n // 2]}","{TEXTS[n]}"' for n in range(26)]
     text = "\n".join(["item,rater,empathy,Vignette,client_text", *rows])
     file = read_rating_file(written(tmp_path, text))
     assert file.account.file.unused == ["Vignette", "client_text"]
