@@ -57,7 +57,7 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
 _REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 #: Keys that neither judge nor person sees.
 _UNSEEN = {
-    "name", "direction", "fails_at", "source", "notes", "deviations", "history", "translated_from",
+    "name", "aliases", "direction", "fails_at", "source", "notes", "deviations", "history", "translated_from",
 }  # fmt: skip
 
 
@@ -89,6 +89,7 @@ class Rubric:
     Attributes:
         name: equal to the file's name; the name of the metric in the ratings table.
         title: as in a table's row.
+        aliases: other names by which people's sheets may call it.
         construct: what is measured, in a phrase.
         definition: the question, in full.
         unit: what is rated: a whole ``transcript`` or a ``turn``.
@@ -154,6 +155,7 @@ class Rubric:
     history: tuple[TuningRecord, ...] = ()
     language: FieldText = ENGLISH
     translated_from: FieldText | None = None
+    aliases: tuple[FieldText, ...] = ()
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -200,6 +202,7 @@ class Rubric:
         if self.stage is not None and (self.unit == "turn" or not self.transcript):
             raise ValueError("stage: which turns are shown, where a whole conversation is")
         check_distinct("deviations", self.deviations)
+        check_distinct("aliases", self.aliases)
         if not self.transcript and self.unit == "turn":
             raise ValueError("transcript: a turn can't be rated without the conversation")
         if self.not_applicable and self.kind not in ("level", "label"):
@@ -216,7 +219,7 @@ class Rubric:
         """The first 12 hexadecimal digits of the SHA-256 of what a judge sees, and of the map of its levels.
 
         It changes with any change of wording, scale, inputs, form, examples or map, and with nothing else: not with
-        notes, source, direction, ``fails_at``, deviations, history or name, nor with the order of keys in the file.
+        notes, source, direction, ``fails_at``, deviations, history, name or aliases, nor with the order of keys in the file.
         """
         seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN, exclude_defaults=True)
         return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]

@@ -22,7 +22,7 @@ import orjson
 from bedside.ratings.names import is_human
 from bedside.simulators.calls import ActorReply
 from bedside.support.errors import RunError
-from bedside.support.files import sqlite_address, unpacked
+from bedside.support.files import address_to_read, sqlite_address, unpacked
 from bedside.support.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 
 FORMAT = 1
@@ -440,7 +440,7 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
         raise RunError("there is no log of a simulation", where=str(path), todo="name a simulation's folder")
     with (
         _reading(path),
-        closing(sqlite3.connect(f"{sqlite_address(path.absolute())}?mode=ro", uri=True)) as connection,
+        closing(sqlite3.connect(address_to_read(path), uri=True)) as connection,
     ):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         _check_version(version, path)
