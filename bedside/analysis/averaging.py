@@ -11,7 +11,8 @@ import polars as pl
 from bedside.analysis.case_values import own_case
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
-from bedside.analysis.study_parts import AveragedFactor, averaged_factors
+from bedside.analysis.study_parts import AveragedFactor
+from bedside.ratings.study_design import counterparts, shares_level, varying_factors
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
 
@@ -119,62 +120,48 @@ class MatchedRows:
         rows: values at levels of the factors that all systems have; on a case that they share, at levels that they
             share there. A case's levels weigh alike, however many transcripts each has.
         left_out: of each system, values to which another has no counterpart.
+        by: the factors that they are matched by.
     """
 
     rows: pl.DataFrame
     left_out: tuple[int, ...]
+    by: tuple[str, ...] = ()
 
 
 def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> MatchedRows:
     """The values of systems, without those at levels of a factor that another of them doesn't have.
 
-    A difference of systems is one of systems only where they are taken in the same settings: what varies within a
-    system and case is matched, first over all cases, then on each case that systems share. Of a factor of which they
-    share no level, each system is averaged over its own.
+    A difference of systems is one of systems only where they are taken in the same settings: the conditions that
+    :func:`~bedside.ratings.study_design.matching` names are matched, first over all cases, then on each case that
+    systems share. Of a factor of which these values share no level, each system is averaged over its own.
 
     Args:
         view: the ratings that the values are from.
         values: transcripts' values of one metric under one group of raters, in the columns of
             :meth:`~bedside.analysis.ratings_view.RatingsView.transcript_values`.
         systems: the systems, by name.
+
+    Raises:
+        DataError: it isn't known whether they are to be matched by a factor of many levels.
     """
     rows = values.filter(pl.col("system").is_in(systems))
-    of_view = [factor.name for factor in view.averaged_factors()]
-    if not of_view or view.factors is None:
-        return MatchedRows(rows, (0,) * len(systems))
-    factors = view.factors.select("transcript_id", *of_view)
-    averaged = averaged_factors(rows.select("transcript_id", "system", "case_id"), factors)
-    names = [factor.name for factor in averaged if factor.shared_levels(systems)]
-    if not names:
+    by = view.matching(systems).by
+    if not by or view.factors is None:
         return MatchedRows(rows, (0,) * len(systems))
     placed = rows.join(
-        factors.select("transcript_id", *names), on="transcript_id", how="left", maintain_order="left"
+        view.factors.select("transcript_id", *by), on="transcript_id", how="left", maintain_order="left"
     )
-    by_system = {system: placed.filter(pl.col("system") == system) for system in systems}
-    matched = {
-        system: _counterparts(own, [by_system[other] for other in systems if other != system], names)
-        for system, own in by_system.items()
-    }
-    left_out = (by_system[system]["value"].count() - matched[system]["value"].count() for system in systems)
+    varying = by if view.part.match is not None else varying_factors(placed, by)
+    names = [name for name in varying if shares_level(placed, name, systems)]
+    if not names:
+        return MatchedRows(rows, (0,) * len(systems))
+    matched = counterparts(placed, names, systems)
+    left_out = tuple(
+        placed.filter(pl.col("system") == system)["value"].count() - kept["value"].count()
+        for system, kept in matched.items()
+    )
     cell = [pl.col("system"), own_case()]
     of_case, of_cell = (pl.col("value").count().over(*cell, *levels) for levels in ([], names))
     levels = pl.struct(names).filter(pl.col("value").is_not_null()).n_unique().over(cell)
     weighed = pl.concat(matched.values()).with_columns(pl.col("value") * (of_case / (levels * of_cell)))
-    return MatchedRows(weighed.select(rows.columns), tuple(left_out))
-
-
-def _counterparts(own: pl.DataFrame, others: Sequence[pl.DataFrame], names: Sequence[str]) -> pl.DataFrame:
-    """The rows of one system to which each of the others has a counterpart: at those levels, and on that case."""
-    for other in others:
-        present = other.filter(pl.col("value").is_not_null())
-        own = own.join(present, on=names, how="semi", nulls_equal=True, maintain_order="left")
-        cases = present["case_id"].drop_nulls().unique()
-        cells = present.select("case_id", *names).unique().with_columns(pl.lit(True).alias("there"))
-        own = (
-            own.join(cells, on=["case_id", *names], how="left", nulls_equal=True, maintain_order="left")
-            .filter(
-                pl.col("there").fill_null(False) | ~pl.col("case_id").is_in(cases.implode()).fill_null(False)
-            )
-            .drop("there")
-        )
-    return own
+    return MatchedRows(weighed.select(rows.columns), left_out, tuple(names))

@@ -209,7 +209,7 @@ def compare(
     labels = label_numbers(view, names)
     values = labels.view.transcript_values(names).filter(pl.col("system").is_in(chosen))
     # With nothing to match, a system's values are the same beside every other.
-    varying = bool(labels.view.averaged_factors())
+    varying = any(labels.view.matching(systems).by for systems in (chosen, *duos))
     matched: list[SystemPair] = []
     entered: list[EnteredCases] = []
     overall: list[Overall] = []

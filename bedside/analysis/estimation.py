@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import polars as pl
 
+from bedside.analysis.averaging import matched_rows
 from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateAbout, EstimateMethod
 from bedside.analysis.fresh_view import fresh_view_of
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
@@ -35,12 +36,14 @@ class Estimate(MetricRatings):
         facts, judge: what was rated, and by which judge (or algorithm).
         quantity: a system's name, or ``A − B`` for a difference.
         about: what it is about: cases like these (``cases``), or this run's transcripts alone (``run``).
-        samples: the transcripts of the system; of both systems for a difference.
+        samples: the transcripts of the system; of both systems for a difference, none where people rated none of them.
         labelled: transcripts that people and the judge rated.
         labelled_cases: cases of those.
         judged: transcripts that the judge rated.
         of: transcripts that are there, rated or not.
         learnt: transcripts left out because the judge learnt from people's ratings of them or of their cases.
+        matched_by: the factors that the systems of a difference are matched by, where that leaves transcripts out.
+        unmatched: the transcripts that are left out of a difference, as the other system has no counterpart to them.
         naive: from the judge's ratings alone, as if the judge made no error.
         human: from people's ratings of the sample alone, weighted as it was drawn.
         corrected: prediction-powered (or Rogan–Gladen where asked for), unbiased where the sample is random by cell.
@@ -58,11 +61,13 @@ class Estimate(MetricRatings):
     naive: Result
     human: Result
     corrected: Result
+    matched_by: tuple[str, ...] = ()
+    unmatched: int = 0
 
     @property
     def labelled_pairs(self) -> int | None:
         """Cases that people rated of both systems of a difference; None of a mean."""
-        if len(self.samples) == 1:
+        if len(self.samples) != 2:
             return None
         first, second = (sample.labelled_cases for sample in self.samples)
         return len(first & second)
@@ -94,8 +99,9 @@ def estimate(
     """Corrected means of each system, and differences of each pair, on every metric that people and the judge rated.
 
     The sample that people rated is weighted as it was drawn: by system and the factors of the plan it comes from
-    (:func:`~bedside.stats.stratified_means.mean`). A difference is always that of the two means; cases that both
-    systems have count as pairs. Transcripts that people rated because of what they are, and not by a random draw, are
+    (:func:`~bedside.stats.stratified_means.mean`). A difference is that of the two means, of the transcripts to which
+    the other system has a counterpart (:func:`~bedside.analysis.averaging.matched_rows`); cases that both systems have
+    count as pairs. Transcripts that people rated because of what they are, and not by a random draw, are
     left out.
 
     Args:
@@ -135,7 +141,7 @@ def estimate(
             for system, sample in samples.items()
         }
         estimates += means.values()
-        estimates += [_difference(question, means[a], means[b]) for a, b in combinations(compared, 2)]
+        estimates += [_matched_difference(view, question, means, pair) for pair in combinations(compared, 2)]
     if not estimates:
         raise DataError(
             f"no metric was rated by people and by {name}",
@@ -243,6 +249,33 @@ def _enough(corrected: Result, cases: int) -> Result:
         interval=None,
         missing=f"people rated {counted(cases, 'case')}, fewer than {FEWEST_LABELLED}: too few to correct the judge",
     )
+
+
+def _matched_difference(
+    view: RatingsView, question: _EstimateQuestion, means: Mapping[str, Estimate], pair: tuple[str, str]
+) -> Estimate:
+    """The difference of two systems' means, of the transcripts to which the other has a counterpart."""
+    metric = question.facts.name
+    rated = view.transcript_values([metric]).filter(pl.col("group") == question.judge)
+    matched = matched_rows(view, rated, *pair)
+    if not any(matched.left_out):
+        return _difference(question, means[pair[0]], means[pair[1]])
+    kept = pl.col("transcript_id").is_in(matched.rows["transcript_id"].implode())
+    samples = people_samples(replace(view, ratings=view.ratings.filter(kept)), metric, question.judge, pair)
+    if samples:
+        x, y = (_mean(question, system, samples[system], of=means[system].of) for system in pair)
+        difference = _difference(question, x, y)
+    else:
+        difference = _difference(question, means[pair[0]], means[pair[1]])
+        none = {"estimate": None, "interval": None}
+        reason = f"people rated no transcript at levels of {' and '.join(matched.by)} that both systems have"
+        results = (difference.naive, difference.human, difference.corrected)
+        naive, human, corrected = (replace(result, missing=reason, **none) for result in results)
+        difference = replace(
+            difference, samples=(), labelled=0, labelled_cases=0, judged=matched.rows["value"].count(),
+            naive=naive, human=human, corrected=corrected,
+        )  # fmt: skip
+    return replace(difference, matched_by=matched.by, unmatched=sum(matched.left_out))
 
 
 def _difference(question: _EstimateQuestion, x: Estimate, y: Estimate) -> Estimate:

@@ -21,6 +21,7 @@ from bedside.analysis.study_parts import (
     averaged_factors,
     check_one_kind,
     checked_factor,
+    checked_match,
     levels_of,
     ratings_of_rounds,
     transcripts_where,
@@ -33,11 +34,13 @@ from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
+from bedside.ratings.study_design import Matching, conditions_of, kinds_of, matching
 from bedside.ratings.table import SCHEMA
 from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
 from bedside.suites.run_suites import suites_of
 from bedside.support.errors import DataError, InputError
 from bedside.support.registry import nearest
+from bedside.transcripts.factor_kinds import Kind
 
 #: The group of raters that all people make up in a table of results.
 PEOPLE = "people"
@@ -68,6 +71,7 @@ class RatingsView:
         final: final labels of units on which people differed (:mod:`bedside.ratings.final_labels`), under the metrics
             they are by. No agreement of people counts them; they stand for what people say together.
         order: the order and the labels of systems and of levels of factors.
+        declared: kinds of factors as whoever scored the run declared them.
         placed: where groups of transcripts stand in the place of systems: every transcript, with its group as system.
     """
 
@@ -83,6 +87,7 @@ class RatingsView:
     preferences: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
     final: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
     order: StudyOrder = field(default_factory=StudyOrder)
+    declared: Mapping[str, Kind] = field(default_factory=dict)
     placed: pl.DataFrame | None = None
     _computed: dict[Hashable, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -232,7 +237,7 @@ class RatingsView:
     def averaged_factors(
         self, metrics: Iterable[str] | None = None, systems: Iterable[str] | None = None
     ) -> tuple[AveragedFactor, ...]:
-        """What an answer averages over: factors that vary within a system and case.
+        """What an answer averages over: conditions that vary within a system and case.
 
         Args:
             metrics: what the answer is about; all that are rated unless named.
@@ -248,9 +253,41 @@ class RatingsView:
             if only is not None:
                 rated = rated.filter(pl.col("system").fill_null(ALL).is_in(only))
             transcripts = rated.select("transcript_id", pl.col("system").fill_null(ALL), "case_id").unique()
-            return averaged_factors(transcripts.collect(), self.factors, self.order.ordered_levels)
+            return averaged_factors(
+                transcripts.collect(), self.factors, self._conditions(), self.order.ordered_levels
+            )
 
         return self.once(("averaged factors", names, only), compute)
+
+    def kinds(self) -> dict[str, Kind | None]:
+        """The kind of each factor; None where only the design of the study can tell."""
+        return self.once("kinds of factors", lambda: kinds_of(self.factors, self.declared))
+
+    def matching(self, systems: Sequence[str]) -> Matching:
+        """By which factors systems are matched: the same for every question that holds them against each other.
+
+        Raises:
+            DataError: it isn't known whether they are to be matched by a factor of many levels.
+        """
+        if self.factors is None:
+            return Matching()
+        return self.once(
+            ("matching", *systems),
+            lambda: matching(self._placed(), self.kinds(), systems, self.part.match, self.name),
+        )
+
+    def _conditions(self) -> tuple[str, ...]:
+        """The factors that are conditions, of all systems together."""
+        return self.once("conditions", lambda: conditions_of(self._placed(), self.kinds()))
+
+    def _placed(self) -> pl.DataFrame:
+        """Every transcript of the part that was chosen, with its factors."""
+        transcripts = self.transcripts().with_columns(pl.col("system").fill_null(ALL))
+        if self.factors is None:
+            return transcripts
+        # A column of the same name as one of these says no more than it.
+        factors = self.factors.drop("system", "case_id", strict=False)
+        return transcripts.join(factors, on="transcript_id", how="inner")
 
     def label_sets(self) -> list[str]:
         """Metrics computed from labels, of which several people's sets lie over some transcript.
@@ -352,6 +389,7 @@ def open_ratings_view(
     metric: str | None = None,
     rounds: Sequence[str] | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
+    match: Sequence[str] | None = None,
     one_kind: bool = True,
 ) -> RatingsView:
     """A view of ratings from a run, from a plain file of ratings, or from a data frame.
@@ -364,13 +402,15 @@ def open_ratings_view(
         rounds: the rounds of annotation whose ratings by people count, or
             :data:`~bedside.analysis.study_parts.ALL_ROUNDS`; without them, people must have rated each metric in one.
         where: levels of factors, by factor: only transcripts that have them count.
+        match: the factors by which systems are matched; :data:`~bedside.analysis.study_parts.NO_MATCH` for none. Unless
+            given, what :func:`~bedside.ratings.study_design.matching` says.
         one_kind: whether no system may have simulated conversations beside others, unless ``where`` names both kinds.
 
     Raises:
         InputError: it is none of these, or a file or data frame of another form.
         RunError: there is no such run or file.
-        DataError: there is no such round, factor or level; no round is named, and people rated a metric in several; or
-            a system has simulated conversations and others.
+        DataError: there is no such round, factor or level; a factor to match by is an outcome; no round is named, and
+            people rated a metric in several; or a system has simulated conversations and others.
     """
     view = _whole_view(source, scales=scales, columns=columns, metric=metric)
     ratings = ratings_of_rounds(view.ratings, rounds, view.name)
@@ -385,7 +425,10 @@ def open_ratings_view(
     chosen = replace(view, ratings=ratings, part=part).where(where or {})
     if one_kind and SYNTHETIC not in chosen.part.where:
         check_one_kind(chosen.transcripts(), chosen.factors, chosen.name)
-    return chosen
+    if match is None:
+        return chosen
+    by = checked_match(match, chosen.factors, chosen.kinds(), chosen.name)
+    return replace(chosen, part=replace(chosen.part, match=by))
 
 
 def _whole_view(
@@ -432,5 +475,5 @@ def _whole_view(
             scale_by_metric[name] = chosen
     return RatingsView(
         ratings=run.ratings, scales=scale_by_metric, factors=with_kinds(run.factors), name=str(path), run=run,
-        rubrics=rubrics, order=study_order(suites_of(run)),
+        rubrics=rubrics, order=study_order(suites_of(run)), declared=run.declared_kinds,
     )  # fmt: skip

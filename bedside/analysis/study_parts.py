@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from bedside.ratings.names import is_human
+from bedside.ratings.study_design import varying_factors
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
+from bedside.transcripts.factor_kinds import Kind
 
 #: Stands for the level of a factor that a transcript doesn't have.
 WITHOUT = "none given"
@@ -21,10 +23,8 @@ ALL_ROUNDS = "all"
 #: The factor that says of a transcript that it was simulated, and the level that says so.
 SYNTHETIC, SIMULATED = "synthetic", "True"
 _NOT_SIMULATED = "False"
-#: Factors that tell transcripts of one kind apart, and are no condition of a study.
-_REPEATS = ("repeat",)
-#: Factors of simulated conversations that say how each came out: to match systems by them would compare what is left.
-_OUTCOMES = ("completed",)
+#: Stands for matching systems by no factor.
+NO_MATCH = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class StudyPart:
         where: the levels of factors whose transcripts count.
         complete: of simulated conversations, how many combinations of case, persona, setting and length are complete
             for all systems, and so looked at, and how many there are; None where that doesn't matter.
+        match: the factors by which systems are matched, none for an empty tuple; None leaves it to the study's design.
         groups: the factor whose levels stand in the place of systems; None where systems are compared.
         grouping: what these groups are, in words.
     """
@@ -43,6 +44,7 @@ class StudyPart:
     rounds: tuple[str, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     complete: tuple[int, int] | None = None
+    match: tuple[str, ...] | None = None
     groups: str | None = None
     grouping: str = ""
 
@@ -57,6 +59,9 @@ class StudyPart:
                 f"Only cases that are complete for all systems are looked at: {kept:,} of {every:,} combinations of "
                 "case, persona, setting and length have every conversation."
             )
+        if self.match is not None:
+            by = " and ".join(self.match) if self.match else "no factor"
+            sentences.append(f"Systems are matched by {by}, as was asked for.")
         if self.rounds == (ALL_ROUNDS,):
             sentences.append(
                 "People's ratings of all rounds count; several by one person of one thing are repeated ratings."
@@ -213,6 +218,26 @@ def checked_factor(factors: pl.DataFrame | None, name: str, where: str) -> pl.Da
     return factors
 
 
+def checked_match(
+    match: Sequence[str], factors: pl.DataFrame | None, kinds: Mapping[str, Kind | None], where: str
+) -> tuple[str, ...]:
+    """The factors that systems are to be matched by, each of which there is; :data:`NO_MATCH` stands for none.
+
+    Raises:
+        DataError: one isn't there, or is known only after the conversation.
+    """
+    if list(match) == [NO_MATCH]:
+        return ()
+    for name in match:
+        checked_factor(factors, name, where)
+        if kinds[name] == "outcome":
+            raise DataError(
+                f"{name} is an outcome: matched by it, systems would be compared on what is left of them",
+                where="`match`", todo="name conditions; score with `conditions` where it was set before",
+            )  # fmt: skip
+    return tuple(dict.fromkeys(match))
+
+
 def levels_of(factors: pl.DataFrame, name: str) -> list[str]:
     """The levels of a factor that transcripts have, in order."""
     return level_order(factors[name].drop_nulls().unique().to_list())
@@ -268,60 +293,33 @@ class AveragedFactor:
         return [level for level in self.levels if all(level in levels for levels in by_system)]
 
 
-def is_settled(factors: pl.DataFrame | None, name: str, others: Collection[str]) -> bool:
-    """Whether a factor has a single level wherever others have the same levels, as a task has in each setting.
-
-    Args:
-        factors: a column for each factor, by ``transcript_id``; None where there are none.
-        name: the factor.
-        others: names of other factors; those that no transcript has don't count.
-    """
-    if factors is None or name not in factors.columns:
-        return False
-    columns = [other for other in others if other in factors.columns]
-    return bool(columns) and factors.group_by(columns).agg(pl.col(name).n_unique())[name].max() == 1
-
-
 def averaged_factors(
     rated: pl.DataFrame,
     factors: pl.DataFrame | None,
+    conditions: Collection[str],
     ordered_levels: Callable[[str, Sequence[str]], list[str]] = lambda _, levels: level_order(levels),
 ) -> tuple[AveragedFactor, ...]:
-    """The factors that vary within a system and case, or within a system where there are no cases.
+    """The conditions that vary within a system and case, or within a system where there are no cases.
 
-    A factor of which every level belongs to one transcript names transcripts and is left out, and so is one that
-    numbers repeats, or says of simulated conversations how they came out.
+    A factor of which every level belongs to one transcript of a system tells transcripts apart, and is left out.
 
     Args:
         rated: a row for each transcript that is rated: ``transcript_id, system, case_id``.
         factors: a column for each factor, by ``transcript_id``; None where there are none.
+        conditions: the factors that are conditions.
         ordered_levels: puts levels of a factor in order; by size and by letters unless given.
     """
-    every = factor_names(factors)
-    others = (*_REPEATS, *_OUTCOMES) if SYNTHETIC in every else _REPEATS
-    names = [name for name in every if name not in others]
+    names = [name for name in factor_names(factors) if name in conditions]
     if factors is None or not names:
         return ()
-    placed = rated.unique().join(factors, on="transcript_id", how="inner")
-    varying = (
-        placed.lazy()
-        .group_by("system", "case_id")
-        .agg(pl.col(name).drop_nulls().n_unique() for name in names)
-        .select(pl.col(name).max() for name in names)
-        .collect()
-    )
+    placed = rated.unique().join(factors.select("transcript_id", *names), on="transcript_id", how="inner")
     averaged = []
-    for name in names:
-        if (varying[name][0] or 0) < 2:
-            continue
-        counts = placed.drop_nulls(name).group_by(name).agg(pl.col("transcript_id").n_unique().alias("n"))
-        if counts["n"].max() == 1:
-            continue
+    for name in varying_factors(placed, names):
         by_system = placed.group_by("system").agg(pl.col(name).fill_null(WITHOUT).unique()).sort("system")
         averaged.append(
             AveragedFactor(
                 name,
-                tuple(ordered_levels(name, counts[name].to_list())),
+                tuple(ordered_levels(name, placed[name].drop_nulls().unique().to_list())),
                 {
                     str(system): tuple(ordered_levels(name, levels))
                     for system, levels in by_system.iter_rows()

@@ -44,6 +44,7 @@ def _open(
     columns: Mapping[str, str] | None,
     rounds: Names | None,
     where: Mapping[str, Names] | None,
+    match: Names | None = None,
 ) -> RatingsView:
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.scales import parse_scales
@@ -54,6 +55,7 @@ def _open(
         columns=columns,
         rounds=listed(rounds, "rounds"),
         where=listed_by_name(where, "where"),
+        match=listed(match, "match"),
     )
 
 
@@ -133,6 +135,7 @@ def compare(
     columns: Mapping[str, str] | None = None,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
+    match: Names | None = None,
     within: str | None = None,
     seed: int = 0,
 ) -> Tables[Comparisons]:
@@ -154,6 +157,8 @@ def compare(
         family: which p-values are corrected together: ``all``, ``metric`` or ``level``.
         correction: ``holm``, ``bonferroni`` or ``bh``.
         adjusted_intervals: intervals that hold all at once within a family of tests.
+        match: the factors by which systems are matched, ``none`` for none; unless given, conditions that vary within
+            cases that systems share.
         scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
@@ -210,7 +215,7 @@ def compare(
             comparisons,
         )
 
-    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match)
     if groups is not None:
         view = group_view(view, groups, named)
     return answered(view, within, answer)
@@ -268,6 +273,7 @@ def gate(
     columns: Mapping[str, str] | None = None,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
+    match: Names | None = None,
 ) -> Tables[Gate]:
     """Is a new system shown to be no worse than the one before on every margin, and does no metric of safety fail?
 
@@ -281,6 +287,7 @@ def gate(
         safety: metrics of safety besides those whose rubrics say ``fails_at``: the level at which a transcript fails.
         raters: whose ratings the margins rest on; a metric with a margin must have been rated by one judge or
             algorithm, or by people. Of safety everybody's count.
+        match: as for :func:`compare`.
         scales, columns, rounds, where: as for :func:`agree`.
 
     Returns:
@@ -307,7 +314,7 @@ def gate(
         )
         return Tables([gate_table(held)], held)
 
-    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match)
     return answered(view if groups is None else group_view(view, groups), None, answer)
 
 
@@ -375,6 +382,7 @@ def estimate(
     columns: Mapping[str, str] | None = None,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
+    match: Names | None = None,
     within: str | None = None,
 ) -> Tables[tuple[Estimate, ...]]:
     """Each system's mean from a judge on everything, from people on a sample, and corrected by both.
@@ -387,6 +395,7 @@ def estimate(
         about: what the means are about: ``cases`` like these, as a paper's claims are, or this ``run``'s transcripts
             alone.
         method: ``prediction-powered``, or ``rogan-gladen`` for metrics of zeros and ones.
+        match: as for :func:`compare`.
         scales, columns, rounds, where, within: as for :func:`agree`.
 
     Raises:
@@ -397,7 +406,7 @@ def estimate(
     from bedside.reports.levels import answered
     from bedside.support.errors import DataError
 
-    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match)
     if judge == JUDGES and not any(map(is_judge, view.raters())):
         raise DataError(
             "no judge has rated it",
@@ -428,6 +437,7 @@ def tables(
     columns: Mapping[str, str] | None = None,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
+    match: Names | None = None,
     within: str | None = None,
     seed: int = 0,
 ) -> Tables[None]:
@@ -436,6 +446,7 @@ def tables(
     Args:
         source: a run, a file or a data frame of ratings.
         names: of tables; all that there is something for unless named.
+        match: as for :func:`compare`.
         scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
@@ -444,7 +455,7 @@ def tables(
     from bedside.reports.build import build_tables
     from bedside.reports.levels import by_level
 
-    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match)
     return by_level(view, within, lambda part: Tables(build_tables(part, listed(names, "names"), seed), None))
 
 
@@ -485,6 +496,7 @@ def explain(
     columns: Mapping[str, str] | None = None,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
+    match: Names | None = None,
     within: str | None = None,
     seed: int = 0,
 ) -> Explanation:
@@ -494,6 +506,7 @@ def explain(
         source: a run, a file or a data frame of ratings.
         cell: what the number is of, row and column joined by a slash: ``empathy/steady``.
         table: the table it stands in.
+        match: as for :func:`compare`.
         scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
@@ -512,6 +525,6 @@ def explain(
         definitions.update(dict.fromkeys(explanation.definitions))
         return explanation.tables
 
-    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match)
     explained = by_level(view, within, answer)
     return Explanation(tuple(definitions), explained)

@@ -64,6 +64,7 @@ def report(
     suite: str | None = None,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
+    match: Names | None = None,
     complete_cases: bool = False,
     reference: RunOrFolder | None = None,
     against: str | None = None,
@@ -85,6 +86,7 @@ def report(
         tables: names of tables, of the suites or kinds of tables; all and all figures unless named.
         suite: name or file of the suite whose tables are written in place of those of the run's own suites.
         rounds, where: the part of the study that it is about, as for :func:`bedside.agree`.
+        match: the factors by which systems are matched, as for :func:`bedside.compare`.
         complete_cases: of simulated conversations, whether only those count whose case, persona, setting and length
             no system lost any of.
         reference: a run of a reference corpus that systems are held against.
@@ -125,6 +127,7 @@ def report(
         opened,
         rounds=listed(rounds, "rounds"),
         where=listed_by_name(where, "where"),
+        match=listed(match, "match"),
     )
     if complete_cases:
         view = with_complete_cases(view)

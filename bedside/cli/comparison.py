@@ -14,6 +14,7 @@ from bedside.cli.options import (
     WHICH,
     ColumnsOption,
     GroupsOption,
+    MatchOption,
     OutOption,
     QualityOption,
     RatersOption,
@@ -114,6 +115,7 @@ def compare(
     adjusted_intervals: AdjustedOption = False,
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
@@ -151,6 +153,7 @@ def compare(
         scales=scale or (),
         rounds=read_rounds(rounds),
         where=read_where(where),
+        match=read_names(match),
         within=within,
         seed=seed,
     )

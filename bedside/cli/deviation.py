@@ -10,6 +10,7 @@ import typer
 from bedside.cli.options import (
     WHICH,
     ColumnsOption,
+    MatchOption,
     MetricsOption,
     OutOption,
     RatersOption,
@@ -44,6 +45,7 @@ def deviation(
     raters: RatersOption = None,
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
@@ -79,5 +81,5 @@ def deviation(
         )
         return Tables([deviation_table(deviations, Path(reference).name, view.order)], deviations)
 
-    view = open_source(opened(source), scale, rounds=rounds, where=where)
+    view = open_source(opened(source), scale, rounds=rounds, where=where, match=match)
     show_and_write(answered(view, within, answer), source=source, out=out)

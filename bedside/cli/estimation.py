@@ -13,6 +13,7 @@ from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
+    MatchOption,
     MetricsOption,
     OutOption,
     RoundOption,
@@ -74,6 +75,7 @@ def estimate(
     ] = "prediction-powered",
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
@@ -103,6 +105,7 @@ def estimate(
         scales=scale or (),
         rounds=read_rounds(rounds),
         where=read_where(where),
+        match=read_names(match),
         within=within,
     )
     next_commands = f"bedside report {typed(source)}"

@@ -11,6 +11,7 @@ from bedside.cli.completion import table_names
 from bedside.cli.options import (
     WHICH,
     ColumnsOption,
+    MatchOption,
     RoundOption,
     ScaleOption,
     SeedOption,
@@ -18,7 +19,7 @@ from bedside.cli.options import (
     WithinOption,
 )
 from bedside.cli.output import say, show_tables
-from bedside.cli.parsing import read_rounds, read_where
+from bedside.cli.parsing import read_names, read_rounds, read_where
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 
 
@@ -45,6 +46,7 @@ def explain(
     ] = "results",
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
@@ -69,6 +71,7 @@ def explain(
         scales=scale or (),
         rounds=read_rounds(rounds),
         where=read_where(where),
+        match=read_names(match),
         within=within,
         seed=seed,
     )

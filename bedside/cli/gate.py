@@ -14,6 +14,7 @@ from bedside.cli.options import (
     WHICH,
     ColumnsOption,
     GroupsOption,
+    MatchOption,
     RoundOption,
     ScaleOption,
     WhereOption,
@@ -75,6 +76,7 @@ def gate(
     ] = None,
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     reading: TypedReading = TYPED_NOTHING,
@@ -102,6 +104,7 @@ def gate(
         scales=scale or (),
         rounds=read_rounds(rounds),
         where=read_where(where),
+        match=read_names(match),
     )
     show_tables(tables)
     if not tables.results.passed:

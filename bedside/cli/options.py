@@ -109,6 +109,15 @@ WhereOption = Annotated[
         rich_help_panel=WHICH,
     ),
 ]
+MatchOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Factors that systems are matched by; none matches nothing. Without it, conditions that vary within cases "
+        "that systems share.",
+        rich_help_panel=WHICH,
+    ),
+]
 GroupsOption = Annotated[
     str | None,
     typer.Option(
@@ -240,6 +249,24 @@ DropTagsOption = Annotated[
     typer.Option(
         "--drop-tags",
         help="Take a transcriber's tags, such as <UNIN/> and [inaudible], out of the text, and count them.",
+        rich_help_panel=READING,
+    ),
+]
+
+ConditionsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Factors that were set before the conversations, such as site: systems are matched by them. Needed where "
+        "neither name nor design tells.",
+        rich_help_panel=READING,
+    ),
+]
+OutcomesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Factors that are known only after a conversation, such as symptom_free: nothing is matched by them.",
         rich_help_panel=READING,
     ),
 ]

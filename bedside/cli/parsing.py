@@ -159,6 +159,8 @@ def read_options(
     drop_empty: bool = False,
     drop_tags: bool = False,
     on_error: str = "stop",
+    conditions: str | None = None,
+    outcomes: str | None = None,
 ) -> ReadOptions:
     """How transcripts are read, from what is typed for the options of that name."""
     from bedside.transcripts import ROLES, ReadOptions
@@ -181,6 +183,8 @@ def read_options(
         drop_empty=drop_empty,
         drop_tags=drop_tags,
         on_error="skip" if on_error == "skip" else "stop",
+        conditions=tuple(read_names(conditions) or ()),
+        outcomes=tuple(read_names(outcomes) or ()),
     )
 
 
@@ -190,6 +194,7 @@ def open_source(
     *,
     rounds: str | None = None,
     where: list[str] | None = None,
+    match: str | None = None,
 ) -> RatingsView:
     """The ratings of a run, or those read from a file, chosen as the options of that name say."""
     from bedside.analysis.ratings_view import open_ratings_view
@@ -200,4 +205,5 @@ def open_source(
         scales=parse_scales(scale or []),
         rounds=read_rounds(rounds),
         where=read_where(where),
+        match=read_names(match),
     )

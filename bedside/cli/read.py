@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from bedside.cli.json_output import show_records
 from bedside.cli.option_names import in_options
 from bedside.cli.options import (
+    ConditionsOption,
     DropEmptyOption,
     DropTagsOption,
     EncodingOption,
     FormatOption,
     HeaderRowOption,
     OnErrorOption,
+    OutcomesOption,
     PathFieldsOption,
     RolesOption,
     SheetOption,
@@ -44,6 +46,8 @@ def read(
     drop_empty: DropEmptyOption = False,
     drop_tags: DropTagsOption = False,
     on_error: OnErrorOption = "stop",
+    conditions: ConditionsOption = None,
+    outcomes: OutcomesOption = None,
     form: RatingFormOption = None,
 ) -> None:
     """Show what bedside understands of files, and the first turns; nothing is scored or written.
@@ -67,6 +71,8 @@ def read(
         drop_empty=drop_empty,
         drop_tags=drop_tags,
         on_error=on_error,
+        conditions=conditions,
+        outcomes=outcomes,
     )
     if form is not None:
         _show_ratings(_only_file(files, options), options, form)

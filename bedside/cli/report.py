@@ -14,6 +14,7 @@ from bedside.cli.options import (
     HOW,
     OUTPUT,
     WHICH,
+    MatchOption,
     RoundOption,
     SeedOption,
     WhereOption,
@@ -191,6 +192,7 @@ def report(
     reference: ReferenceOption = None,
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     complete_cases: CompleteCasesOption = False,
     against: AgainstOption = None,
     spread: SpreadOption = None,
@@ -237,7 +239,7 @@ def report(
             todo="add --as-published",
         )  # fmt: skip
     opened = read_run(run)
-    view = open_source(run, rounds=rounds, where=where)
+    view = open_source(run, rounds=rounds, where=where, match=match)
     if complete_cases:
         view = with_complete_cases(view)
     chosen_suite = SUITES.find(suite) if suite is not None else None

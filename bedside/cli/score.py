@@ -38,12 +38,14 @@ from bedside.cli.juries import JuryOption, JuryRuleOption, ScoredJuries, read_sc
 from bedside.cli.learned_raters import LearnedRaterOption, check_learned_raters, rate_with
 from bedside.cli.options import (
     READING,
+    ConditionsOption,
     DropEmptyOption,
     DropTagsOption,
     EncodingOption,
     FormatOption,
     HeaderRowOption,
     OnErrorOption,
+    OutcomesOption,
     PathFieldsOption,
     RolesOption,
     SeedOption,
@@ -160,6 +162,8 @@ def score(
     drop_empty: DropEmptyOption = False,
     drop_tags: DropTagsOption = False,
     on_error: OnErrorOption = "stop",
+    conditions: ConditionsOption = None,
+    outcomes: OutcomesOption = None,
     no_text: NoTextOption = False,
     labels: LabelsOption = None,
     engine: EngineOption = None,
@@ -175,6 +179,7 @@ def score(
     Examples:
         $ bedside score talks/ --out run
         $ bedside score talks/ --path-fields '{system}/{case_id}' --out run
+        $ bedside score talks/ --path-fields '{site}/{system}/{case_id}' --conditions site
         $ bedside score talks/ --suite calm-it --judge openai/gpt-5-mini --dry-run
         $ bedside score talks/ --metrics structure,smog --set readability.min_words=10
         $ bedside score talks/ --metrics deepeval:turn_relevancy --judge openai/gpt-5-mini --max-cost 5
@@ -193,6 +198,8 @@ def score(
         drop_empty=drop_empty,
         drop_tags=drop_tags,
         on_error=on_error,
+        conditions=conditions,
+        outcomes=outcomes,
     )
     computed, of_deepeval = metrics_apart(read_names(metrics))
     parameters = read_settings(set_ or [])

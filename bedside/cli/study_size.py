@@ -10,7 +10,7 @@ import typer
 from bedside.analysis.choices import WEIGHTS
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
-from bedside.cli.options import RoundOption, SeedOption, WhereOption
+from bedside.cli.options import MatchOption, RoundOption, SeedOption, WhereOption
 from bedside.cli.output import show_tables
 from bedside.cli.parsing import open_source, read_names, read_numbers
 from bedside.cli.rating_source import rating_source
@@ -94,6 +94,7 @@ def plan_difference(
     ] = None,
     rounds: RoundOption = None,
     where: WhereOption = None,
+    match: MatchOption = None,
     power: Annotated[
         float, typer.Option(metavar="NUMBER", help="Chance of finding the difference if there is one.")
     ] = 0.8,
@@ -118,7 +119,7 @@ def plan_difference(
         raise DataError("no study is large enough to find a difference of 0", where="--difference")
     differences = None
     if pilot is not None:
-        view = open_source(rating_source(pilot), rounds=rounds, where=where)
+        view = open_source(rating_source(pilot), rounds=rounds, where=where, match=match)
         differences = pilot_differences(view, metric, read_names(systems))
     elif sd is None:
         raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")

@@ -30,6 +30,7 @@ from bedside.support.files import empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.support.locks import hold
 from bedside.support.shell_words import typed
+from bedside.transcripts.factor_kinds import Kind, kinds_named
 from bedside.transcripts.simulation_folder import simulation_manifest
 from bedside.transcripts.transcript import Transcript
 
@@ -44,7 +45,8 @@ _DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 #: What every manifest holds.
 _MANIFEST_SHAPE = {
     "transcripts": {
-        "count": INTEGER, "turns": INTEGER, "text": BOOLEAN, "skipped": [OrNull(TEXT)], "options": {},
+        "count": INTEGER, "turns": INTEGER, "text": BOOLEAN, "skipped": [OrNull(TEXT)],
+        "options": {"conditions": OrNull([TEXT]), "outcomes": OrNull([TEXT])},
         "inputs": [{"path": OrNull(TEXT), "format": TEXT, "transcripts": INTEGER}],
     },
     "scorings": [{
@@ -188,6 +190,12 @@ class Run:
             ]
         names = sorted({key for row in rows for key in row} - {"transcript_id"})
         return pl.DataFrame(rows, schema={"transcript_id": pl.String(), **dict.fromkeys(names, pl.String())})
+
+    @property
+    def declared_kinds(self) -> dict[str, Kind]:
+        """The kinds of factors that whoever scored the run declared, by factor."""
+        options = self.manifest["transcripts"]["options"]
+        return kinds_named(options.get("conditions") or (), options.get("outcomes") or ())
 
     def transcripts(self) -> Iterator[Transcript]:
         """The transcripts as they were read, one by one.

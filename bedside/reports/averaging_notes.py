@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -10,8 +10,9 @@ import polars as pl
 
 from bedside.analysis.averaging import Interaction, interactions
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.analysis.study_parts import AveragedFactor, is_settled
+from bedside.analysis.study_parts import AveragedFactor
 from bedside.ratings.names import is_human, person_name
+from bedside.ratings.study_design import is_settled
 from bedside.reports.adjudication_notes import final_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.chance_notes import chance_notes, chances_by_title
@@ -127,21 +128,58 @@ def averaging_notes(
     notes = [*view.part.sentences(), *lost_notes(view, systems)]
     for factor in averaged:
         if factor.name not in besides and not is_settled(view.factors, factor.name, besides):
-            words = (
-                _pair_words(factor, pairs) if compared else _system_words(factor, several=len(systems) > 1)
-            )
+            several = len(systems) > 1
+            words = _pair_words(view, factor, pairs) if compared else _system_words(factor, several=several)
             note = f"{words}: {shown.format(factor=factor.name)}."
             notes.append(f"{note} {_interaction_words(view, factor, names, pairs)}".rstrip())
-    return tuple(notes)
+    return (*notes, *(matching_notes(view, pairs) if compared else ()))
 
 
-def _pair_words(factor: AveragedFactor, pairs: Sequence[tuple[str, str]]) -> str:
-    """What pairs of systems are averaged over: the levels that both have."""
-    shared = {pair: factor.shared_levels(pair) for pair in pairs}
+def matching_notes(view: RatingsView, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What pairs of systems are matched by, and what they could be matched by and are not.
+
+    Args:
+        view: the ratings.
+        pairs: the systems, two by two.
+    """
+    matchings = [view.matching(pair) for pair in pairs]
+    for by in dict.fromkeys(matching.by for matching in matchings if matching.by):
+        own = [matching for matching in matchings if matching.by == by]
+        of = _span([matching.transcripts for matching in own])
+        kept = _span([matching.kept for matching in own])
+        each = " of a pair" if len(own) > 1 else ""
+        yield f"Matched by {' and '.join(by)}: {kept} of {of} transcripts{each} have a counterpart."
+    reasons: dict[str, dict[str, list[int]]] = {}
+    for matching in matchings:
+        for factor in matching.unmatched:
+            reasons.setdefault(factor.why, {}).setdefault(factor.name, []).append(factor.kept)
+    for why, factors in reasons.items():
+        first, kept = next(iter(factors.items()))
+        of = _span([m.transcripts for m in matchings if any(other.name == first for other in m.unmatched)])
+        yield (
+            f"Not matched by {_listed(list(factors), _MOST)}, as {why}: nothing is left out; --match {first} keeps "
+            f"{_span(kept)} of {of} transcripts."
+        )
+
+
+def _span(counts: Sequence[int]) -> str:
+    """One number, or the least and the greatest."""
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _pair_words(view: RatingsView, factor: AveragedFactor, pairs: Sequence[tuple[str, str]]) -> str:
+    """What pairs of systems are averaged over: the levels that both have, where they are matched by the factor."""
+    shared = {
+        pair: factor.shared_levels(pair) if factor.name in view.matching(pair).by else [] for pair in pairs
+    }
+    if not any(shared.values()):
+        words = f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
+        return f"{words}, each system over its own levels"
     if all(levels == list(factor.levels) for levels in shared.values()):
         return f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
     words = [
-        f"{a} − {b} {_listed(levels, _MOST_LEVELS) if levels else 'share none, so each over its own'}"
+        f"{a} − {b} {_listed(levels, _MOST_LEVELS) if levels else 'not matched, so each over its own'}"
         for (a, b), levels in shared.items()
     ]
     return f"Averaged over the levels of {factor.name} that both systems have ({_listed(words, _MOST_LEVELS, '; ')})"

@@ -97,6 +97,13 @@ def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
             "A difference is that of the two means; a case of both systems counts as a pair, whether people rated "
             "both of it or one."
         )
+    for estimate in estimates:
+        if estimate.matched_by:
+            every = estimate.judged + estimate.unmatched
+            yield (
+                f"{estimate.facts.title}, {estimate.quantity}: matched by {' and '.join(estimate.matched_by)}, so of "
+                f"{estimate.judged:,} of {every:,} transcripts, and not the difference of the means above."
+            )
     if any(sample.has_repeated_cases for _, sample in samples):
         yield "Several transcripts of a case are not independent: their errors are summed by case."
     yield from _sampling_notes(samples, factors)
@@ -168,7 +175,7 @@ def _record(estimate: Estimate) -> Mapping[str, Any]:
         "metric": estimate.metric, "judge": estimate.judge, "quantity": estimate.quantity, "about": estimate.about,
         "n": estimate.labelled, "of": estimate.of, "labelled": estimate.labelled,
         "labelled_cases": estimate.labelled_cases, "pairs": estimate.labelled_pairs,
-        "judged": estimate.judged,
+        "judged": estimate.judged, "unmatched": estimate.unmatched,
     }  # fmt: skip
     for name, result in (
         ("naive", estimate.naive),

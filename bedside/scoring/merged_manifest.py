@@ -246,12 +246,16 @@ def _imports(sources: Sequence[MergeSource]) -> list[dict[str, Any]]:
 def _options(read: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How the files were read, where all runs read them alike.
 
-    Else none can say how to read all of them again: a run without text then tells so, as it does without names.
+    Else none can say how to read all of them again: a run without text then tells so, as it does without names. A
+    factor is of the kind that any run declares; one that is an outcome anywhere is no condition.
     """
-    options: dict[str, Any] = read[0]["options"]
-    if all(one["options"] == options for one in read):
-        return options
-    return {"roles": None}
+    outcomes = _once(name for one in read for name in one["options"].get("outcomes", ()))
+    conditions = _once(name for one in read for name in one["options"].get("conditions", ()))
+    kinds = {"conditions": [name for name in conditions if name not in outcomes], "outcomes": outcomes}
+    options = [{**one["options"], **kinds} for one in read]
+    if all(own == options[0] for own in options):
+        return options[0]
+    return {"roles": None, **kinds}
 
 
 def _scorings(manifests: Sequence[Mapping[str, Any]], ratings: pl.LazyFrame) -> list[dict[str, Any]]:

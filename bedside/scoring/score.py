@@ -193,14 +193,23 @@ def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any]) -> Scori
             )
         counts = scoring.counts(ratings if run.keeps_text else wordless(ratings))
         read = scoring.reading.account.summary(names=run.keeps_text)
+        options = {**run.manifest["transcripts"]["options"], **_declared(scoring.reading.options)}
         manifest = {
             **run.manifest,
+            "transcripts": {**run.manifest["transcripts"], "options": options},
             "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts, "read": read}],
         }
         replaced = run.add(ratings, manifest)
         keep_simulations(run.path, (file.path for file in scoring.reading.inputs if file.path))
     scoring.end()
     return scoring.summary(run, counts, replaced)
+
+
+def _declared(options: ReadOptions) -> dict[str, list[str]]:
+    """The kinds of factors that a scoring declares, where it declares any: they take the place of those before."""
+    if not options.conditions and not options.outcomes:
+        return {}
+    return {"conditions": [*options.conditions], "outcomes": [*options.outcomes]}
 
 
 def _name_and_hash(path: Path) -> dict[str, str]:

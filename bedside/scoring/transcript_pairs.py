@@ -1,8 +1,9 @@
 """Which transcripts of a run are compared: those of two systems on one case, matched by what else they have in common.
 
-Transcripts that differ in a factor which varies within a system's conversations on a case (a persona, a setting, a
-repeat) are compared with those of the same levels. Where a system has several of the same levels still, the first of
-one system is compared with the first of the other, the second with the second, in the order of the run.
+Transcripts that differ in a condition which varies within a system's conversations on a case (a persona, a setting), or
+in the number of a repeat, are compared with those of the same levels. Where a system has several of the same levels
+still, the first of one system is compared with the first of the other, the second with the second, in the order of the
+run.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from itertools import combinations, cycle
 import polars as pl
 
 from bedside.ratings.run import Run
+from bedside.ratings.study_design import kinds_of, pairing_factors
 from bedside.support.errors import DataError, InputError
 from bedside.support.name_lists import Names, listed
 from bedside.support.registry import nearest
 
-#: Factors that say how a conversation came out: to match by them would compare what is left.
-_OUTCOMES = ("completed",)
 #: How many transcripts without a partner are named in a line.
 _NAMED = 3
 
@@ -129,7 +129,8 @@ def paired_transcripts(
     chosen = _chosen_systems(table, systems, str(run.path))
     lacking = [*_unplaced(table, systems is None)]
     table = table.filter(pl.col("system").is_in(chosen), pl.col("case_id").is_not_null())
-    matching = _Matching(table, chosen)
+    kinds = kinds_of(run.factors, run.declared_kinds)
+    matching = _Matching(table, chosen, pairing_factors(table, kinds))
     every = [*matching.pairs()]
     lacking += matching.without_partner
     if not every:
@@ -177,11 +178,10 @@ class _Matching:
 
     table: pl.DataFrame
     systems: Sequence[str]
-    factors: tuple[str, ...] = ()
+    factors: tuple[str, ...]
     without_partner: list[WithoutPartner] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.factors = tuple(_matching_factors(self.table))
         #: Case, system and levels → transcripts, in the order of the run.
         self.cells: dict[str, dict[str, dict[tuple[str | None, ...], list[str]]]] = defaultdict(
             lambda: defaultdict(lambda: defaultdict(list))
@@ -217,21 +217,6 @@ class _Matching:
         if matched:
             return "which has fewer on the case"
         return f"which has none of the same {' and '.join(self.factors)}"
-
-
-def _matching_factors(table: pl.DataFrame) -> Iterator[str]:
-    """Factors that vary within a system's conversations on a case, and don't name or measure single conversations."""
-    names = [name for name in table.columns[3:] if name not in _OUTCOMES]
-    if not names:
-        return
-    varying = table.group_by("system", "case_id").agg(pl.col(name).drop_nulls().n_unique() for name in names)
-    for name in names:
-        if (varying[name].max() or 0) < 2:  # type: ignore[operator]
-            continue
-        # Levels that two systems have on a case are what their conversations can be matched by.
-        shared = table.drop_nulls(name).group_by("case_id", name).agg(pl.col("system").n_unique().alias("n"))
-        if (shared["n"].max() or 0) > 1:  # type: ignore[operator]
-            yield name
 
 
 def _drawn(pairs: Sequence[TranscriptPair], most: int, seed: int) -> list[TranscriptPair]:

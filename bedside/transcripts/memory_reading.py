@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import orjson
 
 from bedside.support.errors import BedsideError, InputError
 from bedside.support.json_shape import json_kind
+from bedside.transcripts.factor_kinds import check_declared, declared_kinds
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Paths, Reading
@@ -59,25 +60,27 @@ class MemoryReading:
 
     Args:
         transcripts: are gone through once, and each is checked as one of a file is.
+        options: the kinds of factors that they declare.
 
     Attributes:
         inputs: what is known of the transcripts, complete once the iteration is over.
         skipped, reasons, ignored: empty.
         account: what came by, complete once the iteration is over.
-        options: the usual ones; they say nothing of what is in memory.
+        options: what was given.
 
     Raises:
-        InputError: while iterating, at what is no sound transcript, or where two have one id.
+        InputError: while iterating, at what is no sound transcript, where two have one id, or where no transcript has a
+            factor whose kind was declared.
     """
 
-    def __init__(self, transcripts: Iterable[Transcript]) -> None:
+    def __init__(self, transcripts: Iterable[Transcript], options: ReadOptions | None = None) -> None:
         self._transcripts = transcripts
-        self.options: ReadOptions = ReadOptions()
+        self.options: ReadOptions = options or ReadOptions()
         self.inputs: list[MemoryInput] = [MemoryInput()]
         self.skipped: list[BedsideError] = []
         self.reasons: list[str] = []
         self.ignored: list[Path] = []
-        self.account: ReadingAccount = ReadingAccount()
+        self.account: ReadingAccount = ReadingAccount(declared=declared_kinds(self.options))
 
     def __iter__(self) -> Iterator[Transcript]:
         (record,) = self.inputs
@@ -97,6 +100,7 @@ class MemoryReading:
             record.transcripts += 1
             self.account.add(sound)
             yield sound
+        check_declared(self.account.declared, self.account.factors)
         record.sha256 = digest.hexdigest()
 
 
@@ -110,10 +114,10 @@ def open_reading(transcripts: TranscriptInput, options: ReadOptions | None = Non
 
     Args:
         transcripts: which of the two, the first tells.
-        options: how to read the files.
+        options: how to read the files; of what is in memory, only kinds of factors can be declared.
 
     Raises:
-        InputError: they are neither, or ``options`` are given for what is in memory.
+        InputError: they are neither, or what is in memory is to be read in some way.
     """
     if isinstance(transcripts, str | os.PathLike):
         return Reading(transcripts, options)
@@ -136,13 +140,13 @@ def open_reading(transcripts: TranscriptInput, options: ReadOptions | None = Non
         )
     if not isinstance(first, Transcript):
         return Reading(list(chain([] if first is None else [first], rest)), options)
-    if options is not None:
+    if options is not None and replace(options, conditions=(), outcomes=()) != ReadOptions():
         raise InputError(
             "options say how files are read, and transcripts in memory are read already",
             where="`options`",
-            todo="leave them out",
+            todo="leave them out, but for `conditions` and `outcomes`",
         )
-    return MemoryReading(chain([first], rest))
+    return MemoryReading(chain([first], rest), options)
 
 
 def _checked(transcript: Any, place: str) -> Transcript:

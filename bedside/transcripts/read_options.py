@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,6 +27,8 @@ class ReadOptions:
         drop_tags: whether tags of a transcriber (``<UNIN/>``, ``[inaudible]``) are taken out of the text and counted;
             they count as words else.
         on_error: ``stop`` at the first bad transcript, or ``skip`` it, keep the reason and go on.
+        conditions: factors that are conditions: set before the conversation. Systems are matched by them.
+        outcomes: factors that are outcomes: known only after it. Nothing is matched by them.
     """
 
     format: str | None = None
@@ -39,3 +41,5 @@ class ReadOptions:
     drop_empty: bool = False
     drop_tags: bool = False
     on_error: Literal["stop", "skip"] = "stop"
+    conditions: Sequence[str] = ()
+    outcomes: Sequence[str] = ()

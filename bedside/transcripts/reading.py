@@ -17,10 +17,11 @@ from pathlib import Path
 from bedside.support.errors import BedsideError, InputError
 from bedside.support.plurals import counted
 from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
+from bedside.transcripts.factor_kinds import check_declared, declared_kinds
 from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
 from bedside.transcripts.path_names import common_folder, ending_of, printable_path, without_endings
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.reading_account import ReadingAccount
+from bedside.transcripts.reading_account import MOST_FACTORS, ReadingAccount
 from bedside.transcripts.simulation_folder import has_no_transcripts, without_simulators_own
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
@@ -76,7 +77,7 @@ class Reading:
         self.skipped: list[BedsideError] = []
         self.reasons: list[str] = []
         self.ignored: list[Path] = []
-        self.account: ReadingAccount = ReadingAccount()
+        self.account: ReadingAccount = ReadingAccount(declared=declared_kinds(self.options))
         if self.options.format is None:
             self._readers = readers_by_priority()
         else:
@@ -192,7 +193,8 @@ class Reading:
         """What is checked when all files are read.
 
         Raises:
-            InputError: there was no transcript, or what is read along with another file stands without it.
+            InputError: there was no transcript, what is read along with another file stands without it, or no
+                transcript has a factor whose kind was declared.
         """
         read = {file.path for file in self.inputs} | self.companions
         for path in self.files:
@@ -200,6 +202,8 @@ class Reading:
             if lone is not None and self.options.on_error == "stop":
                 raise lone
             self.skipped += [] if lone is None else [lone]
+        if len(self.account.factors) < MOST_FACTORS:
+            check_declared(self.account.declared, self.account.factors)
         self.reasons = self._told_reasons()
         self.account.skipped, self.account.ignored = len(self.skipped), len(self.ignored)
         if not any(file.transcripts for file in self.inputs) and not self.skipped:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bedside.support.plurals import counted
+from bedside.transcripts.factor_kinds import KINDS, Kind, kind_of
 from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.transcript import ROLES, Role, Transcript
 from bedside.transcripts.transcription_tags import tags_in
@@ -64,6 +65,7 @@ class ReadingAccount:
         cases: their names.
         without_case: transcripts that name none.
         factors: transcripts by the factor and its level; None in place of too many levels.
+        declared: the kinds of factors that the user declared.
         tags: transcribers' tags within the text, and one of them.
         left_out: what was left out, as in a :class:`FileAccount`.
         remarks: whole sentences on how a form was understood.
@@ -81,6 +83,7 @@ class ReadingAccount:
     cases: set[str] = field(default_factory=set)
     without_case: int = 0
     factors: dict[str, Counter[Level] | None] = field(default_factory=dict)
+    declared: dict[str, Kind] = field(default_factory=dict)
     tags: int = 0
     tag: str = ""
     left_out: Counter[str] = field(default_factory=Counter)
@@ -182,6 +185,7 @@ class ReadingAccount:
         self.without_case += other.without_case
         for name, levels in other.factors.items():
             self._add_levels(name, levels)
+        self.declared |= other.declared
         self.tags += other.tags
         self.tag = self.tag or other.tag
         self.left_out.update(other.left_out)
@@ -203,6 +207,7 @@ class ReadingAccount:
                 name: None if levels is None else list(levels.items())
                 for name, levels in self.factors.items()
             },
+            "declared": self.declared,
             "tags": self.tags,
             "tag": self.tag,
             "left_out": dict(self.left_out),
@@ -261,11 +266,19 @@ class ReadingAccount:
             "factors": {
                 name: None if levels is None else _counts(levels) for name, levels in self.factors.items()
             },
+            "kinds": self.kinds_of_factors(),
             "tags": self.tags,
             "left_out": dict(self.left_out),
             "remarks": self.remarks if names else [],
             "skipped": self.skipped,
             "ignored": self.ignored,
+        }
+
+    def kinds_of_factors(self) -> dict[str, Kind | None]:
+        """The kind of each factor, as far as it is declared, or known by its name or the form of its levels."""
+        return {
+            name: kind_of(name, [str(level) for level in levels or () if level is not None], self.declared)
+            for name, levels in self.factors.items()
         }
 
     def spoken_by(self, role: Role) -> list[tuple[str, int]]:
@@ -352,6 +365,7 @@ def _parts(account: ReadingAccount) -> Iterator[tuple[str, str]]:
     yield "Cases", _cases(account)
     if account.factors:
         yield "Factors", " · ".join(_factors(account.factors))
+        yield "Kinds", " · ".join(_kinds(account.kinds_of_factors()))
 
 
 def _file_parts(kinds: Mapping[FileKind, Sequence[str]]) -> Iterator[tuple[str, str]]:
@@ -443,6 +457,17 @@ def _factors(factors: Mapping[str, Mapping[Any, int] | None]) -> Iterator[str]:
             yield f"{name:.40}: {', '.join(f'{value!s:.40}' for value in values)}"
     if len(factors) > 2 * _NAMES:
         yield f"{len(factors) - 2 * _NAMES:,} more factors"
+
+
+def _kinds(kinds: Mapping[str, Kind | None]) -> Iterator[str]:
+    """Factors of each kind; of those whose kind isn't known, how it is said."""
+    for kind in KINDS:
+        names = [name for name, own in kinds.items() if own == kind]
+        if names:
+            yield f"{kind} {_some(names)}"
+    unknown = [name for name, kind in kinds.items() if kind is None]
+    if unknown:
+        yield f"not known {_some(unknown)}: say it with `conditions` or `outcomes`"
 
 
 def _some(names: Iterable[str], most: int = _NAMES) -> str:

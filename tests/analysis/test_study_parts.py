@@ -13,6 +13,7 @@ from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import averaged_factors, level_order
 from bedside.ratings.run import Run
+from bedside.ratings.study_design import conditions_of, kinds_of
 from bedside.ratings.table import frame_of
 from bedside.reports.build import build_tables
 from bedside.reports.methods import methods
@@ -142,6 +143,13 @@ def test_factors_that_vary_within_a_system_and_case_are_averaged_over(run: Run) 
     }  # fmt: skip
 
 
+def condition_names(rated: pl.DataFrame, factors: pl.DataFrame) -> list[str]:
+    """The conditions that an answer averages over."""
+    placed = rated.join(factors, on="transcript_id")
+    conditions = conditions_of(placed, kinds_of(factors, {}))
+    return [factor.name for factor in averaged_factors(rated, factors, conditions)]
+
+
 def test_what_names_transcripts_or_cases_is_no_condition() -> None:
     rated = pl.DataFrame(
         {"transcript_id": ["1", "2", "3", "4"], "system": ["a"] * 4, "case_id": ["x", "x", "y", "y"]}
@@ -150,20 +158,20 @@ def test_what_names_transcripts_or_cases_is_no_condition() -> None:
         {"transcript_id": ["1", "2", "3", "4"], "date": ["1", "2", "3", "4"], "persona": ["p", "p", "q", "q"],
          "temperature": [None, "1", "0", "1"], "repeat": ["0", "1", "0", "1"]}
     )  # fmt: skip
-    assert [factor.name for factor in averaged_factors(rated, factors)] == ["temperature"]
+    assert condition_names(rated, factors) == ["temperature"]
     # Without cases, what varies within a system is averaged over.
     caseless = rated.with_columns(pl.lit(None, dtype=pl.String()).alias("case_id"))
-    assert [factor.name for factor in averaged_factors(caseless, factors)] == ["persona", "temperature"]
+    assert condition_names(caseless, factors) == ["persona", "temperature"]
 
 
-def test_how_a_simulated_conversation_came_out_is_no_condition_either() -> None:
+def test_how_a_conversation_came_out_is_no_condition_simulated_or_not() -> None:
     rated = pl.DataFrame(
         {"transcript_id": ["1", "2", "3", "4"], "system": ["a"] * 4, "case_id": ["x", "x", "y", "y"]}
     )
     ended = ["True", "False", "True", "True"]
     factors = pl.DataFrame({"transcript_id": ["1", "2", "3", "4"], "completed": ended})
-    assert [factor.name for factor in averaged_factors(rated, factors)] == ["completed"], "a user's own"
-    assert averaged_factors(rated, factors.with_columns(pl.lit("True").alias("synthetic"))) == ()
+    assert condition_names(rated, factors) == []
+    assert condition_names(rated, factors.with_columns(pl.lit("True").alias("synthetic"))) == []
 
 
 @pytest.fixture
