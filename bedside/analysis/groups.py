@@ -54,6 +54,9 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
         kept = kept.join(
             placed.select("transcript_id", pl.col("system").alias(OF_SYSTEM)), on="transcript_id"
         )
+    match = view.part.match
+    if match is not None:
+        match = tuple(name for name in match if name != factor) + (OF_SYSTEM,) * bool(several)
     of_group = placed.select("transcript_id", "group")
     return replace(
         view,
@@ -62,8 +65,12 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
         factors=kept.join(of_group, on="transcript_id", how="semi"),
         placed=placed.select("transcript_id", pl.col("group").alias("system"), "case_id"),
         part=replace(
-            view.part, groups=factor, grouping=_words(factor, groups, placed, own.height, several, systems)
+            view.part,
+            match=match,
+            groups=factor,
+            grouping=_words(factor, groups, placed, own.height, several, systems),
         ),
+        declared={**view.declared, OF_SYSTEM: "condition"},
         order=StudyOrder(
             {level: view.order.level_label(factor, level) for level in groups}, view.order.levels
         ),
