@@ -10,11 +10,12 @@ import numpy.typing as npt
 import polars as pl
 
 from bedside.analysis._label_numbers import label_numbers
-from bedside.analysis.case_values import CaseValues, case_values
+from bedside.analysis.case_values import CaseValues, case_values, own_case
 from bedside.analysis.comparison import Comparison, compare
-from bedside.analysis.entered_cases import cases_there
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
+from bedside.analysis.missing_bounds import scale_ends
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.simulated_talks import simulated_talks
 from bedside.analysis.value_bounds import Bounds, mean_within, value_bounds
 from bedside.ratings.values import Direction
 from bedside.stats.letter_display import letter_display, rank_ranges
@@ -31,8 +32,10 @@ class Standing:
     Attributes:
         system: its name.
         values: its values, one for each case.
-        of: its cases that are there, rated or not.
+        of: its cases that were planned, rated or not.
         mean: over cases, with its 95 % interval; no estimate where no case has a value.
+        with_worst: its mean over all planned cases, were each conversation that has no value at the scale's worst; None
+            where nobody says where that is.
         letters: those of the groups it belongs to: two systems that share one can't be told apart. Empty where it has
             no value.
         ranks: the least and greatest rank that it may have; None where it has no value, or neither way is better.
@@ -42,6 +45,7 @@ class Standing:
     values: CaseValues
     of: int
     mean: Result
+    with_worst: float | None = None
     letters: str = ""
     ranks: tuple[int, int] | None = None
 
@@ -56,6 +60,8 @@ class Standings(MetricRatings):
         comparisons: all pairs of systems, p corrected by Holm over the pairs.
         against_means: pairs of which the test shows the first to be better, and the means the second.
         why: the most frequent reason of missing values; empty where nothing is missing.
+        worst_order: the systems in the order of their means with the worst in place of what is missing, the best first;
+            empty where it is the same order, or isn't known.
     """
 
     raters: str
@@ -63,6 +69,7 @@ class Standings(MetricRatings):
     comparisons: tuple[Comparison, ...]
     against_means: tuple[tuple[str, str], ...] = ()
     why: str = ""
+    worst_order: tuple[str, ...] = ()
 
     @property
     def by_system(self) -> dict[str, Standing]:
@@ -83,29 +90,30 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
         metric: its name in the ratings table.
         seed: of what is drawn at random.
     """
+    facts = view.facts(metric)
     numbered = label_numbers(view, [metric]).view
     rated = numbered.transcript_values([metric])
     with_value = rated.filter(pl.col("value").is_not_null())["group"].unique().to_list()
     groups = sorted(with_value, key=lambda name: (name != PEOPLE, name))
+    talks = _planned(view)
+    ends = scale_ends(numbered, metric)
+    worst = (
+        None if ends is None or facts.direction == "none" else ends[0 if facts.direction == "higher" else 1]
+    )
     own = view.ratings.with_columns(view.rater_group().alias("group")).filter(pl.col("metric") == metric)
     bounds = value_bounds(numbered, metric)
-    transcripts = view.transcripts()
     by_group = []
     for group in groups:
         of_group = replace(view, ratings=own.filter(pl.col("group") == group).drop("group"))
         values = rated.filter(pl.col("group") == group)
-        every_case = cases_there(transcripts, values)
         compared = of_group.systems()
         pairs = compare(of_group, metrics=[metric], systems=compared, seed=seed).pairs if compared[1:] else ()
         errors = values.filter(pl.col("value").is_null())["error"].drop_nulls()
         by_group.append(
             _standings(
-                view.facts(metric),
+                facts,
                 group,
-                [
-                    _standing(system, values, bounds, len(every_case.get(system, ())))
-                    for system in view.systems()
-                ],
+                [_standing(system, values, bounds, talks, worst) for system in view.systems()],
                 pairs,
                 why=errors.mode().sort()[0] if errors.len() else "",
             )
@@ -113,10 +121,35 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     return tuple(by_group)
 
 
-def _standing(system: str, values: pl.DataFrame, bounds: Bounds, of: int) -> Standing:
+def _planned(view: RatingsView) -> pl.DataFrame:
+    """All conversations that were planned, also those without a transcript: ``transcript_id, system, case``."""
+    transcripts = view.transcripts().with_columns(own_case()).select("transcript_id", "system", "case")
+    talks = simulated_talks(view, read=False)
+    gone = [] if talks is None else [talk for talk in talks.talks if talk.state != "finished"]
+    rows = [(talk.id, talk.system, talk.case) for talk in gone]
+    return pl.concat([transcripts, pl.DataFrame(rows, schema=transcripts.schema, orient="row")])
+
+
+def _standing(
+    system: str, values: pl.DataFrame, bounds: Bounds, planned: pl.DataFrame, worst: float | None
+) -> Standing:
     """A system's mean over cases, with an interval that stays within what the metric's values can be."""
     own = case_values(values, system)
-    return Standing(system, own, max(of, own.n + own.missing_cases), mean_within(own.values, bounds))
+    own_planned = planned.filter(pl.col("system") == system)
+    with_worst: float | None = None
+    if worst is not None:
+        mean = (
+            own_planned.join(values.select("transcript_id", "value"), on="transcript_id", how="left")
+            .group_by("case")
+            .agg(pl.col("value").fill_null(worst).mean())
+            .sort("case")["value"]
+            .mean()
+        )
+        with_worst = mean if isinstance(mean, float) else None
+    of = own_planned["case"].n_unique()
+    return Standing(
+        system, own, max(of, own.n + own.missing_cases), mean_within(own.values, bounds), with_worst
+    )
 
 
 def _standings(
@@ -147,7 +180,21 @@ def _standings(
         tuple(pairs),
         tuple((first, second) for first, second in better if places[first] > places[second]),
         why,
+        _worst_order(ordered[: len(places)], facts.direction),
     )
+
+
+def _worst_order(ordered: Sequence[Standing], direction: Direction) -> tuple[str, ...]:
+    """The systems in another order than this, were what is missing the worst; empty where it stays or isn't known."""
+    sign = 1.0 if direction == "lower" else -1.0
+    values = [standing.with_worst for standing in ordered]
+    known = [value for value in values if value is not None]
+    if len(known) < len(ordered):
+        return ()
+    # Where two come to the same, they stay as they are.
+    places = sorted(range(len(ordered)), key=lambda place: round(sign * known[place], 12))
+    order = tuple(ordered[place].system for place in places)
+    return () if order == tuple(standing.system for standing in ordered) else order
 
 
 def _place(standing: Standing, direction: Direction) -> tuple[bool, float, str]:

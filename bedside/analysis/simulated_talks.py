@@ -1,7 +1,8 @@
-"""The conversations of a run that were simulated, and those that could not be used: what is lost, and for whom."""
+"""The conversations of a run that were simulated: which the clinician failed, and which are missing, and for whom."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,7 +17,15 @@ from bedside.ratings.run_simulations import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
 from bedside.support.errors import DataError
 from bedside.support.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
+from bedside.transcripts.clinician_failures import CLINICIAN_FAILURES, clinician_failure
 
+#: Reasons of earlier simulations that say what an agent did; what can't be reached is not among them.
+_BROKEN = {
+    "agent": re.compile(
+        r"the agent (?:raised (?!Connection\w*Error$|BrokenPipeError$)\w+|returned .+|gave no answer .+)"
+    ),
+    "webhook": re.compile(r"the webhook (?:returned .+|answered with .+|answered 500|refused the request)"),
+}
 #: What is read of what a transcript says of its simulation.
 _PROVENANCE = {
     "stop": OrNull(TEXT),
@@ -38,7 +47,8 @@ class SimulatedTalk:
         repeat: its number.
         state: ``finished``, ``failed`` or ``unfinished``.
         completed: whether it ended as the protocol means conversations to end.
-        whose, reason: why it failed.
+        whose, reason: why it has no transcript.
+        failed: how the clinician failed it; empty where it didn't. It is rated, at the worst, and not missing.
         stop: why it ended; empty where that isn't known.
         flags: what was flagged in it, with counts; None where that isn't known, as in a run without texts.
         messages: how many it has.
@@ -56,6 +66,7 @@ class SimulatedTalk:
     completed: bool = False
     whose: str = ""
     reason: str = ""
+    failed: str = ""
     stop: str = ""
     flags: Mapping[str, int] | None = None
     messages: int = 0
@@ -63,8 +74,8 @@ class SimulatedTalk:
 
     @property
     def lost(self) -> bool:
-        """Whether there is no transcript of it."""
-        return self.state != "finished"
+        """Whether it is missing: it has no transcript, by no doing of the clinician."""
+        return self.state != "finished" and not self.failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,7 @@ class SimulatedTalks:
     @property
     def finished(self) -> tuple[SimulatedTalk, ...]:
         """Those with a transcript."""
-        return tuple(talk for talk in self.talks if not talk.lost)
+        return tuple(talk for talk in self.talks if talk.state == "finished")
 
     def loss(self, by: str, *, seed: int = 0) -> Loss | None:
         """What was lost by system, persona or setting; None where there is one level only, or it isn't known.
@@ -149,7 +160,7 @@ class SimulatedTalks:
                 "the run doesn't know which conversations failed",
                 todo="score the folder of the simulation, and not its transcripts alone",
             )
-        lost = {talk.situation for talk in self.talks if talk.lost}
+        lost = {talk.situation for talk in self.talks if talk.state != "finished"}
         by_situation: dict[str, set[str]] = {}
         for talk in self.talks:
             by_situation.setdefault(talk.situation, set()).add(talk.system)
@@ -200,7 +211,19 @@ def _talks(view: RatingsView, read: bool) -> SimulatedTalks | None:
     if SYNTHETIC not in view.factors.columns and not simulations:
         return None
     finished, others = _finished(view, read)
-    failed = [_failed(line) for simulation in simulations for line in simulation.failures]
+    lines = {str(line.get("id", "")): line for simulation in simulations for line in simulation.failures}
+    by_clinician = {name: line for name, line in lines.items() if line.get("whose") == "clinician"}
+    finished = [
+        replace(talk, failed=str(by_clinician[talk.id].get("reason"))) if talk.id in by_clinician else talk
+        for talk in finished
+    ]
+    with_transcript = set(view.run.index["id"])
+    failed = [
+        _failed(line, simulation.manifest)
+        for simulation in simulations
+        for line in simulation.failures
+        if line.get("id") not in with_transcript
+    ]
     cases = frozenset(view.run.index["case_id"].drop_nulls())
     chosen = [talk for talk in failed if _in_part(talk, view.part.where, finished, cases)]
     if view.part.complete is not None:
@@ -242,6 +265,7 @@ def _finished(view: RatingsView, read: bool) -> tuple[list[SimulatedTalk], int]:
                 state="finished",
                 completed=own.get("completed") == "True",
                 stop=(provenance or {}).get("stop") or "",
+                failed=clinician_failure({"simulation": provenance}),
                 flags=None if provenance is None else dict(provenance.get("flags") or {}),
                 messages=turns,
                 provenance=provenance,
@@ -273,14 +297,35 @@ def _said(view: RatingsView) -> dict[str, Mapping[str, Any]]:
     return said
 
 
-def _failed(line: Mapping[str, Any]) -> SimulatedTalk:
+def _failed(line: Mapping[str, Any], manifest: Mapping[str, Any]) -> SimulatedTalk:
+    whose, reason = str(line.get("whose", "")), str(line.get("reason", ""))
+    by_clinician = whose == "clinician" or (whose == "infrastructure" and _broke(reason, manifest))
     return _talk(
         str(line.get("id", "")),
         line,
         state=str(line.get("state", "failed")),
-        whose=str(line.get("whose", "")),
-        reason=str(line.get("reason", "")),
+        whose=whose,
+        reason=reason,
+        failed=CLINICIAN_FAILURES.get(reason, reason) if by_clinician else "",
     )
+
+
+def _broke(reason: str, manifest: Mapping[str, Any]) -> bool:
+    """Whether an agent under test broke, which simulations once took for the infrastructure's doing.
+
+    That is known where no other side was an agent of the same kind.
+    """
+    kind = next((kind for kind, pattern in _BROKEN.items() if pattern.fullmatch(reason)), None)
+    others = [str(manifest.get(role) or "") for role in ("patient", "evaluator", "ranker")]
+    return kind is not None and not any(_agent_kind(name) == kind for name in others)
+
+
+def _agent_kind(identity: str) -> str:
+    """What kind of agent a name is, as reasons call it; empty for all that are none."""
+    beginning = identity.partition(":")[0] if ":" in identity else ""
+    if beginning == "webhook":
+        return "webhook"
+    return "" if beginning in ("", "script", "human", "likelihood", "http", "https") else "agent"
 
 
 def _talk(name: str, about: Mapping[str, Any], **known: Any) -> SimulatedTalk:
@@ -323,7 +368,7 @@ def _in_part(
 
 
 def reasons_of(talks: Iterable[SimulatedTalk]) -> dict[str, int]:
-    """Why conversations have no transcript, with counts, most frequent first."""
+    """Why conversations are missing, with counts, most frequent first."""
     counts = Counter(
         f"{talk.whose}: {talk.reason}" if talk.state == "failed" else "not finished"
         for talk in talks

@@ -106,7 +106,7 @@ def make_plan(
 
     Raises:
         DataError: a number, name, factor, focus or judge that doesn't fit, or nothing left to rate.
-        RunError: the run keeps no text.
+        RunError: the run keeps no text, or has system messages among its turns.
     """
     _check_question(mode, rubrics, focus)
     _check_pairs(mode, by=by, focus=focus, training=training, gold=gold, systems=systems)
@@ -114,6 +114,7 @@ def make_plan(
     _check_training_kappa(mode, training, training_kappa)
     check_round(round)
     _check_numbers(raters, per, overlap, {"random_share": random_share, "repeat": repeat})
+    run.check_told_apart()
     if mode == "audit":
         judge = _audited_judge(run, rubrics, judge)
     elif judge is not None:

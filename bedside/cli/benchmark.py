@@ -39,6 +39,7 @@ from bedside.cli.simulate import (
     actor_names,
     has_person,
     read_prices,
+    say_failures,
     simulator_options,
 )
 from bedside.ratings.names import is_human
@@ -240,11 +241,7 @@ def _say_done(done: Benchmark, *, judged: bool, max_cost: float | None) -> None:
         f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {done.simulation.folder}; "
         f"{counted(done.asked, 'call')} of actors and {asked:,} of judges asked now."
     )
-    if counts.failed:
-        say(
-            f"{sum(counts.failed.values()):,} failed: bedside simulation failed {typed(done.simulation.folder)} says "
-            "why. Calls that got no answer are asked again by the same command."
-        )
+    say_failures(counts, done.simulation.folder)
     if not judged and done.report is not None:
         _say_unjudged(done)
     if done.report is not None:

@@ -21,6 +21,7 @@ from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.api import Simulation
+    from bedside.simulation.talk_files import TalkCounts
 
 _ACTORS, _CASES = "Who talks", "What about"
 #: The panel of options that say what may be spent, and how fast.
@@ -331,12 +332,8 @@ def _say_simulated(talks: Simulation, max_cost: float | None) -> None:
         f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {out}; {asked} asked now, {replayed} "
         "taken from the log."
     )
-    if counts.failed:
-        counts.check_usable(out, "conversation")
-        say(
-            f"{sum(counts.failed.values()):,} failed: bedside simulation failed {typed(out)} says why. Calls that "
-            "got no answer are asked again by the same command."
-        )
+    counts.check_usable(out, "conversation")
+    say_failures(counts, out)
     if summary.wave is not None:
         say_wave(summary.wave, counts.unfinished)
     elif counts.unfinished:
@@ -344,6 +341,22 @@ def _say_simulated(talks: Simulation, max_cost: float | None) -> None:
         say(f"{counts.unfinished:,} have not ended: the same command goes on.")
     if counts.finished:
         say(f"Next: bedside score {typed(out)} --out run; bedside report run")
+
+
+def say_failures(counts: TalkCounts, folder: Path) -> None:
+    """Say how many conversations the clinician failed, and how many are missing."""
+    by_clinician, missing = sum(counts.clinician_failed.values()), sum(counts.failed.values())
+    why = f"bedside simulation failed {typed(folder)} says why."
+    if by_clinician:
+        say(
+            f"{by_clinician:,} of {counts.planned:,} failed by the clinician, which count as the worst: {why} What was "
+            "replied stays: an agent that was mended has its conversations in another folder."
+        )
+    if missing:
+        say(
+            f"{missing:,} of {counts.planned:,} are missing, by no doing of the clinician: {why} Calls that got no "
+            "answer are asked again by the same command."
+        )
 
 
 def simulator_options(texts: list[str], protocol: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from bedside.ratings.table import COLUMNS
 from bedside.ratings.table_writer import TableWriter
 from bedside.reports.rated_rubrics import known_rubric
 from bedside.scoring.plan import families_by_metric
+from bedside.transcripts.transcript import provenance_data
 
 #: Rows of a large table that are in memory at once.
 _BATCH = 20_000
@@ -153,6 +154,10 @@ def _transcripts(study: ExportedStudy, references: pl.DataFrame | None) -> Study
         columns["reference"] = (
             "what is known outside of the dialogue (background, goal, hidden concerns, diagnosis …), as JSON"
         )
+        if frame["provenance"].null_count() < frame.height:
+            columns["provenance"] = (
+                "system messages and calls of tools, each with the turn it stands before, as JSON; null without any"
+            )
     return StudyTable("transcripts", "a conversation", columns, frame.select(list(columns)).lazy())
 
 
@@ -169,12 +174,15 @@ def _conversations(study: ExportedStudy, scratch: Path) -> Iterator[StudyTable]:
     turns = TableWriter(
         pl.Schema({name: kind for name, (kind, _) in of_turns.items()}), scratch / "turns", _BATCH
     )
-    references: list[tuple[str, str]] = []
+    references: list[tuple[str, str, str | None]] = []
     for transcript in study.transcripts():
-        references.append((transcript.id, _json(transcript.reference)))
+        provenance = list(map(provenance_data, transcript.provenance))
+        references.append(
+            (transcript.id, _json(transcript.reference), _json(provenance) if provenance else None)
+        )
         for turn in transcript.turns:
             turns.add((transcript.id, turn.index, turn.role, turn.speaker, turn.text, _json(turn.meta)))
-    schema = {"transcript_id": pl.String(), "reference": pl.String()}
+    schema = dict.fromkeys(("transcript_id", "reference", "provenance"), pl.String())
     yield _transcripts(study, pl.DataFrame(references, schema=schema, orient="row"))
     yield StudyTable(
         "turns",

@@ -36,9 +36,18 @@ def masked(transcript: Transcript, seen: Iterable[SeenIdentifier]) -> Transcript
         )
         for turn in transcript.turns
     )
+    provenance = tuple(
+        replace(
+            item,
+            text=_covered(item.text, places[None, f"provenance.{number}.text"]),
+            meta=_data(item.meta, None, f"provenance.{number}.meta", places),
+        )
+        for number, item in enumerate(transcript.provenance)
+    )
     return replace(
         transcript,
         turns=turns,
+        provenance=provenance,
         factors=_data(transcript.factors, None, "factors", places),
         reference=_data(transcript.reference, None, "reference", places),
     )

@@ -149,6 +149,10 @@ def _texts(transcript: Transcript) -> Iterator[_LookedAtText]:
     for field, values in (("factors", transcript.factors), ("reference", transcript.reference)):
         for path, text, key in strings(values, field):
             yield _LookedAtText(None, path, text, _words_of(key))
+    for number, item in enumerate(transcript.provenance):
+        yield _LookedAtText(None, f"provenance.{number}.text", item.text)
+        for path, text, key in strings(item.meta, f"provenance.{number}.meta"):
+            yield _LookedAtText(None, path, text, _words_of(key))
     speakers: set[str] = set()
     before: tuple[str, ...] = ()
     for turn in transcript.turns:

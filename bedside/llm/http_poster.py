@@ -109,7 +109,11 @@ class HttpPoster:
                         raise AnswerTooLargeError
                 return self._answer(response.status, response.headers, bytes(body))
         except TimeoutError as error:
-            raise FaultError(f"no answer within {self._time_limit:g} s", unreachable=True) from error
+            raise FaultError(
+                f"no answer within {self._time_limit:g} s",
+                unreachable=True,
+                silent=not isinstance(error, aiohttp.ConnectionTimeoutError),
+            ) from error
         except aiohttp.ClientConnectorCertificateError as error:
             raise LanguageModelError(
                 "the server's certificate is not trusted",
@@ -122,7 +126,11 @@ class HttpPoster:
             ) from error
         except (aiohttp.ClientError, OSError) as error:
             problem = self.secrets.line(str(error)) or type(error).__name__
-            raise FaultError(f"the connection failed ({problem})", unreachable=True) from error
+            raise FaultError(
+                f"the connection failed ({problem})",
+                unreachable=True,
+                silent=isinstance(error, aiohttp.ServerDisconnectedError),
+            ) from error
         except ValueError as error:  # it may repeat the address, with the password in it
             raise LanguageModelError(
                 "the address of the proxy can't be read",

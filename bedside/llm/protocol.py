@@ -42,6 +42,7 @@ class FaultError(Exception):
         unreachable: whether no answer came at all.
         other_protocol: whether what answered speaks another protocol, or none.
         elsewhere: whether another server is there to be asked at once, so that this counts as no attempt.
+        silent: whether what was asked took the request, and then gave no answer.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class FaultError(Exception):
         unreachable: bool = False,
         other_protocol: bool = False,
         elsewhere: bool = False,
+        silent: bool = False,
     ) -> None:
         super().__init__(what)
         self.what = what
@@ -61,6 +63,7 @@ class FaultError(Exception):
         self.unreachable = unreachable
         self.other_protocol = other_protocol
         self.elsewhere = elsewhere
+        self.silent = silent
 
 
 class RefusedError(Exception):

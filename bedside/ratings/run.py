@@ -32,7 +32,7 @@ from bedside.support.locks import hold
 from bedside.support.shell_words import typed
 from bedside.transcripts.factor_kinds import Kind, kinds_named
 from bedside.transcripts.simulation_folder import simulation_manifest
-from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, ROLE_ALIASES, Transcript
 
 if TYPE_CHECKING:
     import pandas
@@ -196,6 +196,28 @@ class Run:
         """The kinds of factors that whoever scored the run declared, by factor."""
         options = self.manifest["transcripts"]["options"]
         return kinds_named(options.get("conditions") or (), options.get("outcomes") or ())
+
+    def check_told_apart(self) -> None:
+        """Refuse a run of an earlier version, in which system messages or tools are turns: whoever is asked about them
+        would read them.
+
+        Raises:
+            RunError: it is one, and the user didn't say that such a speaker takes part.
+        """
+        options = self.manifest["transcripts"].get("options") or {}
+        taking_part = {name.strip().casefold() for name in options.get("roles") or {}}
+        names = [name for name in PROVENANCE_SPEAKERS if name in ROLE_ALIASES and name not in taking_part]
+        pattern = rf'(?i)"role":"other","speaker":"\s*(?:{"|".join(names)})\s*[:：]?\s*"'
+        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
+        with self.sound(TRANSCRIPT_FOLDER):
+            old = every.filter(pl.col("content").str.contains(pattern)).select("id").head(1).collect()
+        if not old.is_empty():
+            raise RunError(
+                f"system messages or tools are turns of transcript {old.item()!r}, as in earlier versions, and "
+                "whoever rates would read them",
+                where=str(self.path),
+                todo="score the transcripts into a new run; turns are then numbered without them",
+            )
 
     def transcripts(self) -> Iterator[Transcript]:
         """The transcripts as they were read, one by one.

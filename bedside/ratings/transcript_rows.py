@@ -10,7 +10,7 @@ import orjson
 import polars as pl
 
 from bedside.ratings.table_writer import TableWriter
-from bedside.transcripts.transcript import Transcript, Turn
+from bedside.transcripts.transcript import Provenance, Transcript, Turn
 
 #: Columns of a run's table of transcripts.
 TRANSCRIPT_SCHEMA = pl.Schema(
@@ -54,7 +54,8 @@ def parse_transcript(content: str | bytes, source: str = "") -> Transcript:
         Turn(index, turn["role"], turn["speaker"], turn["text"], turn.get("meta", {}))
         for index, turn in enumerate(data.pop("turns"))
     )
-    return Transcript(turns=turns, source=source, **data)
+    provenance = tuple(Provenance(**item) for item in data.pop("provenance", ()))
+    return Transcript(turns=turns, source=source, provenance=provenance, **data)
 
 
 def transcript_writer(folder: Path) -> TableWriter:

@@ -24,7 +24,12 @@ from bedside.simulation.talks_overview import (
 from bedside.support.plurals import counted
 from bedside.transcripts.simulation_folder import checked_manifest
 
-_STATES = ("failed", "unfinished")
+#: What becomes of conversations that failed, by whose doing it was, and of those that have not ended.
+_STATES = {
+    "clinician": "failed by the clinician: they count as the worst",
+    "failed": "missing, by no doing of the clinician",
+    "unfinished": "unfinished",
+}
 
 
 def simulation_tables(folder: Path) -> tuple[Table, Table]:
@@ -81,16 +86,16 @@ def preview_table(preview: SimulationPreview) -> Table:
 
 
 def lost_table(folder: Path) -> Table:
-    """The conversations without a transcript, and why.
+    """The conversations without a transcript, and those that the clinician failed, and why.
 
     Raises:
         RunError: the folder is no simulation's, or its log is damaged.
     """
     lost = talks_overview(folder).lost
-    counts = Counter(conversation.state for conversation in lost)
+    counts = Counter("clinician" if entry.whose == "clinician" else entry.state for entry in lost)
     return Table(
         name="simulation_failed",
-        title="Conversations without a transcript",
+        title="Conversations that failed, or have no transcript",
         columns=tuple(
             Column(name, "left") for name in ("Conversation", "State", "Whose", "Reason", "Detail")
         ),
@@ -104,7 +109,7 @@ def lost_table(folder: Path) -> Table:
             )
             for entry in lost
         ),
-        notes=tuple(f"{counts[state]:,} {state}." for state in _STATES if counts[state]),
+        notes=tuple(f"{counts[state]:,} {words}." for state, words in _STATES.items() if counts[state]),
         records=tuple({**asdict(entry), **entry.about} for entry in lost),
     )
 
@@ -139,6 +144,7 @@ def _conversations(
             f"{talks.planned:,}",
             f"{talks.finished:,}",
             f"{talks.completed:,}",
+            f"{talks.clinician_failed:,}",
             f"{talks.failed:,}",
             f"{talks.unfinished:,}",
             DASH if mean is None else decimal(mean, 1),
@@ -147,7 +153,8 @@ def _conversations(
         records.append(
             {
                 "system": talks.system, "toy": talks.system in toys, "planned": talks.planned,
-                "finished": talks.finished, "completed": talks.completed, "failed": talks.failed,
+                "finished": talks.finished, "completed": talks.completed,
+                "clinician_failed": talks.clinician_failed, "missing": talks.failed,
                 "unfinished": talks.unfinished, "mean_messages": mean, "stops": dict(talks.stops),
                 "flags": dict(talks.flags),
             }
@@ -157,7 +164,7 @@ def _conversations(
         title="Simulated conversations",
         columns=(
             Column("System", "left"), Column("Planned"), Column("Finished"), Column("Completed"), Column("Failed"),
-            Column("Unfinished"), Column("Messages"),
+            Column("Missing"), Column("Unfinished"), Column("Messages"),
         ),
         rows=tuple(rows),
         notes=tuple(_notes(systems, lost, toys)),
@@ -182,9 +189,13 @@ def _notes(
         yield f"They ended by: {_counts(stops)}."
     if any(flags.values()):
         yield f"Flagged in them: {_counts(flags)}."
-    failed = Counter(f"{entry.whose}, {entry.reason}" for entry in lost if entry.state == "failed")
-    if failed:
-        yield f"Failed, and so missing: {_counts(failed)}."
+    failed = [entry for entry in lost if entry.state == "failed"]
+    own = Counter(entry.reason for entry in failed if entry.whose == "clinician")
+    if own:
+        yield f"Failed by the clinician, and so the worst: {_counts(own)}."
+    missing = Counter(f"{entry.whose}, {entry.reason}" for entry in failed if entry.whose != "clinician")
+    if missing:
+        yield f"Missing: {_counts(missing)}."
 
 
 def _counts(counter: Counter[str]) -> str:

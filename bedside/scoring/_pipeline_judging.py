@@ -20,6 +20,7 @@ from bedside.llm.protocol import Client
 from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.rubrics.rubric import Rubric
 from bedside.scoring._answer_spool import AnswerSpool
+from bedside.scoring.failed_talks import FailedTalk, failed_talk, without_failed
 from bedside.scoring.judging_orders import JudgingOrder
 from bedside.scoring.pipeline import (
     LaterQuestion,
@@ -100,6 +101,8 @@ class PipelineJudging:
     ) -> JudgingSummary:
         """Ask everything, rate what is answered, and make the metrics that follow.
 
+        Nothing is asked about conversations that the clinician failed: what they are rated with is stated beforehand.
+
         Args:
             store: where judgements are kept.
             transcripts: what is asked about.
@@ -107,10 +110,11 @@ class PipelineJudging:
             count: how many transcripts there are at most, for the progress.
         """
         settings = self._order.settings
+        held = without_failed(transcripts)
         at_once = [name for name in self._questions.questions if name not in self._later]
         stages = [
             JudgingStage(
-                lambda: self._questions.groups(transcripts(), at_once),
+                lambda: self._questions.groups(held(), at_once),
                 partial(self._emit, self._spools[0]),
                 count * len(at_once) * self._passes,
             )
@@ -118,7 +122,7 @@ class PipelineJudging:
         if self._later:
             stages.append(
                 JudgingStage(
-                    lambda: self._later_groups(transcripts()),
+                    lambda: self._later_groups(held()),
                     partial(self._emit, self._spools[1]),
                     count * len(self._later) * self._passes,
                 )
@@ -138,7 +142,8 @@ class PipelineJudging:
         finally:
             for spool in self._spools:
                 spool.close()
-        self._derive(transcripts)
+        self._derive(held)
+        self._rate_failed(transcripts)
         tallies = self._questions.tallies
         return JudgingSummary(
             rater=self._rows.rater,
@@ -204,13 +209,41 @@ class PipelineJudging:
                 for metrics in self.following:
                     self._add_metrics(transcript, number, answers, metrics)
 
+    def _rate_failed(self, transcripts: TranscriptSource) -> None:
+        """Rate the conversations that the clinician failed."""
+        for transcript in transcripts():
+            failed = failed_talk(transcript)
+            if failed is None:
+                continue
+            for number in range(self._passes):
+                for question in self._questions.questions.values():
+                    rubric = question.rubric
+                    answer = JudgeAnswer(TRANSCRIPT, None, None, failed.why)
+                    worst = failed.level(rubric)
+                    for unit, metric, _, _, _, error in ratings_of(rubric, transcript, [answer]):
+                        if worst is not None and metric == rubric.name:
+                            self._rows.add(transcript, number, unit, metric, worst, None, failed.why, None)
+                        else:
+                            self._rows.add(transcript, number, unit, metric, None, None, None, error)
+                for metrics in self.following:
+                    self._add_metrics(transcript, number, {}, metrics, failed)
+
     def _add_metrics(
-        self, transcript: Transcript, number: int, answers: PassAnswers, metrics: FollowingMetrics
+        self,
+        transcript: Transcript,
+        number: int,
+        answers: PassAnswers,
+        metrics: FollowingMetrics,
+        failed: FailedTalk | None = None,
     ) -> None:
         """Rate what follows from one pass over a transcript."""
         for value in metrics.pipeline.values(
             transcript, self._rows.rater, answers, metrics.names, metrics.settings
         ):
+            if failed is not None:
+                value = failed.rated(value)
+                if value.value is None and value.error is not None:
+                    value = value._replace(error=failed.why)
             self._rows.add(
                 transcript,
                 number,

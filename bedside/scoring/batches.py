@@ -169,6 +169,7 @@ def _batch(
     """Rate what is answered, and write the calls that remain."""
     for order in orders:
         check_batchable(order.judge)
+    run.check_told_apart()
     transcripts = kept_transcripts(run)
     with run.locked(), writing(out, max_calls) as writer, ExitStack() as stack:
         judgings = []

@@ -88,6 +88,7 @@ def judge_run(
         source = kept_transcripts(run)
     else:
         source = checked_transcripts(run, read_again(transcripts, options))
+    run.check_told_apart()
     with run.locked():
         for name in names:
             for part in work.parts():

@@ -99,6 +99,7 @@ def judge_apart(
     asked = settings or JudgeSettings()
     check_apart(asked, text=run.keeps_text)
     summaries = []
+    run.check_told_apart()
     with run.locked():
         _collect(run)
         for order in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
 from bedside.ratings.table_writer import rating_writer
 from bedside.ratings.transcript_rows import transcript_row, transcript_writer
+from bedside.scoring.failed_talks import failed_talk
 from bedside.scoring.plan import ScoringPlan
 from bedside.support.errors import InputError, RunError
 from bedside.transcripts import Reading, Transcript
@@ -65,11 +67,13 @@ def rate(
     name, system, case = transcript.id, transcript.system, transcript.case_id
     simulation = transcript.reference.get("simulation")
     turn_rater = simulation.get("turn_rater") if isinstance(simulation, Mapping) else None
+    failed = failed_talk(transcript)
     for planned in plan.families:
         family_rater = planned.rater
-        for metric, value, label, role, turn, rater, reason, error in planned.family.compute(
-            transcript, planned.metrics, **planned.settings
-        ):
+        values = planned.family.compute(transcript, planned.metrics, **planned.settings)
+        if failed is not None:
+            values = map(partial(failed.computed, family=planned.family.name), values)
+        for metric, value, label, role, turn, rater, reason, error in values:
             if metric in waiting and (error is not None if rater is None else rater == turn_rater):
                 continue
             unit = unit_name(turn)

@@ -89,6 +89,7 @@ def judge_run_pairs(
     names = named_models(listed(judges, "judges"))
     if client is None:
         check_models(names)
+    run.check_told_apart()
     with run.locked():
         for name in names:
             judging = _PairedJudging(run, name, work, settings)

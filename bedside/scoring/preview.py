@@ -15,6 +15,7 @@ from bedside.judges.store import read_judgements
 from bedside.judges.turn_codes import plan_coding
 from bedside.llm.endpoints import named_models
 from bedside.ratings.run import Run
+from bedside.scoring.failed_talks import without_failed
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for, spared_by
 from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts, read_again
@@ -52,6 +53,7 @@ def preview_judging(
     source = kept_transcripts(Run(out)) if transcripts is None else read_again(transcripts, options)
     for name in named_models(listed(judges, "judges")):
         order = JudgingOrder(name, work, settings or JudgeSettings())
+        asked = without_failed(source)
         if work.deepeval:
             plans += plan_deepeval(
                 source(), name, work.deepeval, store_path=out / STORE, settings=order.settings
@@ -65,7 +67,7 @@ def preview_judging(
                 settings=order.settings,
             )
         elif work.rubrics:
-            plans += _Preview(order, out / STORE).plans(source)
+            plans += _Preview(order, out / STORE).plans(asked)
     return tuple(plans)
 
 

@@ -13,6 +13,7 @@ Actors are named
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,8 @@ from bedside.simulators.contract import Simulator
 from bedside.support.errors import InputError, RegistryError
 from bedside.support.registry import Registry
 
+#: What many calls can share of what went wrong.
+_REASON = re.compile(r"(.+?)(?:: | \()")
 #: The kind that takes every name which no other does.
 _USUAL = "model"
 
@@ -101,6 +104,16 @@ class WaveFiles:
 
     answers: Answers | None
     writer: CallWriter | None
+
+
+def reason_and_detail(what: str) -> tuple[str, str]:
+    """The beginning of what went wrong, which many calls can share, and what exactly it was; empty where no more is
+    said."""
+    match = _REASON.match(what)
+    if match is None:
+        return what, ""
+    detail = what[match.end() :]
+    return match[1], detail.removesuffix(")") if match[0].endswith("(") else detail
 
 
 class UnansweredError(Exception):

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 
 import orjson
 
+from bedside.ratings.names import is_human
 from bedside.simulators.calls import ActorReply
 from bedside.support.errors import RunError
 from bedside.support.files import sqlite_address, unpacked
@@ -49,7 +50,7 @@ CREATE TABLE replies (
     model TEXT NOT NULL,           -- who played it
     parameters TEXT NOT NULL,      -- JSON
     state TEXT NOT NULL,
-    reply BLOB NOT NULL,           -- JSON, compressed: text, cut, declined
+    reply BLOB NOT NULL,           -- JSON, compressed: text, cut, declined, and how it failed where it did
     faults TEXT NOT NULL,          -- JSON: what went wrong on the way
     calls INTEGER NOT NULL,        -- requests sent
     input_tokens INTEGER,
@@ -112,7 +113,8 @@ class LoggedReply:
 
     def row(self) -> tuple[Any, ...]:
         """The cells of its row."""
-        reply = [self.reply.text, self.reply.cut, self.reply.declined]
+        failed = [self.reply.failed] if self.reply.failed else []
+        reply = [self.reply.text, self.reply.cut, self.reply.declined, *failed]
         return (
             self.site.key, self.site.purpose, self.site.ordinal, self.site.attempt, self.prompt, _json(self.parts),
             self.actor, self.model, _json(self.parameters), self.state, zlib.compress(orjson.dumps(reply), 1),
@@ -170,12 +172,13 @@ def _checked(content: str | bytes, shape: Any, what: str) -> Any:
 
 
 def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
-    text, cut, declined = orjson.loads(unpacked(row[10]))
-    if not (isinstance(text, str) and isinstance(cut, bool) and isinstance(declined, str)):
+    text, cut, declined, *failed = orjson.loads(unpacked(row[10]))
+    wrong = misfit([text, declined, *failed], [TEXT])
+    if wrong is not None or len(failed) > 1 or not isinstance(cut, bool):
         raise ValueError("a reply is none")
     return LoggedReply(
         CallSite(*row[:4]), row[4], _checked(row[5], ObjectOf(TEXT), "parts"), row[6], row[7],
-        _checked(row[8], {}, "parameters"), row[9], ActorReply(text, cut, declined),
+        _checked(row[8], {}, "parameters"), row[9], ActorReply(text, cut, declined, *failed, typed=is_human(row[7])),
         tuple(_checked(row[11], [TEXT], "faults")), *row[12:],
     )  # fmt: skip
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bedside.simulation.actor_contract import CallPlace
+from bedside.simulation.actor_contract import CallPlace, reason_and_detail
 from bedside.simulation.conversation_log import CallSite
 from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
+from bedside.simulators.asking import ATTEMPTS, nothing_in, silent_stop
 from bedside.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulators.contract import Outcome
+from bedside.transcripts.clinician_failures import CLINICIAN_FAILURES
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +20,17 @@ class HadConversation:
     """A conversation that was had.
 
     Attributes:
-        outcome: what it came to.
+        outcome: what it came to; where the clinician failed it, ``stop`` says so, and it isn't completed.
+        failed: how the clinician failed it, in words that many conversations can share; empty where it didn't.
+        detail: what exactly it did then, where more is known.
         session: how often it was begun.
         prompts: the prompt files that its calls were made from, sorted.
         hidden: calls that held a text which the case hides from whom they were put to.
     """
 
     outcome: Outcome
+    failed: str
+    detail: str
     session: int
     prompts: tuple[str, ...]
     hidden: int
@@ -83,19 +89,39 @@ class _Conversation:
         self._prompts: set[str] = set()
         self._hidden = 0
         self._replied: dict[ActorRole, list[str]] = {role: [] for role in plan.simulator.roles}
+        #: What the clinician last said of its own failing to reply, and why it gave nothing where an object was wanted.
+        self._broken = self._silence = ""
 
     async def had(self) -> HadConversation:
         """Play the controller to its end."""
         controller = self._plan.simulator.converse(self._plan.situation(self._conversation))
         outcome = await play(controller, self._answers)
-        return HadConversation(outcome, self._session, tuple(sorted(self._prompts)), self._hidden)
+        if self._silence and outcome.stop not in CLINICIAN_FAILURES:
+            outcome = replace(outcome, stop=self._silence)
+        failed, detail = CLINICIAN_FAILURES.get(outcome.stop, ""), ""
+        if failed:
+            outcome = replace(outcome, completed=False)
+            if outcome.stop == "clinician failed" and self._broken:
+                failed, detail = reason_and_detail(self._broken)
+        return HadConversation(
+            outcome, failed, detail, self._session, tuple(sorted(self._prompts)), self._hidden
+        )
 
     async def _answers(self, calls: tuple[Call, ...]) -> tuple[ActorReply, ...]:
         replies = await answered(calls, self._answer)
         # Only now: which of them came first must not decide what is flagged.
         for call, reply in zip(calls, replies, strict=True):
             self._replied[call.actor].append(reply.text)
+            if call.actor == "clinician":
+                self._watch(call, reply)
         return replies
+
+    def _watch(self, call: Call, reply: ActorReply) -> None:
+        """Note where the clinician fails; of an object that is wanted, controllers take a neutral course then."""
+        self._broken = reply.failed or self._broken
+        if call.kind == "data" and call.attempt == ATTEMPTS:
+            flag = nothing_in(reply)
+            self._silence = silent_stop([flag]) if flag else self._silence
 
     async def _answer(self, call: Call) -> ActorReply:
         conversation, name = self._conversation, self._roles[call.actor]

@@ -124,7 +124,7 @@ class PersonAtKeyboard:
         self._show(sitting, call, whole=new)
         asking = _Asking(self, sitting, call, at, self.early_form(call))
         asking.tell_of_findings()
-        return ActorReply(asking.message() if call.kind == "message" else asking.data())
+        return ActorReply(asking.message() if call.kind == "message" else asking.data(), typed=True)
 
     def _show(self, sitting: _Sitting, call: Call, *, whole: bool) -> None:
         """Show what the person hasn't seen yet: all that was said, or what others said since."""

@@ -424,6 +424,7 @@ class TalkRun:
                 {"whose": whose, "reason": reason, order.noun: number}
                 for (whose, reason), number in counts.failed.items()
             ],
+            **_clinician_failed(counts, order.noun),
             "spent": spent,
             "last run": {
                 "started": self._started,
@@ -437,6 +438,12 @@ class TalkRun:
         }
         write_manifest(self.folder, content)
         return SimulationSummary(counts, calls, spending.calls, spending.cost)
+
+
+def _clinician_failed(counts: TalkCounts, noun: str) -> dict[str, Any]:
+    """What the manifest says of those that the clinician failed; nothing where it failed none."""
+    reasons = counts.clinician_failed.items()
+    return {"failed by the clinician": [{"reason": why, noun: n} for why, n in reasons]} if reasons else {}
 
 
 class _AbsentActor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +30,16 @@ class TalkCounts:
     Attributes:
         planned: conversations of the plan.
         finished: those with a transcript.
-        failed: those that can't be used, by whose doing it is and the reason.
+        failed: those that can't be used, by whose doing it is and the reason: they are missing.
         unfinished: those that a limit kept from their end.
+        clinician_failed: those with a transcript that the clinician failed, by the reason: they are results.
     """
 
     planned: int
     finished: int
     failed: Mapping[tuple[str, str], int]
     unfinished: int
+    clinician_failed: Mapping[str, int] = field(default_factory=dict)
 
     def check_usable(self, folder: Path, noun: str) -> None:
         """Refuse what holds nothing that can be used.
@@ -74,6 +76,7 @@ def write_talks(folder: Path, log: Path, records: str = TRANSCRIPTS) -> TalkCoun
     """
     planned = finished = unfinished = 0
     failed: Counter[tuple[str, str]] = Counter()
+    clinician_failed: Counter[str] = Counter()
     with opened_log(log) as connection, ExitStack() as stack:
         paths = [stack.enter_context(replacing(folder / name)) for name in (records, STATES, FAILED)]
         transcripts, states, failures = (stack.enter_context(path.open("wb")) for path in paths)
@@ -86,19 +89,26 @@ def write_talks(folder: Path, log: Path, records: str = TRANSCRIPTS) -> TalkCoun
             if ended.state == "finished":
                 finished += 1
                 transcripts.write(ended.transcript)
+                if ended.ending.get("failed"):
+                    clinician_failed[ended.ending["failed"]] += 1
+                    failures.write(failure_line(listed, ended))
                 continue
             failures.write(failure_line(listed, ended))
             if ended.state == "unfinished":
                 unfinished += 1
             else:
                 failed[ended.ending["whose"], ended.ending["reason"]] += 1
-    return TalkCounts(planned, finished, dict(sorted(failed.items())), unfinished)
+    by_reason = dict(sorted(clinician_failed.items()))
+    return TalkCounts(planned, finished, dict(sorted(failed.items())), unfinished, by_reason)
 
 
 def failure_line(listed: ListedConversation, ended: LoggedConversation) -> bytes:
-    """Why a conversation isn't among the transcripts, as a line of JSON."""
-    line = {"id": listed.id, **listed.about, "state": ended.state, **ended.ending}
-    return orjson.dumps(line) + b"\n"
+    """Why a conversation isn't among the transcripts, or how the clinician failed it, as a line of JSON."""
+    state, ending = ended.state, ended.ending
+    if state == "finished":
+        state = "failed"
+        ending = {"whose": "clinician", "reason": ending["failed"], "detail": ending["detail"]}
+    return orjson.dumps({"id": listed.id, **listed.about, "state": state, **ending}) + b"\n"
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:

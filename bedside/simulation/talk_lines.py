@@ -26,19 +26,17 @@ def finished_conversation(
 ) -> LoggedConversation:
     """A conversation that was had, as the log keeps it.
 
-    One in which nothing was said is no transcript: it is the clinician's, who was asked for the first words.
+    One that the clinician failed has a transcript too, without a turn where it was asked for the first words.
 
     Raises:
-        RegistryError: the simulator made a turn without words.
+        RegistryError: the simulator made a turn without words, or none though the clinician didn't fail.
     """
     outcome = had.outcome
     states = state_lines(conversation.id, outcome.states)
-    if not outcome.turns:
-        nothing = {"whose": "clinician", "reason": outcome.stop, "detail": "nothing was said"}
-        return LoggedConversation(conversation.key, "failed", had.session, nothing, states=states)
-    if not all(turn.text.strip() for turn in outcome.turns):
+    if not all(turn.text.strip() for turn in outcome.turns) or not (outcome.turns or had.failed):
         raise RegistryError(
-            f"the simulator {plan.simulator.name} made a turn without words", where=conversation.id
+            f"the simulator {plan.simulator.name} made {'a turn without words' if outcome.turns else 'no turns'}",
+            where=conversation.id,
         )
     flags = dict(outcome.flags) | ({HIDDEN_FLAG: had.hidden} if had.hidden else {})
     rater = plan.evaluator.rater
@@ -55,13 +53,19 @@ def finished_conversation(
             "simulation": {
                 **_provenance(plan, conversation, had),
                 **outcome.simulation,
-                **({"turn_rater": rater} if any(turn.labels for turn in outcome.turns) else {}),
+                **({"turn_rater": rater} if outcome.labelled or any(map(_labels, outcome.turns)) else {}),
+                **({"failed": had.failed} if had.failed else {}),
                 "stop": outcome.stop,
                 "flags": flags,
             },
         },
     )
-    ending = {"stop": outcome.stop, "completed": outcome.completed, "flags": flags}
+    ending = {
+        "stop": outcome.stop,
+        "completed": outcome.completed,
+        "flags": flags,
+        **({"failed": had.failed, "detail": had.detail} if had.failed else {}),
+    }
     return LoggedConversation(
         conversation.key,
         "finished",
@@ -75,6 +79,10 @@ def finished_conversation(
 def state_lines(transcript: str, states: tuple[Mapping[str, Any], ...]) -> bytes:
     """The hidden states of a conversation, a line of JSON each."""
     return b"".join(orjson.dumps({"id": transcript, **state}) + b"\n" for state in states)
+
+
+def _labels(turn: SpokenTurn) -> bool:
+    return bool(turn.labels)
 
 
 def _turn(index: int, turn: SpokenTurn, rater: str) -> Turn:

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from bedside.simulation.conversation_log import (
+    ListedConversation,
     LoggedConversation,
     earlier_conversations,
     opened_log,
@@ -35,7 +36,8 @@ class SystemTalks:
         planned: conversations of the plan.
         finished: those with a transcript.
         completed: those of them that ended as the protocol means conversations to end.
-        failed: those that can't be used, for reasons that are not the clinician's.
+        clinician_failed: those of them that the clinician failed.
+        failed: those that can't be used, for reasons that are not the clinician's: they are missing.
         unfinished: those that haven't ended.
         turns: messages of those that finished.
         stops: how those ended, with counts.
@@ -46,6 +48,7 @@ class SystemTalks:
     planned: int = 0
     finished: int = 0
     completed: int = 0
+    clinician_failed: int = 0
     failed: int = 0
     unfinished: int = 0
     turns: int = 0
@@ -62,6 +65,7 @@ class SystemTalks:
         else:
             self.finished += 1
             self.completed += bool(ended.ending["completed"])
+            self.clinician_failed += bool(ended.ending.get("failed"))
             self.turns += len(_transcript(ended).get("turns") or ())
             self.stops[ended.ending["stop"]] += 1
             self.flags.update(ended.ending["flags"])
@@ -69,7 +73,7 @@ class SystemTalks:
 
 @dataclass(frozen=True, slots=True)
 class LostConversation:
-    """A conversation without a transcript.
+    """A conversation without a transcript, or one that the clinician failed.
 
     Attributes:
         id: the transcript's.
@@ -95,7 +99,7 @@ class TalksOverview:
     Attributes:
         ids: of all conversations, in the plan's order.
         systems: by clinician, likewise.
-        lost: the conversations without a transcript, in the plan's order.
+        lost: the conversations without a transcript, and those that the clinician failed, in the plan's order.
         spent: replies, requests, tokens and US dollars by role.
         earlier: conversations that the log has of other plans, whose replies count in ``spent``.
     """
@@ -141,11 +145,20 @@ def talks_overview(folder: Path) -> TalksOverview:
             systems.setdefault(system, SystemTalks(system)).count(ended)
             if ended is None:
                 lost.append(LostConversation(listed.id, listed.about, "unfinished", "", "not ended", ""))
-            elif ended.state != "finished":
-                reasons = (str(ended.ending[name]) for name in ("whose", "reason", "detail"))
-                lost.append(LostConversation(listed.id, listed.about, ended.state, *reasons))
+            elif ended.state != "finished" or ended.ending.get("failed"):
+                lost.append(_lost(listed, ended))
         spent, earlier = spent_by_role(connection), earlier_conversations(connection)
     return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent, earlier)
+
+
+def _lost(listed: ListedConversation, ended: LoggedConversation) -> LostConversation:
+    ending = ended.ending
+    if ended.state == "finished":
+        return LostConversation(
+            listed.id, listed.about, "failed", "clinician", ending["failed"], ending["detail"]
+        )
+    reasons = (str(ending[name]) for name in ("whose", "reason", "detail"))
+    return LostConversation(listed.id, listed.about, ended.state, *reasons)
 
 
 def conversation_record(folder: Path, name: str) -> ConversationRecord:

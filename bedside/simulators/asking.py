@@ -2,14 +2,15 @@
 
 The patient and the evaluator are asked three times in all, and told what was wrong the second and third time. What
 can't be used after that ends the conversation as theirs, unless the fault is one that is kept and flagged. The
-clinician under test is asked once more for an empty or cut-off message and else taken as it is: its faults are results.
-A clinician's decision that can't be read takes a neutral course that the caller states.
+clinician under test is asked once more for a message that is empty, cut off, refused or none at all, and else taken as
+it is: its faults are results, and whoever says nothing then has failed the conversation (:func:`silent_stop`). A
+clinician's decision that can't be read takes a neutral course that the caller states.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,11 +36,19 @@ class Fault:
         reason: the kind, in a few words: what is counted.
         objection: what the actor is told when it is asked again, a whole sentence; it repeats nothing that is hidden.
         kept: whether the reply is taken and flagged where it is still wrong at the last attempt.
+        form: whether it is one of form or manner, which a person's own typed words never have.
+        beneath: what else is wrong, which counts where that doesn't.
     """
 
     reason: str
     objection: str
     kept: bool = False
+    form: bool = False
+    beneath: Fault | None = None
+
+    def of(self, reply: ActorReply) -> Fault | None:
+        """The fault of a reply: of what a person typed, only what isn't its form."""
+        return self.beneath if self.form and reply.typed else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +78,13 @@ class Decided:
         value: it, checked; the neutral one where no reply could be read.
         readable: whether a reply could be read.
         refused: what was replied before and not taken, with the reasons.
+        silence: why the last reply held no words at all, as a message would be flagged; empty where it held some.
     """
 
     value: Any
     readable: bool = True
     refused: tuple[tuple[str, str], ...] = ()
+    silence: str = ""
 
 
 def ask_patient(
@@ -101,6 +112,7 @@ def ask_patient(
         (reply,) = yield (call,)
         thought, text, fields, fault = words_and_fields(reply, call)
         fault = fault or _broken_object(call, fields, text) or check(text)
+        fault = fault and fault.of(reply)
         if fault is None and review is not None:
             fault = yield from review(text, call.attempt)
         if fault is None:
@@ -121,7 +133,10 @@ def ask_patient(
 
 
 def ask_clinician(call: Call, watch: Callable[[str], tuple[str, ...]]) -> Exchange[Spoken]:
-    """A message of the clinician under test, taken as it is; asked for once more where it is empty or cut off.
+    """A message of the clinician under test, taken as it is; asked for once more where it is none or cut off.
+
+    Of a model that declines, words that came beside that are no message. Where there is no message the second time
+    either, ``text`` is empty, and the caller ends the conversation as :func:`silent_stop` says.
 
     Args:
         call: what is asked; where it has a schema, a reply that is an object of it gives its words as ``message``.
@@ -138,8 +153,21 @@ def ask_clinician(call: Call, watch: Callable[[str], tuple[str, ...]]) -> Exchan
             break
         refused.append((text, fault.reason))
         call = call.again(fault.objection)
+    if reply.declined and text:
+        refused.append((text, fault.reason))
+        text = ""
     flags = (fault.reason, *(watch(text) if text else ()))
     return Spoken(text, thought, fields, flags, tuple(refused))
+
+
+def silent_stop(flags: Sequence[str]) -> str:
+    """Why a conversation ends whose clinician gave no message; it is failed (:data:`CLINICIAN_FAILURES`).
+
+    Args:
+        flags: of what was taken for its message.
+    """
+    stops = {"refusal": "refused", "failed": "clinician failed"}
+    return next((stops[flag] for flag in flags if flag in stops), "clinician empty")
 
 
 def ask_for_data(
@@ -170,7 +198,7 @@ def ask_for_data(
             break
         call = call.again(f"Your last reply could not be used: {problem}. Reply with the JSON object only.")
     if call.actor == "clinician":
-        return Decided(neutral, readable=False, refused=tuple(refused))
+        return Decided(neutral, readable=False, refused=tuple(refused), silence=nothing_in(reply))
     raise UnusableConversationError(
         "patient" if call.actor == "patient" else "evaluator",
         "reply can't be read",
@@ -215,7 +243,15 @@ def plain_text(text: str) -> str:
     return text
 
 
+def nothing_in(reply: ActorReply) -> str:
+    """Why a reply holds no words at all, as a message is flagged: empty where it holds some."""
+    fault = _no_words(reply, plain_text(without_thought(reply.text)[1]))
+    return "" if fault is None or fault.reason == "cut off" else fault.reason
+
+
 def _no_words(reply: ActorReply, text: str) -> Fault | None:
+    if reply.failed:
+        return Fault("failed", "Your last reply could not be used. Write your message.")
     if reply.declined:
         return Fault("refusal", "Stay in your role and answer as this person would.")
     if not text:
@@ -247,6 +283,8 @@ def _fields(text: str) -> dict[str, Any] | None:
 
 
 def _object(reply: ActorReply) -> Any:
+    if reply.failed:
+        raise ValueError(reply.failed)
     if reply.declined:
         raise ValueError(f"the model declined: {reply.declined}")
     _, text = without_thought(reply.text)

@@ -120,11 +120,15 @@ class ActorReply:
         text: its words; JSON where the call has a schema.
         cut: whether they end at a limit of length.
         declined: how the provider says that the model declined; empty where it didn't.
+        failed: how the actor itself failed to reply, such as what it raised; empty where it didn't.
+        typed: whether a person typed it: how people write is no fault of form.
     """
 
     text: str
     cut: bool = False
     declined: str = ""
+    failed: str = ""
+    typed: bool = False
 
 
 T = TypeVar("T")

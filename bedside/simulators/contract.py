@@ -95,7 +95,8 @@ class Outcome:
         completed: whether it ended as the protocol means conversations to end.
         reference: what the protocol's suite needs of it, beside what the simulation adds.
         simulation: what goes into ``reference["simulation"]`` beside what the simulation adds, such as the hash of a
-            parameter file. Where a turn has labels, ``turn_rater`` stands there too: the evaluator's rater.
+            parameter file. Where turns are labelled, ``turn_rater`` stands there too: the evaluator's rater.
+        labelled: whether the evaluator labels the clinician's turns, also where there are none.
         factors: likewise.
         states: the hidden states, decisions and candidates: flat objects with ``turn`` (index) and ``purpose``.
         flags: what is to be counted of it, such as fallback lines.
@@ -109,6 +110,7 @@ class Outcome:
     states: tuple[Mapping[str, Any], ...] = ()
     flags: Mapping[str, int] = field(default_factory=dict)
     simulation: Mapping[str, Any] = field(default_factory=dict)
+    labelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,13 @@ _PROFESSIONAL = (
     r"(?:doctor|physician|gp|therapist|psychiatrist|psychologist|specialist"
     r"|(?:medical |healthcare |health care |mental health )?professional|(?:healthcare|health care) provider)\b"
 )
+#: What whoever was asked for a text offers.
+_OFFERED = (
+    r"(?:what (?:i think|i(?:'d|’d| would) say|the (?:patient|client)|a (?:patient|client)|you asked)"
+    r"|how (?:the|a) (?:patient|client)"
+    r"|(?:an?|the|my|your|one|some) (?:[\w-]+ ){0,3}?"
+    r"(?:responses?|repl(?:y|ies)|answers?|messages?|versions?|drafts?|summary|explanation|overview|suggestions?|tips|steps))\b"
+)
 _MARK, _MARK_END = r"^\s*[\[*_(【（]*", r"[\])】）*_]*\s*[:：]"
 
 
@@ -91,6 +98,29 @@ MACHINE = _any(
     f"作为一?[个名款]?{_AI_ZH}",
     f"我(?:只)?是一?[个款]?{_AI_ZH}",
     "我(?:无法|不能)(?:扮演|提供医疗|满足(?:您|你)的(?:请求|要求)|协助(?:您|你)完成|继续(?:这个)?角色)",
+)
+#: An answer to whoever asked for a text, in place of words in a conversation.
+ASSISTANT = _any(
+    r"\A\s*(?:sure(?: thing)?|certainly|of course|absolutely|great question|no problem)\s*[!,.:]\s*"
+    rf"here(?:'s|’s| is| are) {_OFFERED}",
+    rf"\A\s*here(?:'s|’s| is) {_OFFERED}",
+    r"\bi(?:'d|’d| would) be happy to (?:help|assist) you\b",
+    r"\blet me know if (?:you(?:'d|’d| would) like me to|there(?:'s|’s| is) anything else i can)\b",
+    r"\bis there anything else i can (?:help|assist)(?: you)?\b",
+    r"\A\s*(?:好的|当然)(?:可以)?[，,！!。:：]\s*(?:以下|下面)(?:是|为)",
+    r"\A\s*(?:以下|下面)(?:是|为)(?:我|患者|病人|来访者)?的?(?:回答|回复|答复)",
+)
+#: Forms that nobody speaks in: objects, tags, fences, headings, tables.
+FORM = _any(
+    r"\A\s*(?:null|undefined|NaN)\s*\Z",
+    r"\A\s*[\[{]\s*(?:[\[{\"'\d-]|[\]}]\s*\Z|(?:true|false|null)\b)",
+    r"^\s*(?:```|~~~)",
+    r"\{\s*\"[^\"\n]{1,60}\"\s*:",
+    r"</?[A-Za-z][\w:-]*(?:\s+[\w:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*/?>",
+    r"<!(?:--|DOCTYPE\b|\[CDATA\[)|<\?xml\b",
+    r"^\s*#{1,6}\s+\S",
+    r"^\s*\|.*\|\s*$",
+    r"\A\s*[\w.-]+\s*:\s*\|?\s*\n\s+[\w.-]+\s*:",
 )
 #: Words that nobody in the conversation could know of.
 MADE_UP = _any(

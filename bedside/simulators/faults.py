@@ -8,6 +8,7 @@ changed here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -16,7 +17,9 @@ from bedside.simulators.fault_patterns import (
     ABBREVIATION,
     ABROAD,
     ARRIVAL,
+    ASSISTANT,
     CLINICIAN_LABEL,
+    FORM,
     GREETING,
     HAN_CHARACTER,
     HELPER,
@@ -35,6 +38,8 @@ CLINICIAN_WORDS = 400
 SHARED, COMPARED = 0.9, 8
 #: Words from which an equal message is one that is repeated: "No, never." is an answer to many questions.
 SHORT = 4
+#: How often a patient has said a message before when it is stuck at it: the third time is no answer any more.
+STUCK = 2
 #: Han characters and other words that a message needs for its language to show.
 LANGUAGE_UNITS = 4
 #: Share of Han characters among them in a Chinese message; of Latin words in an English one; and of frequent words of
@@ -45,20 +50,43 @@ HAN_PER_WORD = 1.5
 
 
 def patient_fault(
-    text: str, *, language: str, earlier: Sequence[str] = (), sentences: int | None, words: int | None
+    text: str,
+    *,
+    language: str,
+    earlier: Sequence[str] = (),
+    given: Sequence[str] = (),
+    sentences: int | None,
+    words: int | None,
 ) -> Fault | None:
     """The first thing wrong with a patient's message, as to its form; None where nothing is.
 
     Faults for which a conversation is given up come before those that are kept and flagged (a message that repeats,
-    that begins the conversation anew, that is too long). What it must not reveal is its protocol's to say.
+    that begins the conversation anew, that is too long). What it must not reveal is its protocol's to say. A message of
+    :data:`SHORT` words or more that the patient has said :data:`STUCK` times before, word for word or nearly, is one
+    that it is stuck at.
 
     Args:
         text: the message.
         language: ``en`` or ``zh``.
         earlier: the patient's own messages before it; leave out those whose words the protocol fixes.
+        given: lines that the case gives the patient to say: it can say them as often as it likes.
         sentences: most sentences; None for any number.
         words: most words; of Chinese, three characters are two words.
     """
+    stuck = text not in given and sum(_same(text, message) for message in earlier) >= STUCK
+    fault = _form_fault(text, language) or (_STUCK if stuck else None)
+    fault = fault or _manner_fault(text, earlier, sentences, words)
+    return None if fault is None else replace(fault, form=True)
+
+
+_STUCK = Fault(
+    "stuck",
+    "You have said that several times in the same words. Answer what was said last, in other words.",
+)
+
+
+def _form_fault(text: str, language: str) -> Fault | None:
+    """What makes a text no message of a patient's."""
     if not any(character.isalnum() for character in text):
         return Fault("empty", "Your last reply held no words. Write your message.")
     for reason, objection in _role_faults(text):
@@ -66,6 +94,13 @@ def patient_fault(
     if _wrong_language(text, language):
         wanted = {"en": "English", "zh": "Chinese (中文)"}[language]
         return Fault("wrong language", f"Your last reply was not in {wanted}. Write it in {wanted}.")
+    return None
+
+
+def _manner_fault(
+    text: str, earlier: Sequence[str], sentences: int | None, words: int | None
+) -> Fault | None:
+    """What is wrong with a message that is kept all the same."""
     if _repeats(text, earlier):
         return Fault(
             "repeats itself",
@@ -144,6 +179,17 @@ def _role_faults(text: str) -> Iterator[tuple[str, str]]:
         )
     if MACHINE.search(text):
         yield "refusal", "Stay in your role: answer as this person would, in their own words."
+    if FORM.search(text):
+        yield (
+            "form",
+            "Your last reply was an object, code or marked-up text. Write only the words that are said aloud.",
+        )
+    if ASSISTANT.search(text):
+        yield (
+            "answers as an assistant",
+            "Your last reply answered a request for a text. You are the person in the conversation: write only what "
+            "they say next.",
+        )
     if MADE_UP.search(text):
         yield (
             "speaks of the case",
@@ -180,18 +226,19 @@ def _wrong_language(text: str, language: str) -> bool:
 
 
 def _repeats(text: str, earlier: Sequence[str]) -> bool:
+    return any(_same(text, message) for message in earlier)
+
+
+def _same(text: str, message: str) -> bool:
+    """Whether a message is another one again, word for word or nearly; short ones are answers to many questions."""
     units, kinds = _units(text)
+    others, other_kinds = _units(message)
     if len(units) < SHORT:
         return False
-    for message in earlier:
-        others, other_kinds = _units(message)
-        if units == others:
-            return True
-        if min(len(units), len(others)) >= COMPARED and len(kinds & other_kinds) >= SHARED * len(
-            kinds | other_kinds
-        ):
-            return True
-    return False
+    if units == others:
+        return True
+    shared, all_kinds = len(kinds & other_kinds), len(kinds | other_kinds)
+    return min(len(units), len(others)) >= COMPARED and shared >= SHARED * all_kinds
 
 
 @lru_cache(maxsize=4096)

@@ -149,6 +149,7 @@ class RecordedReply(Strict):
         text: the reply.
         cut: whether it was cut off at its longest.
         declined: why the model would not reply; empty where it did.
+        failed: how the actor failed to reply; empty where it did.
     """
 
     actor: ActorRole
@@ -158,6 +159,7 @@ class RecordedReply(Strict):
     text: str
     cut: bool = False
     declined: str = ""
+    failed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +269,7 @@ def _recording(path: Path) -> Recording:
             raise InputError(
                 f"the reply to {recorded.purpose} {recorded.ordinal} is recorded twice", where=where
             )
-        replies[at] = ActorReply(recorded.text, recorded.cut, recorded.declined)
+        replies[at] = ActorReply(recorded.text, recorded.cut, recorded.declined, recorded.failed)
     if not replies:
         raise InputError("the recording holds no replies", where=str(path), todo=f"see {_SEE}")
     return Recording(path.stem, replies)

@@ -92,6 +92,9 @@ class Suite(BaseModel):
         rubrics: names of rubrics, in the order of the tables; they are scored where a judge is given.
         main: of the measures that its tables of results show, those that a leaderboard shows; the first orders it.
             Unless named, they are those of the first of these tables that have a better direction.
+        failed: what a simulated conversation that the clinician failed is rated with, by metric and rubric: the worst
+            value, or the name of what the reference lists, for how many there are. What isn't named is missing there,
+            or as it is computed.
         systems: systems in the order in which they are shown and compared, each with its label in print. Those of the
             data that aren't listed come after them.
         levels: the same for the levels of factors, by factor, and for the labels of codes such as ``stage``.
@@ -110,6 +113,7 @@ class Suite(BaseModel):
     parameters: dict[str, dict[str, Any]] = {}
     rubrics: tuple[str, ...] = ()
     main: tuple[str, ...] = ()
+    failed: Mapping[str, float | str] = {}
     systems: Labelled = {}
     levels: Mapping[str, Labelled] = {}
     tables: tuple[Entry, ...] = ()

@@ -3,10 +3,11 @@
 from bedside.transcripts.contract import READERS
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Reading, read_transcripts
-from bedside.transcripts.transcript import ROLE_ALIASES, ROLES, Role, Transcript, Turn, role_of
+from bedside.transcripts.transcript import ROLE_ALIASES, ROLES, Provenance, Role, Transcript, Turn, role_of
 
 __all__ = [
     "READERS",
+    "Provenance",
     "ROLES",
     "ROLE_ALIASES",
     "ReadOptions",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bedside.transcripts.transcript import Role, Transcript, role_of
+from bedside.transcripts.transcript import Dialogue, Transcript, by_place, role_of
 from bedside.transcripts.transcript_fields import described
-from bedside.transcripts.transcript_maker import TranscriptMaker, check_nesting
+from bedside.transcripts.transcript_maker import TranscriptMaker, check_nesting, stated_provenance
 
 #: Key of a conversation's (and a corpus') meta that marks the layout, with its version.
 MARK = "bedside"
@@ -22,6 +22,9 @@ META_PREFIX = "bedside:"
 
 #: Keys of meta under which ratings stand, and what raters wrote: they are about a transcript, and no part of it.
 RATINGS_KEY, REASONS_KEY = "bedside_ratings", "bedside_reasons"
+
+#: Key of a conversation's meta that holds what is no turn, where there is some.
+PROVENANCE_KEY = "provenance"
 
 
 STORED_FIELDS = ("system", "case_id", "language", "factors", "reference", "source")
@@ -64,17 +67,17 @@ def transcript_of(
     group = in_order(group)
     conversation_meta = conversations.get(name)
     ours = is_ours(conversation_meta)
-    names, roles, metas = [], [], []
+    names, named, metas = [], [], []
     for where, utterance in group:
         speaker = utterance.get("speaker", utterance.get("user"))
         who = speakers.get(speaker) if ours and isinstance(speaker, str) else None
         if isinstance(who, dict):
             names.append(who.get("name"))
-            roles.append(maker.role(who.get("role"), where))
+            named.append(who.get("role"))
             meta = turn_meta(utterance.get("meta"))
         else:
             names.append(speaker)
-            roles.append(_role_of_speaker(maker, speaker, speakers, where))
+            named.append(_telling_name(maker, speaker, speakers))
             meta = dict(utterance.get("meta") or {})
             if utterance.get("timestamp") is not None:
                 meta.setdefault("time", utterance["timestamp"])
@@ -83,32 +86,32 @@ def transcript_of(
         check_nesting(meta, where)
         metas.append(meta)
     fields = (
-        described(conversation_meta, (MARK, "source", RATINGS_KEY, REASONS_KEY) if ours else ())
+        described(
+            conversation_meta, (MARK, "source", PROVENANCE_KEY, RATINGS_KEY, REASONS_KEY) if ours else ()
+        )
         if isinstance(conversation_meta, dict)
         else {}
     )
-    return maker.transcript(
-        maker.turns(
-            names,
-            [utterance.get("text") for _, utterance in group],
-            [place for place, _ in group],
-            metas,
-            roles,
-        ),
-        group[0][0],
-        **{**fields, "id": name},
+    dialogue = maker.turns(
+        names,
+        [utterance.get("text") for _, utterance in group],
+        [place for place, _ in group],
+        metas,
+        named,
     )
+    where = group[0][0]
+    if ours and isinstance(conversation_meta, dict) and conversation_meta.get(PROVENANCE_KEY):
+        stated = stated_provenance(conversation_meta[PROVENANCE_KEY], len(dialogue.turns), where)
+        dialogue = Dialogue(dialogue.turns, by_place((*stated, *dialogue.provenance)))
+    return maker.transcript(dialogue, where, told_apart=ours, **{**fields, "id": name})
 
 
-def _role_of_speaker(maker: TranscriptMaker, speaker: Any, speakers: Mapping[str, Any], where: str) -> Role:
-    """By the speaker's name as the user maps it or as it is known, else by what the corpus says of the speaker."""
-    if isinstance(speaker, str):
-        role = role_of(speaker, maker.options.roles)
-        if role is not None:
-            return role
+def _telling_name(maker: TranscriptMaker, speaker: Any, speakers: Mapping[str, Any]) -> Any:
+    """What tells a speaker's role: the name as the user maps it or as it is known, else what the corpus says."""
+    if isinstance(speaker, str) and role_of(speaker, maker.options.roles) is None:
         meta = speakers.get(speaker)
         if isinstance(meta, dict):
             for key in ROLE_KEYS:
                 if isinstance(meta.get(key), str) and role_of(meta[key], maker.options.roles):
-                    return maker.role(meta[key], where)
-    return maker.role(speaker, where)
+                    return meta[key]
+    return speaker

@@ -3,7 +3,8 @@
 How a transcript lies in a corpus:
 
 - a conversation has the transcript's id; its meta holds ``system``, ``case_id``, ``language``, ``factors``,
-  ``reference`` and ``source``, and ``bedside``, which says that the rest is laid out so;
+  ``reference``, ``source`` and, where there is some, ``provenance``; and ``bedside``, which says that the rest is laid
+  out so;
 - an utterance is a turn: its id is ``<transcript>#<index>``, it replies to the turn before, its timestamp is its
   index, its meta is the turn's;
 - a speaker belongs to one conversation, for a "therapist" is somebody else in every transcript; the meta holds
@@ -22,6 +23,7 @@ from bedside.transcripts.convokit_conversation import (
     LAYOUT,
     MARK,
     META_PREFIX,
+    PROVENANCE_KEY,
     RATINGS_KEY,
     REASONS_KEY,
     STORED_FIELDS,
@@ -32,9 +34,9 @@ from bedside.transcripts.convokit_conversation import (
 )
 from bedside.transcripts.convokit_library import import_convokit, no_configuration_written
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.transcript import ROLES, Role, Transcript, Turn
+from bedside.transcripts.transcript import ROLES, Role, Transcript, Turn, provenance_data
 from bedside.transcripts.transcript_fields import described
-from bedside.transcripts.transcript_maker import TranscriptMaker
+from bedside.transcripts.transcript_maker import TranscriptMaker, stated_provenance
 
 if TYPE_CHECKING:
     from convokit import Corpus
@@ -136,9 +138,15 @@ def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterato
 
 def _conversation_meta(transcript: Transcript) -> dict[str, Any]:
     fields = {name: getattr(transcript, name) for name in STORED_FIELDS}
-    return copy.deepcopy(
-        {**fields, "factors": dict(transcript.factors), "reference": dict(transcript.reference), MARK: LAYOUT}
-    )
+    kept = {
+        **fields,
+        "factors": dict(transcript.factors),
+        "reference": dict(transcript.reference),
+        MARK: LAYOUT,
+    }
+    if transcript.provenance:
+        kept[PROVENANCE_KEY] = list(map(provenance_data, transcript.provenance))
+    return copy.deepcopy(kept)
 
 
 def _stored_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,9 +193,10 @@ def _restored(
         turns.append(
             Turn(index, speaker["role"], speaker["name"], utterance["text"], turn_meta(utterance["meta"]))
         )
-    ours = (*STORED_FIELDS, MARK, RATINGS_KEY, REASONS_KEY)
+    ours = (*STORED_FIELDS, MARK, PROVENANCE_KEY, RATINGS_KEY, REASONS_KEY)
     added = described({key: value for key, value in meta.items() if key not in ours}, ())
     fields = {key: meta[key] for key in STORED_FIELDS}
     for key in ("factors", "reference"):
         fields[key] = {**meta[key], **added[key]}
-    return Transcript(id=name, turns=tuple(turns), **fields)
+    stated = stated_provenance(meta.get(PROVENANCE_KEY, []), len(turns), f"conversation {name!r}")
+    return Transcript(id=name, turns=tuple(turns), provenance=tuple(stated), **fields)

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,20 @@ from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Paths, Reading
 from bedside.transcripts.reading_account import ReadingAccount
-from bedside.transcripts.transcript import ROLES, Transcript, Turn, new_turns
+from bedside.transcripts.transcript import (
+    ROLES,
+    Provenance,
+    Transcript,
+    Turn,
+    by_place,
+    new_turns,
+    provenance_kind,
+)
 from bedside.transcripts.transcript_maker import (
     check_factors,
     check_meta,
     check_nesting,
+    check_provenance,
     check_speaker,
     check_text,
     check_turns,
@@ -164,7 +173,9 @@ def _checked(transcript: Any, place: str) -> Transcript:
     where = transcript.source or place
     for index, turn in enumerate(transcript.turns):
         _check_turn(turn, index, f"{where}, turn {index}")
-    check_turns(transcript.turns, where)
+    check_turns(transcript.turns, where, reference=transcript.reference)
+    for number, item in enumerate(transcript.provenance):
+        check_provenance(item, len(transcript.turns), f"{where}, provenance {number}")
     try:
         data = orjson.loads(transcript.to_json())
     except (TypeError, ValueError, AttributeError) as error:
@@ -194,14 +205,25 @@ def _checked(transcript: Any, place: str) -> Transcript:
     check_factors(data["factors"], where)
     check_nesting(data["reference"], where)
     turns = data["turns"]
+    for index, turn in enumerate(turns):
+        check_meta(turn.get("meta"), f"{where}, turn {index}")
+    kinds = [provenance_kind(turn["speaker"], turn["role"]) for turn in turns]
+    spoken = [turn for turn, kind in zip(turns, kinds, strict=True) if kind is None]
+    places = [0, *accumulate(int(kind is None) for kind in kinds)]
+    apart = [
+        Provenance(kind, place, turn["text"], turn["speaker"], turn.get("meta", {}))
+        for turn, kind, place in zip(turns, kinds, places[:-1], strict=True)
+        if kind is not None
+    ]
+    stated = [Provenance(**{**item, "before": places[item["before"]]}) for item in data.get("provenance", ())]
     return Transcript(
         id=names["id"],
         turns=tuple(
             new_turns(
-                [turn["role"] for turn in turns],
-                [turn["speaker"] for turn in turns],
-                [turn["text"] for turn in turns],
-                [check_meta(turn.get("meta"), f"{where}, turn {index}") for index, turn in enumerate(turns)],
+                [turn["role"] for turn in spoken],
+                [turn["speaker"] for turn in spoken],
+                [turn["text"] for turn in spoken],
+                [turn.get("meta", {}) for turn in spoken],
             )
         ),
         system=names["system"],
@@ -210,6 +232,7 @@ def _checked(transcript: Any, place: str) -> Transcript:
         factors=data["factors"],
         reference=data["reference"],
         source=where,
+        provenance=by_place((*stated, *apart)),
     )
 
 

@@ -11,7 +11,7 @@ import orjson
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.swapped_roles import check_roles
-from bedside.transcripts.transcript import Role, Turn
+from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, Dialogue, Role
 from bedside.transcripts.transcript_maker import check_nesting
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MODEL_SPEAKERS: Mapping[str, Role] = {
     **dict.fromkeys(("human", "prompter"), "patient"),
     **dict.fromkeys(("gpt", "chatgpt", "ai", "bot", "model"), "clinician"),
-    **dict.fromkeys(("function", "function_call", "observation"), "other"),
+    **dict.fromkeys(PROVENANCE_SPEAKERS, "other"),
 }  # fmt: skip
 
 
@@ -32,9 +32,9 @@ TEXT_KEYS = ("content", "value", "message", "text", "utterance", "parts")
 
 #: What the account calls parts of messages that a model thought and didn't say.
 THOUGHTS = "thoughts of the model that nobody was told"
-#: Types of such parts, and of parts that call a tool or bring what it gave.
+#: Types of such parts, and ends of the types of parts that call a tool or bring what it gave.
 _THINKING = ("thinking", "redacted_thinking", "reasoning", "thought")
-_TOOLS = ("tool_use", "tool_result", "server_tool_use", "web_search_tool_result")
+_TOOLS = ("tool_use", "tool_result", "_call", "_call_output", "tool_response")
 
 
 def is_message(value: Any) -> bool:
@@ -46,7 +46,27 @@ def is_message(value: Any) -> bool:
     )
 
 
-def message_turns(source: SourceFile, messages: list[Any], where: str) -> list[Turn]:
+def is_response(item: Any) -> bool:
+    """Whether an object is a call of OpenAI's responses: what was put in, and what came out or was to be followed."""
+    if not isinstance(item, dict) or not isinstance(item.get("input"), str | list):
+        return False
+    output = item.get("output")
+    if isinstance(output, list):
+        return any(isinstance(part, dict) and (is_message(part) or _of_tools(part)) for part in output)
+    return output is None and isinstance(item.get("instructions"), str) and isinstance(item["input"], list)
+
+
+def response_messages(item: Mapping[str, Any]) -> list[Any]:
+    """The messages of such a call, from its instructions to its output."""
+    told, sent, output = item.get("instructions"), item.get("input"), item.get("output")
+    return [
+        *([{"role": "system", "content": told}] if told else []),
+        *([{"role": "user", "content": sent}] if isinstance(sent, str) else sent or []),
+        *(output or []),
+    ]
+
+
+def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialogue:
     """Checked turns of messages between a user and a language model.
 
     Raises:
@@ -62,7 +82,8 @@ def speakers_texts_metas(
     messages: list[Any], where: str, left_out: Counter[str] | None = None
 ) -> tuple[list[Any], list[Any], list[dict[str, Any]]]:
     """Speakers, texts and what else is known of messages of role and content; ``left_out`` counts what was not said."""
-    speakers, texts, metas = [], [], []
+    speakers, texts = list[Any](), list[Any]()
+    metas: list[dict[str, Any]] = []
     for index, message in enumerate(messages):
         place = f"{where}, turn {index}"
         if not isinstance(message, dict):
@@ -71,9 +92,21 @@ def speakers_texts_metas(
                 where=place,
                 todo="give role and content",
             )
+        kind = message.get("type")
+        if kind in _THINKING and left_out is not None:
+            left_out[THOUGHTS] += 1
+            continue
+        if not message.keys() & set(SPEAKER_KEYS) and _of_tools(message):
+            # OpenAI's responses have calls and what they gave among the messages.
+            check_nesting(message, place)
+            speakers.append("tool")
+            texts.append(orjson.dumps(message).decode())
+            metas.append({})
+            continue
         meta = {key: value for key, value in message.items() if value is not None}
         speaker = next((meta.pop(key) for key in SPEAKER_KEYS if key in meta), None)
         text = next((meta.pop(key) for key in TEXT_KEYS if key in meta), None)
+        called: Any = None
         if isinstance(text, list):
             thoughts: Counter[str] = Counter()
             text, called = _joined_parts(text, place, thoughts)
@@ -81,23 +114,37 @@ def speakers_texts_metas(
                 left_out.update(thoughts)
             if not text and not called and thoughts[THOUGHTS]:
                 continue  # All of it was thought.
-            if called:
-                meta["tool_calls"] = called
-        calls = meta.get("tool_calls") or meta.get("function_call")
-        if not text and calls:
-            # Nothing is said to the other party, but what the model did must not vanish.
-            if isinstance(calls, dict | list):
-                check_nesting(calls, place)
-            speaker, text = "tool", orjson.dumps(calls).decode()
-            meta = {key: value for key, value in meta.items() if value is not calls}
+        calls = [
+            part for part in (called, meta.pop("tool_calls", None), meta.pop("function_call", None)) if part
+        ]
         if "timestamp" in meta and "time" not in meta:
             meta["time"] = meta.pop("timestamp")
         if meta:
             check_nesting(meta, place)
-        speakers.append(speaker)
-        texts.append(text)
-        metas.append(meta)
+        if text or not calls:
+            speakers.append(speaker)
+            texts.append(text)
+            metas.append(meta)
+        for part in calls:
+            # It is said to no party, but what the model did must not vanish.
+            if isinstance(part, dict | list):
+                check_nesting(part, place)
+            speakers.append("tool")
+            texts.append(orjson.dumps(part).decode())
+            metas.append({} if text else meta)
     return speakers, texts, metas
+
+
+def _of_tools(part: Any) -> bool:
+    """Whether an object calls a tool or brings what it gave."""
+    if not isinstance(part, dict):
+        return False
+    kind = part.get("type")
+    return (
+        (isinstance(kind, str) and kind.replace("-", "_").endswith(_TOOLS))
+        or "functionCall" in part
+        or "functionResponse" in part
+    )
 
 
 def _joined_parts(parts: list[Any], where: str, left_out: Counter[str]) -> tuple[str, list[Any]]:
@@ -108,9 +155,7 @@ def _joined_parts(parts: list[Any], where: str, left_out: Counter[str]) -> tuple
         if isinstance(part, dict) and (kind in _THINKING or part.get("thought") is True):
             left_out[THOUGHTS] += 1
             continue
-        if kind in _TOOLS or (
-            isinstance(part, dict) and ("functionCall" in part or "functionResponse" in part)
-        ):
+        if _of_tools(part):
             calls.append(part)
             continue
         text = part.get("text") if isinstance(part, dict) else part

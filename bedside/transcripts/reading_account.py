@@ -18,6 +18,9 @@ from bedside.transcripts.transcription_tags import tags_in
 #: Most speakers, levels of a factor and factors that are told apart; what has more is said to have many.
 MOST_SPEAKERS, MOST_LEVELS, MOST_FACTORS = 10_000, 50, 200
 
+#: What each kind of text that is no turn is called.
+_PROVENANCE: Mapping[str, str] = {"system": "system messages", "tools": "calls and results of tools"}
+
 _SIDES: frozenset[Role] = frozenset({"clinician", "patient"})
 
 #: Lines of a screen, and characters of a line.
@@ -67,6 +70,7 @@ class ReadingAccount:
         factors: transcripts by the factor and its level; None in place of too many levels.
         declared: the kinds of factors that the user declared.
         tags: transcribers' tags within the text, and one of them.
+        provenance: texts that are no turns, by their kind.
         left_out: what was left out, as in a :class:`FileAccount`.
         remarks: whole sentences on how a form was understood.
         skipped: transcripts and files that could not be read.
@@ -86,6 +90,7 @@ class ReadingAccount:
     declared: dict[str, Kind] = field(default_factory=dict)
     tags: int = 0
     tag: str = ""
+    provenance: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     remarks: list[str] = field(default_factory=list)
     skipped: int = 0
@@ -104,7 +109,9 @@ class ReadingAccount:
             if "<" in text or "[" in text:
                 self._add_tags(text)
         self._limit_names()
-        if {turns[0].role, turns[-1].role} != _SIDES:
+        if transcript.provenance:
+            self.provenance.update(item.kind for item in transcript.provenance)
+        if turns and {turns[0].role, turns[-1].role} != _SIDES:
             sides = _SIDES & {turn.role for turn in turns}
             if len(sides) == 1:
                 self.one_sided.update(sides)
@@ -188,6 +195,7 @@ class ReadingAccount:
         self.declared |= other.declared
         self.tags += other.tags
         self.tag = self.tag or other.tag
+        self.provenance.update(other.provenance)
         self.left_out.update(other.left_out)
         self._add_remarks(other.remarks)
 
@@ -210,6 +218,7 @@ class ReadingAccount:
             "declared": self.declared,
             "tags": self.tags,
             "tag": self.tag,
+            "provenance": dict(self.provenance),
             "left_out": dict(self.left_out),
             "remarks": self.remarks,
             "skipped": self.skipped,
@@ -232,6 +241,7 @@ class ReadingAccount:
                     name: None if levels is None else Counter(dict(levels))
                     for name, levels in data["factors"].items()
                 },
+                "provenance": Counter(data.get("provenance", {})),
                 "left_out": Counter(data["left_out"]),
                 "remarks": list(data["remarks"]),
             }
@@ -268,6 +278,7 @@ class ReadingAccount:
             },
             "kinds": self.kinds_of_factors(),
             "tags": self.tags,
+            **({"provenance": dict(self.provenance)} if self.provenance else {}),
             "left_out": dict(self.left_out),
             "remarks": self.remarks if names else [],
             "skipped": self.skipped,
@@ -351,6 +362,9 @@ def _parts(account: ReadingAccount) -> Iterator[tuple[str, str]]:
             f"{counted(account.tags, 'tag')} of a transcriber, such as {account.tag:.40}, "
             f"{'counts as a word' if account.tags == 1 else 'count as words'}; `drop_tags` takes them out",
         )
+    if account.provenance:
+        texts = " · ".join(f"{_PROVENANCE[kind]} ({n:,})" for kind, n in account.provenance.items())
+        yield "No turns", f"{texts}: kept beside the turns; raters, judges and metrics don't see them"
     left_out = dict(account.left_out)
     if account.skipped:
         left_out["transcripts or files that could not be read"] = account.skipped

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bedside.transcripts.transcript import Role, Turn
+from bedside.transcripts.transcript import Dialogue, Role
 
 if TYPE_CHECKING:
     from bedside.transcripts.source_file import SourceFile
@@ -56,7 +56,7 @@ def times(start: float | None, stop: float | None) -> dict[str, Any]:
     return {name: value for name, value in (("start", start), ("stop", stop)) if value is not None}
 
 
-def speech_turns(source: SourceFile, speeches: Iterable[SpeechStretch]) -> list[Turn]:
+def speech_turns(source: SourceFile, speeches: Iterable[SpeechStretch]) -> Dialogue:
     """Checked turns: stretches in order of their start, those of one speaker that follow one another joined.
 
     Speech that overlaps stands whole in order of its start. Where a start is lacking the order is the file's.
@@ -72,9 +72,6 @@ def speech_turns(source: SourceFile, speeches: Iterable[SpeechStretch]) -> list[
             groups.append([speech])
     if len(groups) < len(ordered):
         source.account.remark(JOINED)
-    roles = None
-    if any(group[0].role for group in groups):
-        roles = [group[0].role or source.role(group[0].speaker, group[0].where) for group in groups]
     return source.turns(
         [group[0].speaker for group in groups],
         [joined_text([speech.text for speech in group]) for group in groups],
@@ -86,7 +83,7 @@ def speech_turns(source: SourceFile, speeches: Iterable[SpeechStretch]) -> list[
             )
             for group in groups
         ],
-        roles,
+        [group[0].role or group[0].speaker for group in groups],
     )
 
 

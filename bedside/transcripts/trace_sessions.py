@@ -25,6 +25,8 @@ _INNER = ("messages", "choices", "generations", "message", "kwargs", "content", 
 _DEPTH = 20
 #: Keys of what a message calls.
 _CALLS = ("tool_calls", "function_call")
+#: Roles of what a model is told, which a call may repeat in other words.
+_TOLD = ("system", "developer")
 #: LangChain's names of who speaks.
 _LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 
@@ -103,8 +105,8 @@ def sessions(calls: Iterable[TracedCall], file: str) -> Iterator[TracedSession]:
 
 def _extend(said: list[dict[str, Any]], messages: list[dict[str, Any]]) -> None:
     """Add to what was said what a call adds to it."""
-    before = [_key(message) for message in said if message["role"] != "system"]
-    now = [_key(message) for message in messages if message["role"] != "system"]
+    before = [_key(message) for message in said if message["role"] not in _TOLD]
+    now = [_key(message) for message in messages if message["role"] not in _TOLD]
     if before and now[: len(before)] == before:
         said[:] = messages
     elif before[: len(now)] != now:
@@ -112,7 +114,7 @@ def _extend(said: list[dict[str, Any]], messages: list[dict[str, Any]]) -> None:
         shared = next(
             n for n in range(min(len(before), len(now)), -1, -1) if before[len(before) - n :] == now[:n]
         )
-        added = messages if not said else [message for message in messages if message["role"] != "system"]
+        added = messages if not said else [message for message in messages if message["role"] not in _TOLD]
         said.extend(added[shared:])
 
 
@@ -183,7 +185,7 @@ def by_noun(left_out: Mapping[tuple[str, bytes], int]) -> Counter[str]:
 
 def _says_nothing(message: dict[str, Any]) -> bool:
     content = message["content"]
-    empty = not content.strip() if isinstance(content, str) else not content
+    empty = not content or (isinstance(content, str) and not content.strip())
     return empty and not message.keys() & set(_CALLS)
 
 
@@ -192,19 +194,36 @@ def _message(value: dict[str, Any], role: str) -> dict[str, Any] | None:
     kind = value.get("id")
     if value.get("lc") and isinstance(kind, list) and kind and isinstance(value.get("kwargs"), dict):
         speaker = str(kind[-1]).removesuffix("Chunk").removesuffix("Message").casefold()
-        return {"role": _LANGCHAIN.get(speaker, speaker), "content": value["kwargs"].get("content")}
+        return {
+            "role": _LANGCHAIN.get(speaker, speaker),
+            "content": value["kwargs"].get("content"),
+            **_called(value["kwargs"]),
+        }
     said_by = value.get("type")
     if isinstance(said_by, str) and said_by in _LANGCHAIN and "content" in value:
-        return {"role": _LANGCHAIN[said_by], "content": value["content"]}
+        return {"role": _LANGCHAIN[said_by], "content": value["content"], **_called(value)}
     if "message.role" in value:
-        return {"role": value["message.role"], "content": value.get("message.content")}
+        calls = value.get("message.tool_calls")
+        called = {"tool_calls": calls} if calls else {}
+        return {"role": value["message.role"], "content": value.get("message.content"), **called}
     if is_message(value):
         speaker = next(value[key] for key in SPEAKER_KEYS if key in value)
         if not isinstance(speaker, str):
             return None
         message = {"role": speaker, "content": next(value[key] for key in TEXT_KEYS if key in value)}
-        return message | {key: value[key] for key in _CALLS if value.get(key)}
+        return message | _called(value)
     return None
+
+
+def _called(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What a message calls: beside its content, or where LangChain keeps what else the provider gave."""
+    beside = message.get("additional_kwargs")
+    places = (message, beside if isinstance(beside, dict) else {})
+    return {
+        key: calls
+        for key in _CALLS
+        if (calls := next((place[key] for place in places if place.get(key)), None))
+    }
 
 
 def _loaded(text: str) -> Any:

@@ -13,6 +13,11 @@ import orjson
 Role = Literal["clinician", "patient", "other"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
+#: What was behind a conversation: ``system`` instructions (of developers too), or ``tools`` that were called and what
+#: they gave.
+ProvenanceKind = Literal["system", "tools"]
+PROVENANCE_KINDS: tuple[ProvenanceKind, ...] = get_args(ProvenanceKind)
+
 #: People's behaviour codes of a turn and their labels, in the order they are printed.
 CODES: Mapping[str, tuple[str, ...]] = {
     "question": ("none", "open", "closed"),
@@ -45,6 +50,18 @@ ROLE_ALIASES: Mapping[str, Role] = {
         ("patient", "client", "user", "seeker", "help-seeker", "interviewee", "患者", "来访者", "求助者"), "patient"
     ),
     **dict.fromkeys(("other", "system", "developer", "tool"), "other"),
+}  # fmt: skip
+
+#: Names of speakers, in lower case, who take no part in a conversation, and what their text is.
+PROVENANCE_SPEAKERS: Mapping[str, ProvenanceKind] = {
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(
+        (
+            "tool", "function", "function_call", "function_call_output", "function_response", "observation",
+            "tool_call", "tool_calls", "tool_response", "tool_result", "tool_use", "ipython",
+        ),
+        "tools",
+    ),
 }  # fmt: skip
 
 #: Speaker names, in lower case, that say a role only by who else speaks in the transcript, and which it may be. A
@@ -84,6 +101,12 @@ def role_of(
     return ROLE_ALIASES.get(name)
 
 
+def provenance_kind(speaker: str, role: Role) -> ProvenanceKind | None:
+    """What a message is that is no turn, by who speaks where that is no party; None for a turn."""
+    name = plain_name(speaker)
+    return PROVENANCE_SPEAKERS.get(name) if role == "other" and name in ROLE_ALIASES else None
+
+
 def is_speaker_word(name: str, mapping: Mapping[str, Role] | None = None) -> bool:
     """Whether a word names a speaker, if only beside a partner."""
     return role_of(name, mapping) is not None or plain_name(name) in PARTNER_WORDS
@@ -109,6 +132,45 @@ class Turn:
     speaker: str
     text: str
     meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Text of a conversation's making that neither party said to the other: no turn, not counted, not rated.
+
+    Raters and judges are shown it only where a rubric or an option asks for its kind by name.
+
+    Attributes:
+        kind: ``system`` or ``tools``.
+        before: index of the turn it stands before; the number of turns, where it stands after the last.
+        text: as written; what a tool was called with is JSON.
+        speaker: the name as written in the source, such as ``developer``.
+        meta: anything else known of it, such as the tool's name.
+    """
+
+    kind: ProvenanceKind
+    before: int
+    text: str
+    speaker: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """What a source says in order, told apart.
+
+    Attributes:
+        turns: what the parties said.
+        provenance: the rest, in order.
+    """
+
+    turns: Sequence[Turn]
+    provenance: Sequence[Provenance] = ()
+
+
+def by_place(provenance: Iterable[Provenance]) -> tuple[Provenance, ...]:
+    """Provenance by its place; what stands before one turn keeps its order."""
+    return tuple(sorted(provenance, key=lambda item: item.before))
 
 
 @dataclass(slots=True)
@@ -146,6 +208,12 @@ def _sorted(values: Mapping[str, Any]) -> orjson.Fragment:
     return orjson.Fragment(orjson.dumps(values, option=orjson.OPT_SORT_KEYS) if values else b"{}")
 
 
+def provenance_data(item: Provenance) -> dict[str, Any]:
+    """Provenance as it stands in JSON."""
+    meta = {"meta": dict(item.meta)} if item.meta else {}
+    return {"before": item.before, "kind": item.kind, **meta, "speaker": item.speaker, "text": item.text}
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """One conversation.
@@ -159,6 +227,7 @@ class Transcript:
         factors: flat dict of experimental factors (target length, setting, persona, …).
         reference: what is known outside the dialogue (background, goal, hidden concerns, diagnosis, …).
         source: file and position the transcript was read from, for messages.
+        provenance: system messages and calls of tools, in order; they are no turns.
     """
 
     id: str
@@ -169,6 +238,7 @@ class Transcript:
     factors: Mapping[str, Any] = field(default_factory=dict)
     reference: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
+    provenance: tuple[Provenance, ...] = ()
 
     def __str__(self) -> str:
         """The conversation, a turn a line, numbered as everywhere."""
@@ -187,7 +257,8 @@ class Transcript:
         return (turn for turn in self.turns if turn.role == role)
 
     def to_json(self) -> bytes:
-        """The normalised transcript as one line of JSON: all but ``source``, keys sorted, no empty ``meta``.
+        """The normalised transcript as one line of JSON: all but ``source``, keys sorted, no empty ``meta``, and
+        ``provenance`` where there is some.
 
         This is what a run keeps, what the content hash is taken of, and one line of bedside's own
         JSONL format.
@@ -197,6 +268,7 @@ class Transcript:
             "factors": _sorted(self.factors),
             "id": self.id,
             "language": self.language,
+            **({"provenance": list(map(provenance_data, self.provenance))} if self.provenance else {}),
             "reference": _sorted(self.reference),
             "system": self.system,
             # Written out in order: sorting the keys of every turn would cost more than all the rest.

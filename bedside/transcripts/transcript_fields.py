@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import orjson
+
 from bedside.transcripts.language import is_language_tag
+from bedside.transcripts.transcript import Provenance
 
 #: Names of a transcript's fields that are understood in files of other forms, in lower case; the first that a file has
 #: counts.
@@ -22,6 +25,75 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 #: A text longer than this is no factor: it is kept in the reference.
 LONGEST_FACTOR = 100
+
+
+#: Names of what a model was told beside the messages, and of the tools it was given, without case and underscores.
+_PROMPTS = frozenset(
+    ("system", "systemprompt", "systemmessage", "systeminstruction", "systeminstructions", "developerprompt",
+     "developermessage")
+)  # fmt: skip
+_TOOLS = frozenset(("tools", "functions", "tooldefinitions"))
+#: Keys that a request to a language model has, and the record of a conversation hasn't: beside them, ``system`` is what
+#: the model was told.
+_REQUEST = frozenset(
+    ("max_tokens", "max_completion_tokens", "temperature", "top_p", "stop_sequences", "tools", "tool_choice")
+)
+_TOLD = re.compile(r"(?:you are|you're|act as|your (?:task|role|job)\b|please )", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?](?:\s+[A-Z]|$)|[。！？]")
+_WIDE_SENTENCE_END = re.compile("[。！？]")
+
+
+def reads_as_prompt(text: str) -> bool:
+    """Whether a text that stands where a system's name may is what a model was told: it is long, has lines, or is
+    written in sentences."""
+    plain = text.strip()
+    if len(plain) > LONGEST_FACTOR or "\n" in plain or _TOLD.match(plain):
+        return True
+    in_sentences = _SENTENCE_END if len(plain.split()) > 3 else _WIDE_SENTENCE_END
+    return in_sentences.search(plain) is not None
+
+
+def prompts_apart(
+    beside: Mapping[str, Any], factors: Mapping[str, Any], reference: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], list[Provenance]]:
+    """Factors and reference without what a model was told or given, and that as provenance before the first turn.
+
+    A short factor that doesn't read as a prompt stays: it may name which of several prompts was in use.
+    """
+    own_factors, own_reference = dict(factors), dict(reference)
+    apart: list[Provenance] = []
+    for name, value in (*beside.items(), *factors.items(), *reference.items()):
+        plain = name.replace("_", "").casefold()
+        of_factors = name in own_factors
+        if (
+            plain in _PROMPTS
+            and (text := _prompt_text(value))
+            and not (of_factors and not reads_as_prompt(text))
+        ):
+            apart.append(Provenance("system", 0, text, name))
+        elif (
+            plain in _TOOLS
+            and isinstance(value, list)
+            and value
+            and all(isinstance(tool, dict) for tool in value)
+        ):
+            apart.append(Provenance("tools", 0, orjson.dumps(value).decode(), name))
+        else:
+            continue
+        own_factors.pop(name, None)
+        own_reference.pop(name, None)
+    return own_factors, own_reference, apart
+
+
+def _prompt_text(value: Any) -> str:
+    """What a prompt says, however it is written: a text, an object with a text, or parts of these."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_prompt_text, value)))
+    if isinstance(value, dict):
+        return _prompt_text(next((value[key] for key in ("text", "content", "parts") if value.get(key)), ""))
+    return ""
 
 
 def factor_or_reference(
@@ -57,6 +129,9 @@ def described(item: Mapping[str, Any], used: Iterable[str]) -> dict[str, Any]:
             for key in keys:
                 value = values.get(key)
                 right = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+                if key == "system" and isinstance(value, str) and right and _is_prompt(level, value):
+                    reference[key] = values.pop(key)
+                    continue
                 if name not in fields and right and (name != "language" or is_language_tag(value)):
                     fields[name] = value
                     del values[key]
@@ -67,6 +142,11 @@ def described(item: Mapping[str, Any], used: Iterable[str]) -> dict[str, Any]:
             if not any(value is level for level in inner) or not isinstance(value, dict):
                 factor_or_reference(key, value, factors, reference)
     return {**fields, "factors": factors, "reference": reference}
+
+
+def _is_prompt(item: Mapping[str, Any], system: str) -> bool:
+    """Whether the ``system`` of an object is what the model was told, and not the system's name."""
+    return reads_as_prompt(system) or ("model" in item and not _REQUEST.isdisjoint(item))
 
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+
+import orjson
 
 from bedside.support.errors import BedsideError, InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.clinician_failures import clinician_failure
 from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.path_fields import path_values
 from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.transcript import Role, Transcript, Turn, new_turns, plain_name, role_of
+from bedside.transcripts.transcript import (
+    PROVENANCE_KINDS,
+    PROVENANCE_SPEAKERS,
+    ROLE_ALIASES,
+    Dialogue,
+    Provenance,
+    ProvenanceKind,
+    Role,
+    Transcript,
+    Turn,
+    new_turns,
+    plain_name,
+    role_of,
+)
+from bedside.transcripts.transcript_fields import prompts_apart, reads_as_prompt
 from bedside.transcripts.transcription_tags import tags_in, without_tags
 
 T = TypeVar("T")
@@ -25,6 +44,9 @@ T = TypeVar("T")
 MAX_TURNS = 100_000
 #: Deepest nesting of what is kept beside the turns.
 MAX_DEPTH = 50
+
+#: What provenance may have in a file.
+_PROVENANCE_KEYS = {"before", "kind", "speaker", "text", "meta"}
 
 Scalar = str | int | float | bool | None
 
@@ -70,6 +92,7 @@ class TranscriptMaker:
         self._skipped = skipped
         self._bare_path = bare_path
         self._roles: dict[str, Role] = {}
+        self._kinds: dict[str, ProvenanceKind | None] = {}
 
     def attempt(self, build: Callable[..., T], *arguments: Any) -> T | None:
         """``build(*arguments)``; where bad transcripts are to be skipped, its error is kept and None given."""
@@ -139,19 +162,29 @@ class TranscriptMaker:
         texts: Sequence[Any],
         where: str | Sequence[str],
         metas: Sequence[Mapping[str, Any]] | None = None,
-        roles: Sequence[Role] | None = None,
-    ) -> list[Turn]:
+        named: Sequence[Any] | None = None,
+    ) -> Dialogue:
         """Checked turns of speakers and texts, and of what else is known of each where given.
 
+        What ``system``, ``tool`` and their like say is no turn but provenance, unless the user gave them a role.
         Where the user wants it so, transcribers' tags are taken out and turns without text left out, and counted.
 
         Args:
             where: the place of the transcript, or the places of the turns.
-            roles: of the turns, where the speakers' names don't tell them.
+            named: names that tell the roles of the turns, where those of the speakers don't.
 
         Raises:
             InputError: a speaker is unknown, or a text is missing, empty or not text.
         """
+        kinds = self._provenance_kinds(speakers, named or speakers)
+        provenance: list[Provenance] = []
+        if kinds:
+            provenance = list(self._provenance(kinds, speakers, texts, where, metas))
+            spoken = [at for at in range(len(texts)) if at not in kinds]
+            where = [_place(where, at) for at in spoken]
+            speakers, texts = [speakers[at] for at in spoken], [texts[at] for at in spoken]
+            metas = metas and [metas[at] for at in spoken]
+            named = named and [named[at] for at in spoken]
         said = [self._untagged(text) for text in texts] if self.options.drop_tags else texts
         # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
         # looked for only where something is.
@@ -161,18 +194,66 @@ class TranscriptMaker:
             sound = False
         if not sound:
             kept = self._kept(said, texts)
+            provenance = [replace(item, before=bisect_left(kept, item.before)) for item in provenance]
             where = [_place(where, at) for at in kept]
             speakers, said = [speakers[at] for at in kept], [said[at] for at in kept]
             metas = metas and [metas[at] for at in kept]
-            roles = roles and [roles[at] for at in kept]
+            named = named and [named[at] for at in kept]
             for text, place in zip(said, where, strict=True):
                 check_text(text, place, _NO_TEXT if _is_empty(text) else _TEXT)
-        if roles is None:
-            roles = self.roles(speakers, where)
-        else:
+        if named is not None:
             for index, speaker in enumerate(speakers):
                 check_speaker(speaker, _place(where, index))
-        return new_turns(roles, speakers, said, metas)
+        roles = self.roles(speakers if named is None else named, where)
+        return Dialogue(new_turns(roles, speakers, said, metas), provenance)
+
+    def _provenance_kinds(
+        self, speakers: Sequence[Any], named: Sequence[Any]
+    ) -> Mapping[int, ProvenanceKind]:
+        """Position → kind of what is no turn, by the name that tells its role; by that of the speaker where the role
+        is told to be ``other``."""
+        names = {name for name in (*speakers, *named) if type(name) is str}
+        kinds = {name: kind for name in names if (kind := self._kind(name)) is not None}
+        if not kinds:
+            return {}
+        found: dict[int, ProvenanceKind] = {}
+        for at, (speaker, name) in enumerate(zip(speakers, named, strict=True)):
+            if type(name) is not str:
+                continue
+            kind = kinds.get(name)
+            if kind is None and type(speaker) is str and self._roles.get(name, role_of(name)) == "other":
+                kind = kinds.get(speaker)
+            if kind is not None:
+                found[at] = kind
+        return found
+
+    def _kind(self, name: str) -> ProvenanceKind | None:
+        if name not in self._kinds:
+            plain = plain_name(name)
+            known = plain in ROLE_ALIASES or plain in self.aliases
+            own = any(key.strip().casefold() == plain for key in self.options.roles)
+            self._kinds[name] = PROVENANCE_SPEAKERS.get(plain) if known and not own else None
+        return self._kinds[name]
+
+    def _provenance(
+        self,
+        kinds: Mapping[int, ProvenanceKind],
+        speakers: Sequence[Any],
+        texts: Sequence[Any],
+        where: str | Sequence[str],
+        metas: Sequence[Mapping[str, Any]] | None,
+    ) -> Iterator[Provenance]:
+        """What is no turn, with its place among the turns; empty texts say nothing and are left out."""
+        for number, (at, kind) in enumerate(sorted(kinds.items())):
+            text = texts[at]
+            if isinstance(text, dict | list):
+                # What a tool gave needn't be text.
+                text = orjson.dumps(text).decode()
+            if not _is_empty(text):
+                place, meta = _place(where, at), {} if metas is None else metas[at]
+                check_speaker(speakers[at], place)
+                check_text(text, place)
+                yield Provenance(kind, at - number, text, speakers[at], meta)
 
     def _untagged(self, text: Any) -> Any:
         tags = tags_in(text) if isinstance(text, str) else []
@@ -195,7 +276,7 @@ class TranscriptMaker:
 
     def transcript(
         self,
-        turns: Sequence[Turn],
+        dialogue: Dialogue,
         where: str,
         *,
         id: Any = None,
@@ -204,8 +285,12 @@ class TranscriptMaker:
         language: Any = None,
         factors: Mapping[str, Any] | None = None,
         reference: Mapping[str, Any] | None = None,
+        told_apart: bool = False,
     ) -> Transcript:
         """A checked transcript; fields of ``path_fields`` are filled in where the file has none.
+
+        A prompt or a list of tools that stands beside the turns, under a known name or where the system's name would,
+        becomes provenance, unless the form has a place of its own for it (``told_apart``).
 
         Where the path names the system and nothing the case, the id that a file gives is the case: files of several
         systems have the same ids. The transcript's id then is the system's name, a slash and that id.
@@ -215,7 +300,20 @@ class TranscriptMaker:
                 single value, a language that is not a tag.
         """
         # While unknown speakers are looked for, all of them are others.
-        check_turns(turns, where, sided=self.unknown is None)
+        if dialogue.provenance and not dialogue.turns and not clinician_failure(reference or {}):
+            raise _sideless(where)
+        check_turns(dialogue.turns, where, sided=self.unknown is None, reference=reference)
+        provenance = [*dialogue.provenance]
+        if not told_apart:
+            beside: dict[str, Any] = {}
+            if isinstance(system, str) and "system" not in self.options.columns and reads_as_prompt(system):
+                beside["system"], system = system, None
+            factors, reference, apart = prompts_apart(beside, factors or {}, reference or {})
+            provenance[:0] = apart
+            if any(item.speaker == "system" for item in apart):
+                self.account.remark(
+                    "The text under 'system' is kept as what the model was told, not as a name."
+                )
         pattern = self.options.path_fields
         fields = {} if pattern is None else path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
@@ -240,13 +338,14 @@ class TranscriptMaker:
             check_nesting(reference, where)
         return Transcript(
             id=names["id"],
-            turns=tuple(turns),
+            turns=tuple(dialogue.turns),
             system=names["system"],
             case_id=names["case_id"],
             language=language,
             factors=factors,
             reference=reference or {},
             source=where,
+            provenance=tuple(provenance),
         )
 
     def _is_own(self, name: str) -> bool:
@@ -355,9 +454,57 @@ def check_text(text: Any, where: str, todo: str = _TEXT) -> None:
     raise InputError(what, where=where, todo=todo)
 
 
-def check_turns(turns: Sequence[Turn], where: str, *, sided: bool = True) -> None:
+def check_provenance(item: Provenance, turns: int, where: str) -> None:
+    """An error for provenance of an unknown kind, without a text or speaker, or before a turn that isn't there."""
+    if item.kind not in PROVENANCE_KINDS:
+        raise InputError(
+            f"no provenance is of kind {item.kind!r:.40}",
+            where=where,
+            todo=f"its kind is {' or '.join(PROVENANCE_KINDS)}",
+        )
+    if type(item.before) is not int or not 0 <= item.before <= turns:
+        raise InputError(
+            f"there is no turn {item.before!r:.40} that it stands before",
+            where=where,
+            todo=f"give 'before' as a number from 0 to {turns}",
+        )
+    check_speaker(item.speaker, where)
+    check_text(item.text, where)
+
+
+def stated_provenance(items: Any, turns: int, where: str) -> list[Provenance]:
+    """What a file states beside its turns, as :func:`~bedside.transcripts.transcript.provenance_data` writes it.
+
+    Raises:
+        InputError: it is of another form.
+    """
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise InputError(
+            "'provenance' must be a list of objects", where=where, todo="see bedside readers show jsonl"
+        )
+    stated = []
+    for number, item in enumerate(items):
+        place = f"{where}, provenance {number}"
+        unknown = sorted(item.keys() - _PROVENANCE_KEYS)
+        if unknown:
+            known = ", ".join(sorted(_PROVENANCE_KEYS))
+            raise InputError(f"unknown key {unknown[0]!r}", where=place, todo=f"known keys: {known}")
+        kind = item.get("kind")
+        meta = check_meta(item.get("meta"), place)
+        stated.append(
+            Provenance(kind, item.get("before", 0), item.get("text"), item.get("speaker", kind), meta)
+        )
+        check_provenance(stated[-1], turns, place)
+    return stated
+
+
+def check_turns(
+    turns: Sequence[Turn], where: str, *, sided: bool = True, reference: Mapping[str, Any] | None = None
+) -> None:
     """An error for turns that are no conversation: none, too many, or, where they must be ``sided``, neither of a
-    clinician nor of a patient."""
+    clinician nor of a patient. None are a conversation where the ``reference`` says that the clinician failed it."""
+    if not turns and clinician_failure(reference or {}):
+        return
     if not turns:
         raise InputError("the transcript has no turns", where=where, todo="remove it")
     if len(turns) > MAX_TURNS:
@@ -366,11 +513,15 @@ def check_turns(turns: Sequence[Turn], where: str, *, sided: bool = True) -> Non
         )
     roles = {turn.role for turn in turns}
     if sided and roles == {"other"}:
-        raise InputError(
-            "the transcript has neither a clinician nor a patient",
-            where=where,
-            todo="say who speaks with `roles`",
-        )
+        raise _sideless(where)
+
+
+def _sideless(where: str) -> InputError:
+    return InputError(
+        "the transcript has neither a clinician nor a patient",
+        where=where,
+        todo="say who speaks with `roles`",
+    )
 
 
 def name_text(key: str, value: Any, where: str) -> str:

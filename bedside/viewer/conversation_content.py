@@ -54,6 +54,12 @@ def conversation(viewed: ViewedRun, name: str) -> dict[str, Any]:
             {"role": turn.role, "speaker": turn.speaker, "text": turn.text, "meta": dict(turn.meta)}
             for turn in transcript.turns
         ],
+        "provenance": []
+        if transcript is None
+        else [
+            {"kind": item.kind, "before": item.before, "speaker": item.speaker, "text": item.text}
+            for item in transcript.provenance
+        ],
         "ratings": ratings,
         "same": viewed.of_case(row["case_id"]),
         "simulated": bool(run_simulations(viewed.path)),

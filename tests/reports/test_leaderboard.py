@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import bedside
+from bedside.analysis.metric_facts import known_scale
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
@@ -71,11 +72,13 @@ def texts(table: Table) -> list[list[str]]:
 
 def test_its_cells_by_hand(tmp_path: Path) -> None:
     table = leaderboard(judged(scored(tmp_path)))
-    assert [column.title for column in table.columns] == ["Rank", "System", "Empathy ↑", "Completed", "Cost"]
+    assert [column.title for column in table.columns] == [
+        "Rank", "System", "Empathy ↑", "Completed", "Missing", "Cost",
+    ]  # fmt: skip
     # 3 cases: mean 7/3, t interval with 2 degrees of freedom and standard error 1/3.
     assert texts(table) == [
-        ["1–2", "rules-toy (toy)", "5.00", "8/12", "–"],
-        ["1–2", "lab/doctor", "2.33 [0.90, 3.77]", "5/12", "–"],
+        ["1–2", "rules-toy (toy)", "5.00", "8/12", "0/12", "–"],
+        ["1–2", "lab/doctor", "2.33 [0.90, 3.77]", "5/12", "3/12", "–"],
     ]
     assert [row.cells[2].marks for row in table.rows] == ["a", "a"]
     notes = "\n".join(table.notes)
@@ -86,7 +89,7 @@ def test_its_cells_by_hand(tmp_path: Path) -> None:
     assert "A mean without brackets" in notes
     assert "p is corrected by Holm over the pairs of a measure (1 that can be tested)" in notes
     assert "lab/doctor: its end isn't known" not in notes
-    assert "lost, patient: wrong language 2" in notes
+    assert "missing, patient: wrong language 2" in notes
     assert "Cost isn't known" in notes
     assert "Toys are rules or scripts in place of a model (rules-toy)" in notes
     assert "Averaged over persona (open, terse)" in notes
@@ -97,6 +100,33 @@ def test_its_cells_by_hand(tmp_path: Path) -> None:
         "empathy/lab/doctor", 12, 5, False,
     )  # fmt: skip
     assert record["mean"] == pytest.approx(7 / 3)
+    assert (record["failed"], record["missing"], record["planned_cases"]) == (0, 3, 3)
+
+
+def test_the_order_that_hangs_on_what_is_missing_is_told(tmp_path: Path) -> None:
+    view = judged(scored(tmp_path), best="lab/doctor")
+    assert view.run is not None
+    level = pl.when(pl.col("system") == "rules-toy", pl.col("metric") == "empathy").then(4.5)
+    ratings = view.ratings.with_columns(level.otherwise("value").alias("value"))
+    scale = known_scale("empathy")
+    assert scale is not None
+    table = leaderboard(RatingsView(ratings, {"empathy": scale}, view.factors, view.name, view.run))
+    # lab/doctor has 5 in all nine conversations that it has, and 1 in the three that are missing: 5, 3 and 4.
+    assert [row[1] for row in texts(table)] == ["lab/doctor", "rules-toy (toy)"]
+    assert [record["mean"] for record in table.records] == [5.0, 4.5]
+    assert [record["mean_with_worst"] for record in table.records] == [4.0, 4.5]
+    assert (
+        "Warning: the order by Empathy hangs on what is missing. With the worst in its place it is: rules-toy 4.50, "
+        "lab/doctor 4.00."
+    ) in table.notes
+    steady = leaderboard(
+        RatingsView(judged(view.run).ratings, {"empathy": scale}, view.factors, view.name, view.run)
+    )
+    # Asthma 2; gout two of 3 and two missing, at 1; migraine three of 2 and one missing.
+    assert steady.records[1]["mean_with_worst"] == pytest.approx(
+        (2 + (3 + 3 + 1 + 1) / 4 + (2 * 3 + 1) / 4) / 3
+    )
+    assert "The order by Empathy stays the same with the worst in place of what is missing." in steady.notes
 
 
 def test_the_suite_names_what_orders_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -144,29 +145,97 @@ async def blocks_its_loop(request: dict[str, Any]) -> Any:
         (blocks_its_loop, "the agent gave no answer within 0.1 s"),
     ],
 )
-def test_an_agent_that_never_works_ends_the_run_with_one_line(tmp_path: Path, agent: Any, words: str) -> None:
-    with pytest.raises(BedsideError, match=words) as caught:
-        run(tmp_path / "talks", agent, time_limit=0.1)
-    assert "\n" not in str(caught.value)
-    assert "3 requests in a row were given up" in str(caught.value)
+def test_an_agent_that_never_works_has_failed_each_conversation(
+    tmp_path: Path, agent: Any, words: str
+) -> None:
+    made = run(tmp_path / "talks", agent, time_limit=0.1)
+    assert (made.summary.counts.finished, made.summary.counts.failed) == (3, {})
+    assert sum(made.summary.counts.clinician_failed.values()) == 3
+    for failure in made.failed():
+        assert (failure["whose"], failure["state"]) == ("clinician", "failed")
+        detail = failure["detail"]
+        whole = failure["reason"] + (f": {detail}" if "raised" in failure["reason"] and detail else "")
+        assert re.search(words, whole if "raised" in whole else f"{whole} ({detail})"), whole
+    for transcript in made.transcripts():
+        simulation = transcript.reference["simulation"]
+        assert (transcript.turns, simulation["stop"]) == ((), "clinician failed")
+        assert transcript.factors["completed"] is False
+    assert [failure["reason"] for failure in made.failed()] == [
+        transcript.reference["simulation"]["failed"] for transcript in made.transcripts()
+    ]
 
 
-def test_an_agent_that_fails_once_loses_that_conversation_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turn", [0, 2])
+@pytest.mark.parametrize("agent", [raises, returns_none, returns_ten_megabytes])
+def test_an_agent_that_fails_at_one_message_has_failed_that_conversation_for_good(
+    tmp_path: Path, agent: Any, turn: int
+) -> None:
     broken = True
 
-    def agent(request: dict[str, Any]) -> Any:
-        if broken and request["session"] in sessions[1:2] and request["turn"] == 2:
-            raise KeyError("memory")
-        sessions.append(request["session"]) if request["session"] not in sessions else None
+    def failing(request: dict[str, Any]) -> Any:
+        if request["session"] not in sessions:
+            sessions.append(request["session"])
+        if broken and request["session"] == sessions[0] and request["turn"] == turn:
+            return agent(request)
         return polite(request)
 
     sessions: list[str] = []
+    made = run(tmp_path / "talks", failing, max_concurrency=1)
+    (failure,) = made.failed()
+    assert failure["whose"] == "clinician"
+    assert [len(transcript.turns) for transcript in made.transcripts()] == [turn, 3, 3]
+    assert made.summary.counts.clinician_failed == {failure["reason"]: 1}
+    before = [path.read_bytes() for path in sorted((tmp_path / "talks").glob("*.jsonl"))]
+    broken = False
+    again = run(tmp_path / "talks", failing)
+    assert (again.summary.calls.asked, again.summary.counts.finished) == (0, 3)
+    run(tmp_path / "talks", failing, replay=True)
+    assert [path.read_bytes() for path in sorted((tmp_path / "talks").glob("*.jsonl"))] == before
+
+
+def test_an_agent_that_can_reach_nobody_itself_is_asked_again(tmp_path: Path) -> None:
+    broken = True
+
+    def agent(request: dict[str, Any]) -> Any:
+        if broken and request["session"] == sessions.setdefault("first", request["session"]):
+            raise ConnectionRefusedError("its model is away")
+        return polite(request)
+
+    sessions: dict[str, str] = {}
     made = run(tmp_path / "talks", agent, max_concurrency=1)
     (failure,) = made.failed()
-    assert (failure["whose"], failure["reason"]) == ("infrastructure", "the agent raised KeyError")
-    assert made.summary.counts.finished == 2
+    assert (failure["whose"], failure["reason"]) == (
+        "infrastructure",
+        "the agent raised ConnectionRefusedError",
+    )
+    assert (made.summary.counts.finished, made.summary.counts.clinician_failed) == (2, {})
     broken = False
     assert run(tmp_path / "talks", agent).summary.counts.finished == 3
+
+
+def test_a_patient_that_raises_is_missing_and_no_result(tmp_path: Path) -> None:
+    def patient(request: dict[str, Any]) -> Any:
+        if request["session"] == sessions.setdefault("first", request["session"]):
+            raise ValueError("gone")
+        return f"I say {request['turn']}."
+
+    sessions: dict[str, str] = {}
+    made = run(tmp_path / "talks", polite, patient=patient, evaluator="rules", max_concurrency=1)
+    (failure,) = made.failed()
+    assert (failure["whose"], failure["reason"]) == ("infrastructure", "the agent raised ValueError")
+    assert (made.summary.counts.finished, made.summary.counts.clinician_failed) == (2, {})
+
+
+@pytest.mark.parametrize("agent", [raises, returns_none])
+def test_an_agent_that_fails_at_a_question_has_failed_the_conversation(tmp_path: Path, agent: Any) -> None:
+    def failing(request: dict[str, Any]) -> Any:
+        return agent(request) if request["kind"] == "data" else polite(request)
+
+    made = run(tmp_path / "talks", failing, cases=cases(1))
+    (transcript,) = made.transcripts()
+    assert [turn.text for turn in transcript.turns] == ["Turn 0.", "patient says 1", "Turn 2."]
+    assert transcript.reference["simulation"]["stop"] == "clinician failed"
+    assert sum(made.summary.counts.clinician_failed.values()) == 1
 
 
 @pytest.mark.slow
@@ -232,19 +301,11 @@ def test_a_webhook_is_posted_what_a_function_is_told(tmp_path: Path, monkeypatch
     ("action", "words"),
     [
         (Action(status=302, headers={"Location": "http://elsewhere/"}), "redirects to http://elsewhere/"),
-        (Action(body=b"<html>Welcome</html>"), "answered with a web page in place of JSON"),
-        (Action(body=b"hello"), "answered with something else in place of JSON"),
-        (Action(body=b"{}"), "returned an object without a text as message"),
-        (Action(body=b"null"), r"returned nothing \(None\)"),
-        (Action(body=b'"' + b"x" * 2 * 10**6 + b'"'), "returned more than 1 MB"),
-        (Action(drop=True), "the connection failed"),
         (Action(status=401), r"refuses the key \(401: as scripted\); check BEDSIDE_WEBHOOK_KEY"),
         (Action(status=405), r"takes no POST \(405: as scripted\); check the address"),
-        (Action(status=418), r"the webhook refused the request \(418: as scripted\)"),
-        (Action(status=500), "the webhook answered 500"),
     ],
 )
-def test_a_webhook_that_misbehaves_ends_the_run_with_one_line(
+def test_a_webhook_that_is_none_ends_the_run_with_one_line(
     tmp_path: Path, action: Action, words: str
 ) -> None:
     with (
@@ -253,6 +314,70 @@ def test_a_webhook_that_misbehaves_ends_the_run_with_one_line(
     ):
         run(tmp_path / "talks", f"webhook:http://127.0.0.1:{server.port}/talk")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Action(body=b"<html>Welcome</html>"), "the webhook answered with a web page in place of JSON"),
+        (Action(body=b"hello"), "the webhook answered with something else in place of JSON"),
+        (Action(body=b"{}"), "the webhook returned an object without a text as message"),
+        (Action(body=b"null"), "the webhook returned nothing"),
+        (Action(body=b'"' + b"x" * 10**7 + b'"'), "the webhook returned more than 1 MB"),
+        (Action(drop=True), "the webhook gave no answer"),
+        (Action(delay=5.0), "the webhook gave no answer"),
+        (Action(status=418), "the webhook answered 418"),
+        (Action(status=500), "the webhook answered 500"),
+    ],
+)
+def test_an_agent_at_an_address_that_fails_at_the_third_message_has_failed_the_conversation(
+    tmp_path: Path, action: Action, words: str
+) -> None:
+    def hooked(request: Received, number: int) -> Action:
+        if request.body["turn"] == 2 and request.body["kind"] == "message":
+            return action
+        return Action(body=json.dumps(polite(request.body)).encode())
+
+    with JudgeServer(hooked, keep=False) as server:
+        made = run(
+            tmp_path / "talks",
+            f"webhook:http://127.0.0.1:{server.port}/talk",
+            cases=cases(1),
+            time_limit=0.5,
+        )
+    (failure,) = made.failed()
+    assert (failure["whose"], failure["reason"]) == ("clinician", words)
+    (transcript,) = made.transcripts()
+    assert len(transcript.turns) == 2
+    assert transcript.reference["simulation"]["failed"] == words
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_what_stands_before_an_address_is_no_failure_of_the_agent(tmp_path: Path, status: int) -> None:
+    busy = True
+
+    def hooked(request: Received, number: int) -> Action:
+        if busy and request.body["turn"] == 2:
+            return Action(status=status)
+        return Action(body=json.dumps(polite(request.body)).encode())
+
+    with JudgeServer(hooked, keep=False) as server:
+        address = f"webhook:http://127.0.0.1:{server.port}/talk"
+        made = run(tmp_path / "talks", address, cases=cases(1))
+        assert [failure["whose"] for failure in made.failed()] == ["infrastructure"]
+        assert made.summary.counts.clinician_failed == {}
+        busy = False
+        assert run(tmp_path / "talks", address, cases=cases(1)).summary.counts.finished == 1
+
+
+def test_an_address_where_nobody_is_ends_the_run_and_fails_nobody(tmp_path: Path) -> None:
+    with JudgeServer(lambda request, number: Action(), keep=False) as server:
+        address = f"webhook:http://127.0.0.1:{server.port}/talk"
+    with pytest.raises(BedsideError, match="no server answers"):
+        run(tmp_path / "talks", address)
+    assert not (tmp_path / "talks/failed.jsonl").exists()
 
 
 def test_the_address_of_a_proxy_that_is_none_ends_the_run_with_one_line(

@@ -147,7 +147,7 @@ def test_a_patient_that_never_fits_fails_by_its_own_doing_and_is_not_asked_again
     [
         (Action(choice={"finish_reason": "length"}, text="Half a"), "cut off", "turns"),
         (Action(text=" "), "empty", "clinician empty"),
-        (Action(choice={"message": {"content": None, "refusal": "I can't."}}), "refusal", "clinician empty"),
+        (Action(choice={"message": {"content": None, "refusal": "I can't."}}), "refusal", "refused"),
     ],
 )
 def test_a_clinicians_faults_are_results(tmp_path: Path, action: Action, reason: str, stop: str) -> None:
@@ -163,7 +163,7 @@ def test_a_clinicians_faults_are_results(tmp_path: Path, action: Action, reason:
     assert simulation["stop"] == stop
 
 
-def test_a_clinician_that_says_nothing_at_all_makes_no_transcript(tmp_path: Path) -> None:
+def test_a_clinician_that_says_nothing_at_all_has_a_transcript_without_turns(tmp_path: Path) -> None:
     def script(request: Received, number: int) -> Action:
         return (
             Action(text=" ") if request.prompt.startswith("You are the doctor.") else talking(request, number)
@@ -172,7 +172,11 @@ def test_a_clinician_that_says_nothing_at_all_makes_no_transcript(tmp_path: Path
     with JudgeServer(script) as server:
         made = run(tmp_path / "talks", server, cases=cases(1))
     (failure,) = made.failed()
-    assert (failure["whose"], failure["reason"]) == ("clinician", "clinician empty")
+    assert (failure["whose"], failure["reason"]) == ("clinician", "it said nothing")
+    (transcript,) = made.transcripts()
+    assert transcript.turns == ()
+    assert transcript.reference["simulation"]["stop"] == "clinician empty"
+    assert made.summary.counts.finished == 1
 
 
 def test_a_limit_of_calls_leaves_the_rest_for_the_next_run(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_an_error_of_a_part_is_the_run_s_and_the_others_are_kept(
 
     def broken(task: dict[str, Any]) -> Any:
         if sum(counted.calls.values()) > 35:
-            raise RuntimeError("out of order")
+            raise ConnectionError("out of order")
         return counted(task)
 
     monkeypatch.setattr("tests.simulation.test_spread_talks.AGENT", broken)

@@ -14,7 +14,7 @@ from bedside.api.simulating import Simulation
 from bedside.llm.queue import Patience
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
-from bedside.simulators.asking import Fault, ask_clinician, ask_for_data, ask_patient
+from bedside.simulators.asking import Fault, ask_clinician, ask_for_data, ask_patient, silent_stop
 from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange, Line, together
 from bedside.simulators.case import Case, Hidden, HiddenConcern, PatientSide, Persona
 from bedside.simulators.contract import (
@@ -95,7 +95,7 @@ def converse(situation: Situation) -> Exchange[Outcome]:
         for flag in said.flags:
             flags[flag] = flags.get(flag, 0) + 1
         if not said.text and not (said.fields and said.fields.get("end")):
-            stop = "clinician empty"
+            stop = silent_stop(said.flags)
             break
         lines.append(Line("clinician", said.text or "(leaves)"))
         decided = yield from ask_for_data(

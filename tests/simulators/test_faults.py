@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bedside
+from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulators.asking import Fault, ask_patient
+from bedside.simulators.calls import ActorReply, Call
+from bedside.simulators.contract import SIMULATORS, UnusableConversationError
 from bedside.simulators.faults import clinician_flags, patient_fault, sentence_count, word_count
 from bedside.transcripts.transcript import Transcript
+from tests.simulators.playing import by_rules, play, run_exchange
 
 
 def reason(
@@ -270,10 +276,126 @@ def test_real_people_commit_no_faults_but_that_some_repeat_themselves(annomi: Pa
     english, turns = reasons_of_people(bedside.read_transcripts(annomi), "en")
     assert set(english) <= {"repeats itself"}
     assert english["repeats itself"] < 0.005 * turns
-    files = sorted((mdd5k / "conversations").glob("*.json"))[:100]
+    files = sorted((mdd5k / "conversations").glob("*.json"))
     chinese, turns = reasons_of_people(
         (talk for file in files for talk in bedside.read_transcripts(file)), "zh"
     )
     assert turns > 1000
     assert set(chinese) <= {"repeats itself"}
     assert chinese["repeats itself"] < 0.005 * turns
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"foo": 1}', "form"),
+        ("{'foo': 1}", "form"),
+        ('{"message": "It hurts."}', "form"),
+        ("[1, 2]", "form"),
+        ("null", "form"),
+        ("```json\n{}\nIt hurts.\n```", "form"),
+        ("<reply>It hurts.</reply>", "form"),
+        ('It hurts <b class="x">a lot</b>.', "form"),
+        ("<?xml version='1.0'?>It hurts.", "form"),
+        ("# My answer\nIt hurts.", "form"),
+        ("| since | pain |\n| 2 days | bad |", "form"),
+        ("Sure! Here is what I think: it may be the pills.", "answers as an assistant"),
+        ("Certainly! Here's a realistic patient response: It hurts.", "answers as an assistant"),
+        ("Here is my reply: It hurts.", "answers as an assistant"),
+        ("Let me know if you would like me to change it.", "answers as an assistant"),
+        ("As an AI, I can't feel pain.", "refusal"),
+        ("Doctor: How are you?", "speaks for the clinician"),
+        ("Doctor: How are you?\nPatient: Fine.", "speaks for the clinician"),
+        ("My pain is < 3 most days, and > 5 at night.", None),
+        ("Sure, here's what happened: I fell off my bike.", None),
+        ("Sure. Here is the list of my pills that you wanted.", None),
+        ("I take two: one in the morning, one at night.", None),
+        ("None.", None),
+        ("I am 52 and I <3 my dog.", None),
+        ("I'd be happy to help if it's for the study.", None),
+        ("Let me know if you need my insurance card.", None),
+    ],
+)
+def test_forms_and_answers_of_assistants_are_no_words_of_a_patient(text: str, expected: str | None) -> None:
+    assert reason(text, "en") == expected
+
+
+def test_chinese_answers_of_assistants() -> None:
+    assert reason("好的，以下是患者的回答：我头疼。", "zh") == "answers as an assistant"
+    assert reason("好的，我以后注意休息，下面我再说说睡眠。", "zh") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (["It hurts all day long."] * 1, "repeats itself"),
+        (["It hurts all day long."] * 2, "stuck"),
+        (["It hurts all day long.", "A bit better.", "It hurts all day long!", "Yes."], "stuck"),
+        (["Yes."] * 20, None),
+    ],
+)
+def test_a_patient_is_stuck_at_what_it_says_the_third_time(said: list[str], expected: str | None) -> None:
+    assert reason("It hurts all day long.", "en", said) == expected
+    # "Yes.", "No, never." and "I don't know." answer many questions, however often.
+    for short in ("Yes.", "No, never.", "I don't know."):
+        assert reason(short, "en", [short] * 30) is None
+
+
+def test_lines_that_the_case_gives_are_said_as_often_as_it_likes() -> None:
+    line = "I would rather not say."
+    for lines, expected in (((), "stuck"), ((line,), "repeats itself")):
+        fault = patient_fault(
+            line, language="en", earlier=[line] * 3, given=lines, sentences=None, words=None
+        )
+        assert fault is not None
+        assert fault.reason == expected
+
+
+def test_what_a_person_typed_has_no_fault_of_form() -> None:
+    def check(text: str) -> Fault | None:
+        return patient_fault(text, language="en", earlier=["as above"] * 9, sentences=1, words=5)
+
+    call = Call("patient", "reply", 1)
+    for text in ('{"foo": 1}', "*shrugs*", "Sure! Here is what I think.", "One. Two. Three four five six."):
+        spoken, calls, _ = run_exchange(ask_patient(call, check), lambda _, t=text: ActorReply(t, typed=True))
+        assert (spoken.text, spoken.flags, len(calls)) == (text, (), 1)
+        with pytest.raises(UnusableConversationError) if "Two" not in text else nullcontext():
+            run_exchange(ask_patient(call, check), lambda _, t=text: ActorReply(t))
+
+
+def test_what_a_person_typed_can_still_be_wrong_otherwise() -> None:
+    leak = Fault("reveals what is hidden", "Don't.")
+    form = Fault("form", "Write words.", form=True, beneath=leak)
+    with pytest.raises(UnusableConversationError, match="reveals what is hidden"):
+        run_exchange(
+            ask_patient(Call("patient", "reply", 1), lambda text: form),
+            lambda _: ActorReply("{}", typed=True),
+        )
+
+
+@pytest.mark.parametrize("name", ["calm-it", "mdd5k", "medconceal", "multisense", "note2chat"])
+def test_the_toys_of_all_protocols_commit_no_faults_of_these_kinds(name: str) -> None:
+    simulator = SIMULATORS.load(name)
+    plan = SimulationRequest(protocol=name, clinicians=("rules",)).plan()
+    length = 12 if name == "calm-it" else None
+    messages = 0
+    for setting in simulator.settings:
+        for case in plan.cases:
+            talk = play(simulator, case, by_rules(simulator), setting=setting.name, length=length)
+            assert talk.failure is None
+            messages += sum(turn.role == "patient" for turn in talk.ended.turns)
+            refused = [flag for flag in talk.ended.flags if flag.startswith("patient")]
+            assert not {"form", "answers as an assistant", "stuck"} & {
+                flag.partition(": ")[2] for flag in refused
+            }
+    assert messages > 20
+
+
+def test_the_bundled_conversations_have_no_faults_of_these_kinds() -> None:
+    reasons, messages = reasons_of_people(
+        bedside.read_transcripts(bedside.EXAMPLES / "transcripts.jsonl"), "en"
+    )
+    assert messages > 50
+    assert not {"form", "answers as an assistant", "stuck", "refusal", "speaks for the clinician"} & set(
+        reasons
+    )

@@ -14,7 +14,7 @@ from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.message_lists import THOUGHTS
 from bedside.transcripts.swapped_roles import check_roles
 from bedside.transcripts.trace_sessions import EMPTY, UNKNOWN, RecordedChat, by_noun
-from tests.transcripts.files import read, write
+from tests.transcripts.files import as_written, read, write
 
 FORMS = Path("../shared/data/forms").resolve()
 forms = pytest.mark.skipif(not FORMS.is_dir(), reason="the shared forms are not here")
@@ -23,7 +23,7 @@ SAID = [{"role": "user", "content": "I sleep badly."}, {"role": "assistant", "co
 
 
 def said(transcript: Transcript) -> list[tuple[str, str]]:
-    return [(turn.role, turn.text) for turn in transcript.turns]
+    return [(who, text) for who, _, text in as_written(transcript)]
 
 
 TALK = [("patient", "I sleep badly."), ("clinician", "Since when?")]
@@ -52,7 +52,7 @@ def test_a_path_of_keys_leads_to_the_messages() -> None:
     paths = sorted(folder.glob("*.json"))
     logs = [json.loads(path.read_bytes()) for path in paths]
     first = read(*paths, columns={"messages": "trial_0.multiturn_conversation"})
-    assert [len(each.turns) for each in first] == [
+    assert [len(as_written(each)) for each in first] == [
         len(log["trial_0"]["multiturn_conversation"]) for log in logs
     ]
     assert [each.case_id for each in first] == [log["case_id"] for log in logs]
@@ -61,7 +61,7 @@ def test_a_path_of_keys_leads_to_the_messages() -> None:
     assert len(every) == 15
     assert {each.factors["trial"] for each in every} == {0, 1, 2, 3, 4}
     assert {each.case_id for each in every} == {log["case_id"] for log in logs}
-    texts = [turn.text for each in every for turn in each.turns]
+    texts = [text for each in every for _, text in said(each)]
     assert texts == [
         message["content"]
         for log in logs
@@ -116,9 +116,9 @@ def test_a_model_that_is_told_to_be_the_patient_is_not_read_as_the_clinician(tmp
     assert "roles=assistant=patient,user=clinician" in str(error.value)
     assert "roles=assistant=clinician,user=patient" in str(error.value)
     (transcript,) = read(path, roles={"assistant": "patient", "user": "clinician"})
-    assert [role for role, _ in said(transcript)] == ["other", "clinician", "patient"]
+    assert [role for role, _ in said(transcript)] == ["system", "clinician", "patient"]
     (transcript,) = read(path, roles={"assistant": "clinician", "user": "patient"})
-    assert [role for role, _ in said(transcript)] == ["other", "patient", "clinician"]
+    assert [role for role, _ in said(transcript)] == ["system", "patient", "clinician"]
 
 
 @pytest.mark.parametrize(
@@ -227,9 +227,15 @@ def test_anthropic_blocks_and_tools(tmp_path: Path) -> None:
         {"role": "assistant", "content": [{"type": "text", "text": "Since when?"}, call]},
     ]
     (transcript,) = read(write(tmp_path, "log.jsonl", lines({"messages": messages})))
-    assert [turn.role for turn in transcript.turns] == ["patient", "other", "other", "clinician"]
-    assert transcript.turns[3].text == "Since when?"
-    assert transcript.turns[3].meta["tool_calls"] == [call]
+    called = json.dumps([call], separators=(",", ":"))
+    assert said(transcript) == [
+        TALK[0],
+        ("tools", called),
+        ("tools", '[{"type":"tool_result","content":"nothing"}]'),
+        TALK[1],
+        ("tools", called),
+    ]
+    assert [turn.index for turn in transcript.turns] == [0, 1]
 
 
 def test_gemini_in_both_forms(tmp_path: Path) -> None:
@@ -239,7 +245,7 @@ def test_gemini_in_both_forms(tmp_path: Path) -> None:
     ]
     item = {"id": "a", "contents": contents, "systemInstruction": {"parts": [{"text": "You are a doctor."}]}}
     (transcript,) = read(write(tmp_path, "g.jsonl", lines(item)))
-    assert said(transcript) == [("other", "You are a doctor."), *TALK]
+    assert said(transcript) == [("system", "You are a doctor."), *TALK]
     chunks = [
         {"role": "user", "text": "I sleep badly."},
         {"role": "model", "text": "Hm.", "isThought": True},
@@ -316,7 +322,7 @@ def test_anthropic_batches(tmp_path: Path) -> None:
     write(tmp_path, "requests.jsonl", lines(request))
     write(tmp_path, "results.jsonl", lines(result))
     (transcript,) = Reading([tmp_path])
-    assert said(transcript) == [("other", "You are a doctor."), *TALK]
+    assert said(transcript) == [("system", "You are a doctor."), *TALK]
 
 
 @forms
@@ -326,7 +332,7 @@ def test_inspect_logs_as_json_and_as_archive() -> None:
     transcripts = read(path)
     assert len(transcripts) == len(log["samples"])
     for transcript, sample in zip(transcripts, log["samples"], strict=True):
-        assert [turn.text for turn in transcript.turns] == [each["content"] for each in sample["messages"]]
+        assert [text for _, text in said(transcript)] == [each["content"] for each in sample["messages"]]
         assert transcript.case_id == str(sample["id"])
         assert transcript.system == log["eval"]["model"]
         assert transcript.factors["task"] == log["eval"]["task"]
@@ -334,7 +340,7 @@ def test_inspect_logs_as_json_and_as_archive() -> None:
     with zipfile.ZipFile(path) as archive:
         sample = json.loads(archive.read("samples/1_epoch_1.json"))
     (transcript,) = read(path)
-    assert [turn.text for turn in transcript.turns] == [each["content"] for each in sample["messages"]]
+    assert [text for _, text in said(transcript)] == [each["content"] for each in sample["messages"]]
     assert transcript.system == "openai/gpt-4o"
     assert transcript.source.endswith("samples/1_epoch_1.json")
 

@@ -9,7 +9,7 @@ import pytest
 
 from bedside.support.errors import InputError
 from bedside.transcripts import Reading
-from tests.transcripts.files import read, write
+from tests.transcripts.files import as_written, read, write
 
 SAID = [
     [("assistant", "What brings you here?"), ("user", "I sleep badly."), ("assistant", "Since when?")],
@@ -31,7 +31,7 @@ def test_lists_of_messages(column: str, tmp_path: Path) -> None:
     frame.write_parquet(path)
     reading = Reading([tmp_path])
     found = list(reading)
-    assert [[(turn.speaker, turn.text) for turn in one.turns] for one in found] == SAID
+    assert [[entry[1:] for entry in as_written(one)] for one in found] == SAID
     assert [(one.id, one.factors, one.source) for one in found] == [
         ("a", {"length": 20}, f"{path}:1"),
         ("b", {"length": 40}, f"{path}:2"),

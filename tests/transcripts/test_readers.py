@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bedside.support.errors import InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
 from tests.soak import budget
-from tests.transcripts.files import GOOD, document, examples, packed, read, workbook, write
+from tests.transcripts.files import GOOD, as_written, document, examples, packed, read, workbook, write
 
 SCHEMA = json.loads(files("bedside.transcripts").joinpath("transcript.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -147,7 +147,7 @@ def test_the_same_transcripts_may_stand_in_an_array(tmp_path: Path) -> None:
     [
         (
             {"turn": []},
-            "unknown key 'turn'; known keys: case_id, factors, id, language, reference, system, turns",
+            "unknown key 'turn'; known keys: case_id, factors, id, language, provenance, reference, system, turns",
         ),
         ({"turns": {}}, "there is no list called 'turns'; see bedside readers show jsonl"),
         ({"factors": []}, "'factors' must be an object, not a list; see bedside readers show jsonl"),
@@ -239,14 +239,14 @@ def test_openai_messages(tmp_path: Path) -> None:
     assert one.reference == {
         "diagnosis": "insomnia", "notes": ["a"], "tools": [], "background": "x" * 101,
     }  # fmt: skip
-    assert [(turn.role, turn.speaker, turn.text) for turn in one.turns] == [
-        ("other", "system", "You are a doctor."),
+    assert as_written(one) == [
+        ("system", "system", "You are a doctor."),
         ("clinician", "assistant", "What\nnow?"),
         ("patient", "user", "I sleep badly."),
-        ("other", "tool", '[{"id":"1"}]'),
-        ("other", "tool", "found"),
+        ("tools", "tool", '[{"id":"1"}]'),
+        ("tools", "tool", "found"),
     ]
-    assert one.turns[2].meta == {"name": "Anna", "time": "10:00"}
+    assert one.turns[1].meta == {"name": "Anna", "time": "10:00"}
 
 
 SAID = [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Hi."}]
@@ -285,7 +285,8 @@ def test_sharegpt(tmp_path: Path) -> None:
     (one,) = read(write(tmp_path, "s.json", json.dumps([item])))
     assert [(turn.role, turn.speaker) for turn in one.turns] == [("patient", "human"), ("clinician", "gpt")]
     assert one.system is None
-    assert one.reference == {"system_prompt": "You are a therapist."}
+    assert one.reference == {}
+    assert as_written(one)[0] == ("system", "system_prompt", "You are a therapist.")
 
 
 @pytest.mark.parametrize("key", ["dialog_history", "turns"])

@@ -311,7 +311,9 @@ def case_values(transcript: Transcript, metrics: Iterable[str], parameters: str)
     policy = find_parameters(parameters)
     suffix = "" if parameters == "default" else f"+parameters={policy.name}"
     names = list(metrics)
-    raters = label_raters(transcript)
+    evaluator = turn_rater(transcript)
+    # Who was to evaluate the turns for a simulated patient did so too where the clinician said nothing.
+    raters = label_raters(transcript) or ([evaluator] if evaluator and not transcript.turns else [])
     if not raters:
         for name in names:
             yield _without_labels(name)

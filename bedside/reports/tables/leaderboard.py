@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bedside.analysis.leaderboard import ALPHA, Standing
@@ -21,6 +22,8 @@ from bedside.reports.table_kind import TableKind
 from bedside.support.plurals import counted
 
 _TITLE = "Leaderboard"
+#: What conversations can be beside completed, as columns that stand only where some are.
+_GAPS = ("failed", "missing")
 
 
 def build(view: RatingsView, seed: int = 0) -> Table | None:
@@ -40,6 +43,36 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
         notes=tuple(board.notes()),
         records=tuple(board.records()),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _TalkCounts:
+    """How many conversations of a system there are, by what became of them.
+
+    Attributes:
+        planned: all of them, in so many ``cases``.
+        completed: those that ended as the protocol means them to.
+        failed: those that the clinician failed.
+        missing: those that have no transcript by no doing of the clinician.
+    """
+
+    planned: int
+    cases: int
+    completed: int
+    failed: int
+    missing: int
+
+    @classmethod
+    def of(cls, talks: SimulatedTalks, system: str) -> _TalkCounts:
+        """Those of a system."""
+        own = [talk for talk in talks.talks if talk.system == system]
+        return cls(
+            len(own),
+            len({talk.case for talk in own}),
+            sum(talk.completed and not talk.failed for talk in own),
+            sum(bool(talk.failed) for talk in own),
+            sum(talk.lost for talk in own),
+        )
 
 
 class _Board:
@@ -67,6 +100,8 @@ class _Board:
             standing.values.n for column in self._columns for standing in column.standings.systems
         )
         self._usual = max(counts, key=lambda n: (counts[n], n), default=0)
+        self._counts = {system: _TalkCounts.of(talks, system) for system in self.order}
+        self._told = [name for name in _GAPS if any(getattr(own, name) for own in self._counts.values())]
 
     def heads(self) -> tuple[Column, ...]:
         """The columns."""
@@ -75,6 +110,7 @@ class _Board:
             Column("System", "left"),
             *(Column(_head(column), group=column.part or None) for column in self._columns),
             Column("Completed"),
+            *(Column(name.capitalize()) for name in self._told),
             Column("Cost"),
         )
 
@@ -85,8 +121,9 @@ class _Board:
         yield Cell(with_toy(system, self._toys))
         for position, column in enumerate(self._columns):
             yield self._cell(system, column, len(self._columns) * self.order.index(system) + position)
-        planned, completed = self._completed(system)
-        yield Cell(f"{completed:,}/{planned:,}")
+        own = self._counts[system]
+        for name in ("completed", *self._told):
+            yield Cell(f"{getattr(own, name):,}/{own.planned:,}")
         cost = (self._costs or {}).get(system)
         yield Cell(DASH if cost is None or cost.own_each is None else money(cost.own_each))
 
@@ -105,16 +142,12 @@ class _Board:
         best = standing.ranks is not None and standing.ranks[0] == 1 and standing.ranks[1] < ranked
         return Cell(text, bold=best, marks=standing.letters if ranked > 1 else "", record=record)
 
-    def _completed(self, system: str) -> tuple[int, int]:
-        own = [talk for talk in self._talks.talks if talk.system == system]
-        return len(own), sum(talk.completed for talk in own)
-
     def records(self) -> Iterator[dict[str, Any]]:
         """A record for each number, system by system."""
         pairs = {(column.standings.metric, column.standings.raters) for column in self._columns}
         several = {metric for metric, _ in pairs if sum(metric == other for other, _ in pairs) > 1}
         for system in self.order:
-            planned, completed = self._completed(system)
+            own = self._counts[system]
             cost = (self._costs or {}).get(system)
             for column in self._columns:
                 standing = column.standings.by_system.get(system)
@@ -130,8 +163,11 @@ class _Board:
                     "toy": system in self._toys,
                     **_numbers(standing),
                     "orders": column is self._first,
-                    "planned": planned,
-                    "completed": completed,
+                    "planned": own.planned,
+                    "planned_cases": own.cases,
+                    "completed": own.completed,
+                    "failed": own.failed,
+                    "missing": own.missing,
                     "cost_a_conversation": None if cost is None else cost.own_each,
                     "cost_of_others": None if cost is None else cost.others,
                 }
@@ -141,6 +177,7 @@ class _Board:
     def notes(self) -> Iterator[str]:
         """What the numbers are."""
         yield from self._order_notes(self._first)
+        yield from self._gap_notes(self._first)
         yield from self._missing_notes()
         yield from self._measures.notes
         yield from self._completion_notes()
@@ -205,6 +242,33 @@ class _Board:
                     "the other way round, as where few cases are far from the others."
                 )
 
+    def _gap_notes(self, first: BoardColumn | None) -> Iterator[str]:
+        """What failed and what is missing count for, and whether that decides the order."""
+        if "failed" in self._told:
+            yield (
+                "Failed: the clinician said nothing, refused or broke. Such a conversation counts, with the worst "
+                "values that its protocol states."
+            )
+        if "missing" in self._told:
+            yield "Missing: conversations lost to the patient, the evaluator or the network. They count nowhere."
+        for column in self._columns:
+            if column.standings.worst_order:
+                means = [
+                    f"{system} {number(standing.with_worst * column.scale, column.digits)}"
+                    for system in column.standings.worst_order
+                    if (standing := column.standings.by_system[system]).with_worst is not None
+                ]
+                yield (
+                    f"Warning: the order by {column.title} hangs on what is missing. With the worst in its place it "
+                    f"is: {', '.join(means)}."
+                )
+            elif (
+                column is first
+                and "missing" in self._told
+                and column.standings.systems[0].with_worst is not None
+            ):
+                yield f"The order by {column.title} stays the same with the worst in place of what is missing."
+
     def _missing_notes(self) -> Iterator[str]:
         yield from self._measures.missing
         for column in self._columns:
@@ -222,11 +286,15 @@ class _Board:
         for system in self.order:
             own = [talk for talk in self._talks.talks if talk.system == system]
             ends = Counter(
-                talk.stop or "its end isn't known" for talk in own if not talk.lost and not talk.completed
+                talk.stop or "its end isn't known"
+                for talk in own
+                if not (talk.lost or talk.failed or talk.completed)
             )
+            failures = Counter(talk.failed for talk in own if talk.failed)
             reasons = [
                 *(f"ended by {stop} {n:,}" for stop, n in sorted(ends.items())),
-                *(f"lost, {reason} {n:,}" for reason, n in reasons_of(own).items()),
+                *(f"failed, {reason} {n:,}" for reason, n in sorted(failures.items())),
+                *(f"missing, {reason} {n:,}" for reason, n in reasons_of(own).items()),
             ]
             if reasons:
                 words.append(f"{system}: {'; '.join(reasons)}")
@@ -271,8 +339,8 @@ def _numbers(standing: Standing | None) -> dict[str, Any]:
     """What a record says of a system's place."""
     if standing is None:
         return dict.fromkeys(
-            ("mean", "low", "high", "interval", "letters", "best_rank", "worst_rank", "n", "of", "cases",
-             "conversations", "missing_cases")
+            ("mean", "low", "high", "interval", "mean_with_worst", "letters", "best_rank", "worst_rank", "n", "of",
+             "cases", "conversations", "missing_cases")
         )  # fmt: skip
     interval, ranks = standing.mean.interval, standing.ranks
     return {
@@ -280,6 +348,7 @@ def _numbers(standing: Standing | None) -> dict[str, Any]:
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,
         "interval": None if interval is None else interval.method,
+        "mean_with_worst": standing.with_worst,
         "letters": standing.letters or None,
         "best_rank": None if ranks is None else ranks[0],
         "worst_rank": None if ranks is None else ranks[1],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,14 +24,25 @@ from bedside.simulation.actor_contract import (
     CallPlace,
     LimitedClient,
     UnansweredError,
+    reason_and_detail,
     wave_key,
 )
 from bedside.simulators.calls import ActorReply, Call
 
 #: Largest reply that an agent may give, in bytes.
 MOST_BYTES = 10**6
-#: The beginning of what went wrong, which many calls can share.
-_REASON = re.compile(r"(.+?)(?:: | \()")
+
+
+class AgentFailedError(UnusableError):
+    """The agent under test took what it was asked, and failed at it: that is a result, and it is not asked the same
+    again.
+
+    Args:
+        what: how, in one line.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, final=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,8 @@ class QueuedActor:
         self.stateful = stateful
         self.price = price
         self.parameters: dict[str, Any] = parameters or {}
+        #: Whether it is under test: then what it can't answer, it fails at.
+        self._tested = settings.role == "clinician"
         self._client = LimitedClient(client, settings.spending)
         self._requests = RequestQueue(self._client, address, patience or settings.patience)
 
@@ -91,13 +103,19 @@ class QueuedActor:
         """Reply to a call; see :class:`bedside.simulation.actor_contract.Actor`."""
         try:
             reply = await self._requests.reply(self.request(call, place), record)
+        except AgentFailedError as failure:
+            return _failed(failure, record)
         except UnusableError as unusable:
             record.count(unusable.reply)
             declined = unusable.problem if isinstance(unusable, DeclinedError) else ""
             return ActorReply(unusable.reply.text, declined=declined)
         except FaultError as fault:
             raise _unanswered(fault.what) from fault
-        except (RefusedError, NotAskableError) as refused:
+        except NotAskableError as unaskable:
+            if self._tested:
+                return _failed(unaskable, record)
+            raise _unanswered(str(unaskable)) from unaskable
+        except RefusedError as refused:
             raise _unanswered(str(refused)) from refused
         record.count(reply)
         return ActorReply(reply.text, reply.cut)
@@ -157,7 +175,7 @@ def agent_payload(call: Call, place: CallPlace) -> dict[str, Any]:
     }
 
 
-def agent_text(value: Any, *, data: bool) -> str:
+def agent_text(value: Any, *, data: bool, tested: bool) -> str:
     """What an agent replied, as the text of a reply.
 
     Plain words in place of an object that is wanted are an object with them as ``message``: whoever returns them so or
@@ -166,6 +184,8 @@ def agent_text(value: Any, *, data: bool) -> str:
     Args:
         value: a text; or an object, with its words as ``message`` where a message is wanted.
         data: whether an object that fits a schema is wanted.
+        tested: whether it is the agent under test, whose object without words is no reply; of the others' the
+            controller says what is wrong with it, and asks again.
 
     Raises:
         ValueError: it is no reply; the message says what it is.
@@ -174,9 +194,10 @@ def agent_text(value: Any, *, data: bool) -> str:
         raise ValueError("nothing (None)")
     if isinstance(value, str):
         text = _json({"message": value}) if data and _is_prose(value) else value
-    elif isinstance(value, Mapping) and (data or isinstance(value.get("message"), str)):
+    elif isinstance(value, Mapping) and (data or not tested or isinstance(value.get("message"), str)):
         try:
-            text = value["message"] if set(value) == {"message"} and not data else _json(value)
+            words = value.get("message") if set(value) == {"message"} and not data else None
+            text = words if isinstance(words, str) else _json(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"an object that JSON can't hold ({error})") from None
     elif isinstance(value, Mapping):
@@ -203,9 +224,13 @@ def _json(value: Mapping[str, Any]) -> str:
     return orjson.dumps(dict(value)).decode()
 
 
+def _failed(failure: Exception, record: CallRecord) -> ActorReply:
+    """The reply of an actor under test that had none."""
+    what = str(failure)
+    if not record.faults or record.faults[-1] != what:
+        record.faults.append(what)
+    return ActorReply("", failed=what)
+
+
 def _unanswered(what: str) -> UnansweredError:
-    match = _REASON.match(what)
-    if match is None:
-        return UnansweredError(what)
-    detail = what[match.end() :]
-    return UnansweredError(match[1], detail.removesuffix(")") if match[0].endswith("(") else detail)
+    return UnansweredError(*reason_and_detail(what))

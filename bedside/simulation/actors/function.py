@@ -5,6 +5,9 @@ and returns its message as a text, or as an object with ``message`` beside the s
 ``data``, the object that fits the schema. It may be ``async``. Where it keeps a memory of its own for each ``session``,
 it says so by an attribute ``stateful = True``: a conversation that was cut off is then begun anew. Where it can only
 write messages, it says so by ``words_only = True``: settings that ask for objects in their place then refuse it.
+
+A clinician that raises, returns nothing or no text, or doesn't return in time has failed. Where what it calls in its
+turn can't be reached, it raises Python's ``ConnectionError``: that is the network's, and it is asked again.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from bedside.llm.protocol import FaultError, Reply, Request
 from bedside.llm.queue import Patience
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings
-from bedside.simulation.actors._queued import AgentActor, AgentRequest, agent_text
+from bedside.simulation.actors._queued import AgentActor, AgentFailedError, AgentRequest, agent_text
 from bedside.simulators.contract import Simulator
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
@@ -47,11 +50,14 @@ class FunctionClient:
     Args:
         function: what is called.
         time_limit: seconds until a call counts as unanswered.
+        tested: whether it is under test: what it can't answer, it fails at.
     """
 
     max_prompt_tokens: int | None = None
 
-    def __init__(self, function: Callable[..., Any], time_limit: float) -> None:
+    def __init__(self, function: Callable[..., Any], time_limit: float, *, tested: bool) -> None:
+        self._tested = tested
+        self._failure_kind: type[Exception] = AgentFailedError if tested else FaultError
         self._function = function
         self._time_limit = time_limit
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -66,13 +72,14 @@ class FunctionClient:
         try:
             value = await asyncio.wait_for(asyncio.wrap_future(result), self._time_limit)
         except TimeoutError as error:
-            raise FaultError(f"the agent gave no answer within {self._time_limit:g} s") from error
+            raise self._failure_kind(f"the agent gave no answer within {self._time_limit:g} s") from error
         except _AgentError as error:
-            raise FaultError(str(error)) from error
+            kind = FaultError if isinstance(error.raised, ConnectionError) else self._failure_kind
+            raise kind(str(error)) from error
         try:
-            return Reply(agent_text(value, data=request.data))
+            return Reply(agent_text(value, data=request.data, tested=self._tested))
         except ValueError as error:
-            raise FaultError(f"the agent returned {error}") from error
+            raise self._failure_kind(f"the agent returned {error}") from error
 
     def _call(self, payload: Any, result: Future[Any]) -> None:
         try:
@@ -80,7 +87,7 @@ class FunctionClient:
             if inspect.isawaitable(value):
                 value = asyncio.run_coroutine_threadsafe(_awaited(value), self._agent_loop()).result()
         except BaseException as error:  # whatever it raises ends this call, and nothing else
-            outcome: BaseException | None = _AgentError(_one_line(error))
+            outcome: BaseException | None = _AgentError(error)
         else:
             outcome = None
         with suppress(Exception):  # nobody waits for it any more
@@ -108,7 +115,15 @@ _LOOP_LOCK = threading.Lock()
 
 
 class _AgentError(Exception):
-    """What a function raised, in one line."""
+    """What a function raised, in one line.
+
+    Args:
+        raised: what.
+    """
+
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__(_one_line(raised))
+        self.raised = raised
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:
@@ -172,7 +187,7 @@ def imported_function(name: str) -> Callable[..., Any]:
 def _open(name: ActorName, settings: ActorSettings) -> AgentActor:
     function = name.detail
     return AgentActor(
-        FunctionClient(function, settings.sampling.timeout),
+        FunctionClient(function, settings.sampling.timeout, tested=settings.role == "clinician"),
         name.text,
         settings,
         patience=Patience(attempts=1),

@@ -3,6 +3,9 @@
 What is posted is described at :func:`bedside.simulation.actors._queued.agent_payload`; the answer is an object with
 ``message``, beside the schema's other fields, or, where ``kind`` is ``data``, the object that fits the schema. A key is
 taken from ``BEDSIDE_WEBHOOK_KEY`` and sent as a bearer token. No redirect is followed.
+
+A clinician there that takes the call and answers with an error of its own (500), with nothing, too much or something
+else has failed. An address that can't be reached, and what stands before it (429, 502, 503, 504), is the network's.
 """
 
 from __future__ import annotations
@@ -53,7 +56,13 @@ def _open(name: ActorName, settings: ActorSettings) -> Actor:
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise LanguageModelError(f"{KEY} holds characters that can't be sent", todo="copy the key again")
-    client = WebhookClient(name.detail, key=key, key_name=KEY, time_limit=settings.sampling.timeout)
+    client = WebhookClient(
+        name.detail,
+        key=key,
+        key_name=KEY,
+        time_limit=settings.sampling.timeout,
+        tested=settings.role == "clinician",
+    )
     return AgentActor(client, name.detail, settings)
 
 

@@ -90,6 +90,7 @@ def patient_candidates(
         for place, (call, reply) in enumerate(zip(asked, replies, strict=True)):
             thought, text, fields, fault = words_and_fields(reply, call)
             fault = fault or check(text)
+            fault = fault and fault.of(reply)
             candidate = MessageCandidate(
                 text, place, _ends(fields), thought, () if fault is None else (fault.reason,)
             )
@@ -132,7 +133,7 @@ def clinician_candidates(
                 whole.append(MessageCandidate(text, place, _ends(fields), thought, flags))
                 continue
             refused.append((text, fault.reason))
-            if text:
+            if text and not reply.declined:
                 cut.append(MessageCandidate(text, place, _ends(fields), thought, (fault.reason, *flags)))
         clean = [candidate for candidate in whole if not candidate.flags]
         if clean:

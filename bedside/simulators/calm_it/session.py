@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, silent_stop
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.calm_it.candidates import MessageCandidate, RankedChoice, Ranking
 from bedside.simulators.calm_it.client import ClientChoices, SimulatedClient
@@ -163,10 +163,10 @@ class _Session:
         plan = yield from therapist.plan(now, circles=circles)
         words = drawn_length("clinician", self.draws.stream("therapist length", now.number))
         chosen = yield from therapist.speak(now, plan, words)
-        if chosen is None:
+        if isinstance(chosen, tuple):
             self._note(index, therapist.calls, None, {})
-            self.flags["clinician: empty"] += 1
-            return "clinician empty"
+            self.flags.update(f"clinician: {flag}" for flag in chosen)
+            return silent_stop(chosen)
         meta = self._intended(plan, chosen) | {"words": [words.low, words.high]}
         self._note(index, therapist.calls, chosen, {**meta, "state": therapist.column.content()})
         stage = therapist.column.process if therapist.choices.infers else None
@@ -190,7 +190,7 @@ class _Session:
             self.states.append({"turn": index, "purpose": "message", "refused": refused})
         if not spoken.text:
             self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
-            return "refused" if "refusal" in spoken.flags else "clinician empty"
+            return silent_stop(spoken.flags)
         ends = spoken.fields is not None and spoken.fields.get("end") is True
         return self._took_clinician(
             index, MessageCandidate(spoken.text, 0, ends, spoken.thought, spoken.flags), {}, None

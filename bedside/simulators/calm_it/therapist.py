@@ -176,8 +176,8 @@ class Therapist:
 
     def speak(
         self, now: SessionMoment, plan: TherapistPlan, words: TurnLength
-    ) -> Exchange[RankedChoice | None]:
-        """The message: candidates, ranked; None where nothing was said, twice.
+    ) -> Exchange[RankedChoice | tuple[str, ...]]:
+        """The message: candidates, ranked; where nothing was said, twice, what is wrong with that.
 
         Args:
             now: where the session stands.
@@ -189,7 +189,7 @@ class Therapist:
             calls, lambda text: self._flags(text, now.lines)
         )
         if not candidates:
-            return None
+            return tuple(dict.fromkeys(reason for _, reason in refused[-len(calls) :]))
         chosen = yield from self.ranking.best("clinician", now.number, now.lines, candidates, refused)
         used = plan.strategies[chosen.candidate.place]
         self.column = replace(self.column, strategies=(*self.column.strategies, used))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, silent_stop
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
 from bedside.simulators.mdd5k.case_fields import record_of
@@ -38,7 +38,7 @@ def converse(situation: Situation) -> Exchange[Outcome]:
     try:
         stop = yield from interview.held()
         if stop in _WHOLE:
-            yield from interview.closed()
+            stop = (yield from interview.closed()) or stop
     except UnusableConversationError as error:
         raise UnusableConversationError(
             error.whose, error.reason, error.detail, interview.all_states()
@@ -148,9 +148,8 @@ class _TopicInterview:
         spoken = yield from self.doctor.message(self.lines, number, topic)
         self._note_refused("message", spoken)
         if not spoken.text:
-            declined = "refusal" in spoken.flags
-            self.flags["clinician: refusal" if declined else "clinician: empty"] += 1
-            return "refused" if declined else "clinician empty"
+            self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
+            return silent_stop(spoken.flags)
         self._say("clinician", spoken, topic)
         yield from self._let_story_out()
         answer = yield from self.patient.reply(self.lines, number, topic.text)
@@ -190,8 +189,8 @@ class _TopicInterview:
 
     # -- what is said --------------------------------------------------------------------------------
 
-    def closed(self) -> Exchange[None]:
-        """The last words of the doctor, if there are to be any."""
+    def closed(self) -> Exchange[str]:
+        """The last words of the doctor, if there are to be any; why the interview ends where there are none."""
         closing = self.situation.options["closing"]
         if closing == "case":
             text = STATED[self.case.language].format(
@@ -199,7 +198,7 @@ class _TopicInterview:
             )
             self.turns.append(SpokenTurn("clinician", text, {"closing": "case"}))
         if closing != "inferred":
-            return
+            return ""
         words = yield from self.doctor.closing(self.lines)
         spoken = words.spoken
         self._note_refused("closing", spoken)
@@ -214,12 +213,14 @@ class _TopicInterview:
         )
         if not words.readable:
             self.flags["clinician: closing can't be read"] += 1
+        self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
         text = spoken.text or "\n".join(
             f"{rank}. {name}" for rank, name in enumerate(words.diagnoses, start=1)
         )
-        if text:
-            self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
-            self.turns.append(SpokenTurn("clinician", text, {"closing": "inferred", **_marks(spoken)}))
+        if not text:
+            return silent_stop(spoken.flags)
+        self.turns.append(SpokenTurn("clinician", text, {"closing": "inferred", **_marks(spoken)}))
+        return ""
 
     def _say(self, role: Any, spoken: Spoken, topic: AskedTopic) -> None:
         about = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from bedside.protocols.medconceal import Concern, Policy, primary_of, turn_step
 from bedside.protocols.medconceal.policy_parameters import Parameters, find_parameters
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, silent_stop
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.case import Case
 from bedside.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
@@ -117,7 +117,7 @@ class _Consultation:
             self._note_refused("message", spoken)
             self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
             if not spoken.text:
-                return "refused" if "refusal" in spoken.flags else "clinician empty"
+                return silent_stop(spoken.flags)
             self.lines.append(Line("clinician", spoken.text))
             yield from self._answered(spoken, number)
             in_a_row = in_a_row + 1 if "repeats itself" in spoken.flags else 0
@@ -227,6 +227,7 @@ class _Consultation:
                 "parameters": {"name": self.parameters.name, "sha256": self.parameters.digest()},
                 "turn_limit": self.task.turns,
             },
+            labelled=True,
         )
 
 

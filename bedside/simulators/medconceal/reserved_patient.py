@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from bedside.protocols.medconceal import Parameters, PolicyState
@@ -232,12 +232,14 @@ class ReservedPatient:
             text,
             language=self.case.language,
             earlier=[line.text for line in lines if line.role == "patient"],
+            given=self.case.patient.deflections,
             sentences=limits[0],
             words=limits[1],
         )
+        given_away = guard.fault(text)
         if form is not None and not form.kept:
-            return form
-        return guard.fault(text) or form
+            return replace(form, beneath=given_away)
+        return given_away or form
 
     def _fallback(
         self, fault: Fault, due: Sequence[HiddenConcern], open_texts: Sequence[str], number: int

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.simulators.asking import ask_clinician, ask_for_data
+from bedside.simulators.asking import ask_clinician, ask_for_data, silent_stop
 from bedside.simulators.calls import Call, Exchange, Line
 from bedside.simulators.faults import clinician_flags
 from bedside.simulators.multisense.prompt_guides import guides, guides_reference, listed, prompt_text
@@ -91,8 +91,9 @@ class PlainAgent:
         state: dict[str, Any] = {"before": self.stage, "message": spoken.text}
         state["refused"] = [list(refused) for refused in spoken.refused]
         if not spoken.text:
-            stop = "refused" if "refusal" in spoken.flags else "clinician empty"
-            return AgentMessage("", self.stage, spoken.thought, spoken.flags, stop, state)
+            return AgentMessage(
+                "", self.stage, spoken.thought, spoken.flags, silent_stop(spoken.flags), state
+            )
         state["moderations_refused"] = yield from self._moderated(spoken.text, lines, number)
         state["stage"] = self.stage
         self._repeats = self._repeats + 1 if "repeats itself" in spoken.flags else 0

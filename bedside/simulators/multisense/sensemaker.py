@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from bedside.protocols.medconceal.overlap import content
-from bedside.simulators.asking import Decided, ask_for_data
+from bedside.simulators.asking import Decided, ask_for_data, silent_stop
 from bedside.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulators.draws import Draws
 from bedside.simulators.faults import clinician_flags
@@ -335,7 +335,7 @@ def least_like(candidates: Sequence[str], said: Sequence[str]) -> str:
 
 def _why_none(written: Decided) -> str:
     """Why there are no candidates, as conversations end."""
-    return "refused" if written.refused[-1][1].startswith("the model declined") else "no candidates"
+    return silent_stop([written.silence]) if written.silence else "no candidates"
 
 
 def _refuse_words(refused: Sequence[tuple[str, str]]) -> None:

@@ -28,13 +28,11 @@ class ClinicianMessage:
     Attributes:
         spoken: the message; without text where it said nothing.
         diagnoses: its final diagnoses, as they were given; None where the interview goes on.
-        declined: whether the model's provider declined, twice.
         states: how it was decided.
     """
 
     spoken: Spoken
     diagnoses: tuple[str, ...] | None
-    declined: bool
     states: tuple[dict[str, Any], ...]
 
 
@@ -96,12 +94,8 @@ class Interviewer:
             {"turn": turn, "purpose": "message", "refused": text, "reason": reason}
             for text, reason in spoken.refused
         ]
-        declined = "refusal" in spoken.flags and any(reason == "refusal" for _, reason in spoken.refused)
-        if declined:
-            states.append({"turn": turn, "purpose": "message", "refused": spoken.text, "reason": "refusal"})
-            return ClinicianMessage(spoken, None, declined, tuple(states))
         diagnoses, state = yield from self._decided(spoken, number)
-        return ClinicianMessage(spoken, diagnoses, declined, (*states, {"turn": turn, **state}))
+        return ClinicianMessage(spoken, diagnoses, (*states, {"turn": turn, **state}))
 
     def _decided(
         self, spoken: Spoken, number: int

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from bedside.protocols.note2chat.labels import Category
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, silent_stop
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.case import Case, ClinicalNote
 from bedside.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
@@ -72,14 +72,11 @@ class _Interview:
 
     def _taken(self, message: ClinicianMessage, *, last: bool) -> str | None:
         """Take a message of the clinician; why the interview ends with it, if it does."""
-        if message.declined:
-            self.flags["clinician: refusal"] += 1
-            return "refused"
         if any(state.get("readable") is False for state in message.states):
             self.flags["clinician: decision can't be read"] += 1
         if message.diagnoses is None and not message.spoken.text:
-            self.flags["clinician: empty"] += 1
-            return "clinician empty"
+            self.flags.update(f"clinician: {flag}" for flag in message.spoken.flags)
+            return silent_stop(message.spoken.flags)
         self._say("clinician", message.spoken, message.diagnoses)
         if message.diagnoses is not None:
             self.diagnoses = message.diagnoses

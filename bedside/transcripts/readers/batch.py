@@ -13,7 +13,7 @@ from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import HEAD_SIZE
 from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns, response_messages
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -115,22 +115,25 @@ def _replies(source: SourceFile, name: Any) -> dict[Any, Any]:
     return replies
 
 
-def _reply(record: dict[str, Any]) -> dict[str, Any] | None:
-    """The message that a call gave; None where it failed."""
+def _reply(record: dict[str, Any]) -> list[Any] | None:
+    """The messages that a call gave; None where it failed."""
     content = next(record[key] for key in _REPLY if isinstance(record.get(key), dict))
     body = content.get("body") or content
     message = body.get("message") if isinstance(body, dict) else None
     choices = body.get("choices") if isinstance(body, dict) else None
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         message = choices[0].get("message")
-    return message if isinstance(message, dict) else None
+    if isinstance(message, dict):
+        return [{key: message[key] for key in ("role", "content", "tool_calls") if key in message}]
+    output = body.get("output") if isinstance(body, dict) else None
+    return output if isinstance(output, list) and output else None
 
 
 def _transcript(source: SourceFile, item: Any, replies: dict[Any, Any], where: str) -> Transcript:
     if not _is(item, _REQUEST):
         raise InputError(f"this is no request of a batch but {json_kind(item)}", where=where, todo=_SEE)
     content = next(item[key] for key in _REQUEST if isinstance(item.get(key), dict))
-    messages = content.get("messages") or content.get("input")
+    messages = content.get("messages") or (response_messages(content) if content.get("input") else None)
     if not isinstance(messages, list):
         raise InputError("the request has no list of messages", where=where, todo=_SEE)
     # Anthropic's requests have the system's message apart.
@@ -139,16 +142,13 @@ def _transcript(source: SourceFile, item: Any, replies: dict[Any, Any], where: s
     reply = replies.get(name)
     if replies and reply is None:
         source.account.left_out["replies that failed or are missing"] += 1
-    said = (
-        []
-        if reply is None
-        else [{key: reply[key] for key in ("role", "content", "tool_calls") if key in reply}]
-    )
+    tools = {"tools": content["tools"]} if content.get("tools") else {}
     return source.transcript(
-        message_turns(source, [*instruction, *messages, *said], where),
+        message_turns(source, [*instruction, *messages, *(reply or [])], where),
         where,
         id=name,
         system=content.get("model"),
+        reference=tools,
     )
 
 

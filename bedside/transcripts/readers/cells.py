@@ -18,7 +18,7 @@ from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_ids import TABLE_FIELDS, SheetIds
 from bedside.transcripts.table_rows import is_workbook, row_spans, table
-from bedside.transcripts.transcript import Transcript, Turn
+from bedside.transcripts.transcript import Dialogue, Transcript
 from bedside.transcripts.transcript_fields import factor_or_reference
 
 _DIALOGUE = (
@@ -159,7 +159,7 @@ def _transcript(
     return source.transcript(turns, where, factors=factors, reference=reference, **ids.fields(row, fields))
 
 
-def _turns(source: SourceFile, row: list[str], where: str, dialogue: int) -> list[Turn]:
+def _turns(source: SourceFile, row: list[str], where: str, dialogue: int) -> Dialogue:
     text = row[dialogue]
     labels = dialogue_labels(text, source.options.roles)
     before = text[: labels[0].start].strip() if labels else text.strip()

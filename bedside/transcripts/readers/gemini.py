@@ -91,7 +91,7 @@ READER = Reader(
     title="Gemini's contents and Google AI Studio's files (JSON, JSON lines)",
     description=(
         "Requests of `contents` with `role` and `parts`, or a prompt that Google AI Studio saved (`chunkedPrompt`): "
-        "`user` is the patient, `model` the clinician; the system instruction comes first, as a turn of neither. "
+        "`user` is the patient, `model` the clinician; the system instruction is provenance and no turn. "
         "Thoughts and parts that are no text are left out and counted. The model's name is the system; other single "
         "values become factors."
     ),

@@ -10,10 +10,10 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.transcript import Transcript
-from bedside.transcripts.transcript_maker import check_meta
+from bedside.transcripts.transcript import Dialogue, Transcript, by_place
+from bedside.transcripts.transcript_maker import check_meta, stated_provenance
 
-_KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns"}
+_KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns", "provenance"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
 _SEE = "see bedside readers show jsonl"
 
@@ -57,9 +57,14 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         texts.append(turn.get("text"))
         meta = turn.get("meta")
         metas.append({} if meta is None else check_meta(meta, f"{where}, turn {index}"))
+    dialogue = source.turns(speakers, texts, where, metas, named)
+    if item.get("provenance"):
+        stated = stated_provenance(item["provenance"], len(dialogue.turns), where)
+        dialogue = Dialogue(dialogue.turns, by_place((*stated, *dialogue.provenance)))
     return source.transcript(
-        source.turns(speakers, texts, where, metas, source.roles(named, where)),
+        dialogue,
         where,
+        told_apart=True,
         id=item.get("id", name),
         system=item.get("system"),
         case_id=item.get("case_id"),

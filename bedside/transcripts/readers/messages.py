@@ -15,7 +15,9 @@ from bedside.transcripts.message_lists import (
     MODEL_SPEAKERS,
     TEXT_KEYS,
     is_message,
+    is_response,
     message_turns,
+    response_messages,
 )
 from bedside.transcripts.message_paths import LISTS, MessageList, list_of, lists_at, message_paths
 from bedside.transcripts.source_file import SourceFile
@@ -39,7 +41,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
             return None
         if key is not None and (is_message(first[key][0]) if first[key] else key == "messages"):
             return "transcripts"
-        return "transcripts" if message_paths(first) else None
+        return "transcripts" if is_response(first) or message_paths(first) else None
     return "transcripts" if isinstance(first, list) and is_message(first[0] if first else None) else None
 
 
@@ -73,7 +75,7 @@ def _pattern(source: SourceFile, first: Any) -> str | None:
     if columns.get("messages"):
         source.account.columns["messages"] = columns["messages"]
         return columns["messages"]
-    if not isinstance(first, dict) or list_of(first) is not None:
+    if not isinstance(first, dict) or list_of(first) is not None or is_response(first):
         return None
     paths = message_paths(first)
     if len(paths) > 1:
@@ -122,6 +124,8 @@ def _lists(item: Any, pattern: str | None, where: str) -> list[MessageList]:
             )
         return lists
     key = list_of(item)
+    if key is None and is_response(item):
+        return [MessageList("output", response_messages(item), item, {})]
     if key is None:
         raise InputError("there is no list of messages", where=where, todo=_SEE)
     return [MessageList(key, item[key], item, {})]
@@ -153,6 +157,8 @@ def _fields(source: SourceFile, item: dict[str, Any], listed: MessageList, where
     messages = listed.messages
     sharegpt = bool(messages) and isinstance(messages[0], dict) and "from" in messages[0]
     used = {listed.path.split(".")[0], *(path.split(".")[0] for path in message_paths(item))}
+    if is_response(item):
+        used |= {"input", "output", "instructions"}
     fields = described(item, used | {"system"} if sharegpt else used)
     if listed.holder is not item:
         inner = described(listed.holder, {listed.path.split(".")[-1]})
@@ -169,6 +175,11 @@ def _fields(source: SourceFile, item: dict[str, Any], listed: MessageList, where
             fields.pop(name, None)
             if path:
                 fields[name] = _single(item, path, name, where)
+    named = source.options.columns.get("system")
+    if named == "system":
+        fields["reference"].pop("system", None)
+    elif named is not None and item.get("system"):
+        fields["reference"]["system_prompt"] = item["system"]
     return fields
 
 
@@ -191,11 +202,14 @@ READER = Reader(
         f"`sender` or `author`) and holds its text ({', '.join(f'`{key}`' for key in TEXT_KEYS)}; a list of text parts "
         "is joined, what a model thought is left out and counted). One conversation a line, a list of conversations, "
         "or one conversation a file. OpenAI's and ShareGPT's names are understood: `user` and `human` are the patient, "
-        "`assistant` and `gpt` the clinician, `system` and `tool` neither; where the assistant seems to play the "
-        "patient, reading stops and asks for `--roles`. Beside the messages: the id (`id`, `conversation_id`, "
-        "`session_id`, `dialog_id`), the system (`system` or `model`; ShareGPT's `system` is the prompt and goes to "
-        "the reference), the case (`case_id`, `case`, `patient_id`) and the language; other single values become "
-        "factors, lists and objects go to the reference."
+        "`assistant` and `gpt` the clinician. What `system`, `developer` and tools say is no turn: it is kept as "
+        "provenance, which raters and judges are not shown. So is a prompt beside the messages (`system_prompt`, "
+        "Anthropic's `system`, the `instructions` of OpenAI's responses, whose `input` and `output` are one "
+        "conversation). Where the assistant seems to play the patient, reading stops and asks for `--roles`. Beside "
+        "the messages: the id (`id`, `conversation_id`, `session_id`, `dialog_id`), the system (`system` or `model`; a "
+        "`system` written in sentences is the prompt, `--columns system=system` says it is the name), the case "
+        "(`case_id`, `case`, `patient_id`) and the language; other single values become factors, lists and objects go "
+        "to the reference."
     ),
     example=(
         '{"id": "a-1", "model": "A", "case_id": "1", "messages": [{"role": "assistant", "content": '

@@ -125,7 +125,7 @@ export function turnList(shown, prefix = "turn") {
     if (!byTurn.has(rating.turn)) byTurn.set(rating.turn, []);
     byTurn.get(rating.turn).push(rating);
   }
-  return el("ol", { class: "turns", start: 0 }, talk.turns.map((turn, number) => el("li",
+  return el("ol", { class: "turns", start: 0 }, talk.turns.flatMap((turn, number) => [...provenanceBefore(talk, number), el("li",
     { class: `turn ${SIGNS[turn.role] ? turn.role : "other"}`, id: `${prefix}-${number}`, tabindex: "-1", value: number },
     el("div", { class: "words" },
       el("p", { class: "who" },
@@ -135,7 +135,15 @@ export function turnList(shown, prefix = "turn") {
         turn.speaker.toLowerCase() === turn.role ? null : el("span", { class: "soft" }, turn.role),
         turnFacts(turn, byTurn.get(number) ?? [])),
       written("p", turn.text, { class: "said" })),
-    turnMarks(shown, turn, byTurn.get(number) ?? []))));
+    turnMarks(shown, turn, byTurn.get(number) ?? []))]), provenanceBefore(talk, talk.turns.length));
+}
+
+/** System messages and calls of tools that stand before a turn, folded: no rater reads them, and they have no number. */
+function provenanceBefore(talk, number) {
+  return talk.provenance.filter((item) => item.before === number).map((item) =>
+    el("li", { class: "provenance" }, el("details", {},
+      el("summary", {}, item.kind === "tools" ? "A tool" : "System message", item.speaker === item.kind ? null : [" (", written("span", item.speaker), ")"]),
+      written("p", item.text, { class: "said" }))));
 }
 
 /** The stage and time of a turn, but for what stands among its ratings. */

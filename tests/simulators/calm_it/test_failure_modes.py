@@ -81,10 +81,24 @@ def test_one_that_is_only_too_long_is_kept_and_flagged(text: str, reason: str) -
 
 
 def test_a_client_that_repeats_itself_is_kept_and_flagged_where_every_candidate_does() -> None:
+    lines = ["I get home at six and sit down in my chair.", "Then I watch the news until I fall asleep."]
+
+    def in_turn(call: Call) -> dict[str, Any]:
+        said = sum(line.role == "patient" for line in call.history)
+        return {"message": lines[said % 2] if said < 4 else f"And {said} more things.", "end": False}
+
+    talk = session(length=12, own={"client candidate": in_turn})
+    assert talk.ended.flags["patient: repeats itself"] == 2
+    assert len(talk.asked("client candidate")) == 4 * 3 + 2 * 3 * ATTEMPTS
+
+
+def test_a_client_that_says_the_same_for_ever_is_the_patients_fault() -> None:
     same = {"message": "I get home at six and sit down in my chair.", "end": False}
     talk = session(length=12, own={"client candidate": lambda call: same})
-    assert talk.ended.flags["patient: repeats itself"] == 5
-    assert len(talk.asked("client candidate")) == 3 + 5 * 3 * ATTEMPTS
+    assert talk.failure is not None
+    assert (talk.failure.whose, talk.failure.reason) == ("patient", "stuck")
+    # The first is taken, the second kept as a repetition, and the third is said in vain three times.
+    assert len(talk.asked("client candidate")) == 3 + 2 * 3 * ATTEMPTS
 
 
 _BAD_LABELS: list[tuple[str, Any]] = [

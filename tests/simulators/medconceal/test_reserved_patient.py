@@ -311,7 +311,10 @@ def test_whatever_is_played_nothing_comes_out_before_its_gate_and_all_at_it(
     )
     if talk.outcome is None:
         assert talk.failure is not None
-        assert (talk.failure.whose, talk.failure.reason) == ("patient", "too many fallback lines")
+        assert talk.failure.whose == "patient"
+        assert talk.failure.reason == "too many fallback lines" or (
+            talk.failure.reason == "stuck" and habits.count("rambles") > 0
+        )
         return
     ended = talk.outcome
     assert [turn.role for turn in ended.turns] == ["clinician", "patient"] * (len(ended.turns) // 2)

@@ -1,0 +1,214 @@
+"""Nobody who rates reads what a system was told, which tools it called, or what it is called, by whatever way."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+import pytest
+
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.labelling_page import instructions_page, labelling_page
+from bedside.annotation.offline_files import export_files, export_forms
+from bedside.annotation.rating_page.page_content import page_items, page_questions
+from bedside.annotation.sampling import make_plan
+from bedside.judges.deepeval_raters.cases import deepeval_case
+from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics
+from bedside.judges.pair_question import ConversationPair, PairQuestion
+from bedside.judges.prompt import Conversation, Prompt, Question
+from bedside.judges.settings import JudgeSettings
+from bedside.ratings.run import Run
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric_files import RUBRICS
+from bedside.scoring.batches import write_batch
+from bedside.scoring.judged import judge_run
+from bedside.scoring.judging_orders import JudgingWork
+from bedside.scoring.score import score
+from bedside.support.errors import RunError
+from bedside.transcripts import Provenance, Transcript, Turn
+from tests.annotation.study import EMPATHY
+from tests.llm.server import JudgeServer
+from tests.transcripts.files import read, write
+from tests.transcripts.provenance_examples import CANARIES, EXAMPLES
+
+TURN_RUBRICS = [
+    rubric for name in RUBRICS.names() if (rubric := RUBRICS.load(name)).unit == "turn" and not rubric.inputs
+]
+METRICS = ["structure", "readability"]
+#: Names that no rater may read: of systems, and of speakers in the log.
+SECRETS = (*CANARIES, "heron-system-1", "heron-system-2", "heron-speaker")
+
+
+def told(apart: bool, folder: Path) -> list[Transcript]:
+    """A talk of each form, of two systems on one case each, with who spoke called by the system's name."""
+    talks = []
+    for number, (name, example) in enumerate(EXAMPLES.items()):
+        first, *_ = read(write(folder / f"{apart}-{number}", example.name, example.content(apart)))
+        for system in (1, 2):
+            turns = tuple(
+                replace(turn, speaker="heron-speaker" if turn.role == "clinician" else turn.speaker)
+                for turn in first.turns
+            )
+            talks.append(
+                replace(
+                    first, id=f"heron-{number}-{system}", system=f"heron-system-{system}", turns=turns,
+                    case_id=f"heron-case-{number}", reference={"goal": "to sleep"}, factors={}, language="en",
+                )
+            )  # fmt: skip
+    return talks
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("blind")
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Run:
+    return score(told(True, folder), folder / "run", metrics=["structure"]).run
+
+
+def plans(run: Run) -> Iterator[AnnotationPlan]:
+    given: dict[str, Any] = {"raters": ("anna", "ben"), "seed": 1}
+    yield make_plan(run, mode="rate", rubrics=(EMPATHY,), **given)
+    yield make_plan(run, mode="rate", rubrics=(TURN_RUBRICS[0],), **given)
+    yield make_plan(run, mode="codes", rubrics=tuple(CODEBOOK.load(name) for name in ("question",)), **given)
+    yield make_plan(run, mode="pairs", rubrics=(EMPATHY,), **given)
+    yield make_plan(run, mode="findings", rubrics=(RUBRICS.load("finding_extraction"),), **given)
+
+
+def assert_unseen(shown: str | bytes) -> None:
+    text = shown if isinstance(shown, str) else shown.decode("utf-8", "replace")
+    seen = [secret for secret in SECRETS if secret in text]
+    assert not seen, text[:2000]
+
+
+def contents(path: Path) -> Iterator[bytes]:
+    """All that a file or folder holds; of a workbook each of its parts."""
+    for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
+        if zipfile.is_zipfile(file):
+            with zipfile.ZipFile(file) as archive:
+                yield from (archive.read(name) for name in archive.namelist())
+        else:
+            yield file.read_bytes()
+
+
+def test_people_are_shown_none_of_it(run: Run, tmp_path: Path) -> None:
+    reached = set()
+    for number, plan in enumerate(plans(run)):
+        for content in page_items(plan, run).values():
+            assert_unseen(content)
+        assert_unseen(orjson.dumps(page_questions(plan)))
+        assert_unseen(labelling_page(plan))
+        assert_unseen(instructions_page(plan, "Read this first."))
+        assert_unseen(orjson.dumps(label_studio_tasks(plan, run)))
+        for form in export_forms():
+            try:
+                paths = export_files(plan, run, form, tmp_path / f"{number}-{form}")
+            except Exception as error:  # What a tool can't hold.
+                assert "holds no plan" in str(error) or "mode" in str(error), error
+                continue
+            reached.add(form)
+            for path in paths:
+                for content in contents(path):
+                    assert_unseen(content)
+    assert reached == set(export_forms())
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_judges_are_sent_none_of_it(run: Run, tmp_path: Path) -> None:
+    rubrics = (EMPATHY, TURN_RUBRICS[0])
+    own = score(list(run.transcripts()), tmp_path / "run", metrics=["structure"]).run
+    with JudgeServer() as server:
+        for work in (JudgingWork(rubrics), JudgingWork(codes=("question",))):
+            judge_run(own, None, server.judge, work, settings=JudgeSettings())
+        assert server.received
+        for received in server.received:
+            assert_unseen(json.dumps(received.body))
+            assert_unseen(json.dumps(received.headers))
+    out = tmp_path / "batches"
+    write_batch(own, ["openai/gpt-5-mini"], JudgingWork((RUBRICS.load("goal_alignment"),)), out)
+    found = list(contents(out))
+    assert found
+    for content in found:
+        assert_unseen(content)
+
+
+def test_pair_questions_and_deepeval_show_none_of_it(run: Run) -> None:
+    question, (metric, *_) = PairQuestion(EMPATHY), chosen_metrics(["deepeval:conversation_completeness"])
+    talks = list(run.transcripts())
+    for first, second in zip(talks, talks[1:], strict=False):
+        pair = ConversationPair(Conversation(first), Conversation(second))
+        prompt = question.prompt(pair, "transcript-first")
+        assert isinstance(prompt, Prompt)
+        assert_unseen(prompt.text)
+        case = deepeval_case(metric, replace(first, id="a"))
+        assert_unseen(repr(case.turns) + repr(case.context) + repr(case.chatbot_role))
+
+
+def test_metrics_are_the_same_with_and_without(tmp_path: Path) -> None:
+    tables = []
+    for apart in (True, False):
+        scored = score(told(apart, tmp_path), tmp_path / f"run-{apart}", metrics=METRICS).run
+        tables.append(scored.ratings.sort("transcript_id", "unit", "metric"))
+    assert tables[0].height > 100
+    assert tables[0].equals(tables[1], null_equal=True)
+
+
+def test_two_arms_that_differ_in_their_prompt_give_the_same_units(tmp_path: Path) -> None:
+    turns = (
+        Turn(0, "patient", "user", "I sleep badly."),
+        Turn(1, "clinician", "gpt-4o", "Since when?"),
+        Turn(2, "patient", "user", "Since May."),
+    )
+    arms = [
+        Transcript(
+            f"{arm}-1", turns, arm, "1", provenance=(Provenance("system", 0, f"Prompt {arm}.", "system"),)
+        )
+        for arm in ("warm", "plain")
+    ]
+    run = score(arms, tmp_path / "run", metrics=["structure"]).run
+    plan = make_plan(run, mode="rate", rubrics=(EMPATHY,), raters=("anna", "ben"), seed=1)
+    first, second = (
+        {key: value for key, value in task["data"].items() if key not in ("external_id", "title")}
+        for task in label_studio_tasks(plan, run)
+    )
+    assert first == second
+    for rubric in (EMPATHY, TURN_RUBRICS[0]):
+        asked = [[each for each in Question(rubric).prompts(Conversation(arm))] for arm in arms]
+        assert asked[0] == asked[1]
+    values = run.ratings.drop_nulls("value").pivot("system", index=["unit", "metric"], values="value")
+    assert values["warm"].equals(values["plain"].alias("warm"))
+
+
+def old_run(folder: Path) -> Run:
+    """A run as earlier versions made it: what the system was told is a turn."""
+    turns = (
+        Turn(0, "other", "system", "You are warm."),
+        Turn(1, "clinician", "assistant", "Hello."),
+        Turn(2, "patient", "user", "Hi."),
+    )
+    run = score([Transcript("a", turns)], folder / "run", metrics=["structure"]).run
+    content = Transcript("a", turns).to_json().decode()
+    for part in (run.path / "transcripts").glob("*.parquet"):
+        table = pl.read_parquet(part).with_columns(pl.lit(content).alias("content"))
+        table.write_parquet(part)
+    return Run(run.path)
+
+
+def test_a_run_of_before_keeps_its_turns_and_is_given_to_nobody(tmp_path: Path) -> None:
+    run = old_run(tmp_path)
+    (transcript,) = run.transcripts()
+    assert [turn.speaker for turn in transcript.turns] == ["system", "assistant", "user"]
+    with pytest.raises(RunError, match="system messages or tools are turns of transcript 'a'"):
+        make_plan(run, mode="rate", rubrics=(EMPATHY,), raters=("anna", "ben"), seed=1)
+    with pytest.raises(RunError, match="score the transcripts into a new run"):
+        judge_run(run, None, "http://127.0.0.1:9/v1#tiny", JudgingWork((EMPATHY,)))
