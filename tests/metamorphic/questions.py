@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -134,10 +134,27 @@ def _numbers(
         tables = list(question(run, systems))
     except bedside.BedsideError as error:
         return {("error", "", ""): _first_names(str(error).replace(str(run.path), "RUN"), renamed)}
+    return numbers_of(tables, renamed=renamed, rewriting=rewriting)
+
+
+def numbers_of(
+    tables: Iterable[Table],
+    *,
+    renamed: Mapping[str, str] | None = None,
+    rewriting: Rewriting | None = None,
+    apart: Collection[str] = (),
+) -> Numbers:
+    """The numbers and words of tables under their names.
+
+    Args:
+        tables: the tables.
+        renamed, rewriting: as for :func:`answers`.
+        apart: fields that are left out.
+    """
     numbers: Numbers = {}
     for table in tables:
         name = table.name.rstrip("0123456789").rstrip("_") if table.name.startswith(_NUMBERED) else table.name
-        records = [json.loads(_first_names(json.dumps(record), renamed)) for record in table.records]
+        records = [json.loads(_first_names(json.dumps(record), renamed or {})) for record in table.records]
         seen: Counter[str] = Counter()
         for record in records:
             if record.get("what") == "Date":
@@ -145,7 +162,9 @@ def _numbers(
             kept = record if rewriting is None else rewriting(name, record)
             if kept is None:
                 continue
-            kept = _oriented({field: _orderless(field, value) for field, value in kept.items()})
+            kept = _oriented(
+                {field: _orderless(field, value) for field, value in kept.items() if field not in apart}
+            )
             key = " ".join(
                 f"{field}={kept[field]}" for field in _NAMES if isinstance(kept.get(field), str | int)
             )
