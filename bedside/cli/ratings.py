@@ -68,7 +68,7 @@ def ratings_import(
     """
     from bedside.analysis.metric_facts import known_scale
     from bedside.ratings.rating_files import read_rating_file
-    from bedside.ratings.rating_import import import_ratings
+    from bedside.ratings.rating_import import import_ratings, note_numbering
     from bedside.ratings.run import read_run
     from bedside.ratings.scales import parse_scales
     from bedside.rubrics.run_rubrics import own_rubrics
@@ -82,6 +82,7 @@ def ratings_import(
         known_scale=partial(known_scale, rubrics=own_rubrics(opened)),
         **asdict(reading),
     )
+    note_numbering(opened, rating_file)
     note_account(rating_file.account.lines())
     added, replaced = import_ratings(opened, file, rating_file, round)
     new = added - replaced
