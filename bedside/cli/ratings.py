@@ -91,6 +91,7 @@ def ratings_import(
     from bedside.analysis.metric_facts import known_names
     from bedside.annotation.sheet_import import import_sheet
     from bedside.ratings.rating_files import read_rating_file
+    from bedside.ratings.rating_import import note_numbering
     from bedside.ratings.run import read_run
     from bedside.ratings.scales import parse_scales
 
@@ -105,6 +106,7 @@ def ratings_import(
         known=known_names(opened),
         **reading.arguments(),
     )
+    note_numbering(opened, rating_file)
     note_account(rating_file.account.lines())
     done = import_sheet(opened, file, rating_file, round=round, plan=plan)
     new = done.added - done.replaced
