@@ -194,7 +194,15 @@ def test_half_the_chance_is_twice_the_weight(tmp_path: Path) -> None:
             for rater in ("anna", "ben")
         ]
         items = sorted(by_rater[0].keys() & by_rater[1].keys())
-        weights = [2 if item in seldom else 1 for item in items]
+        twice = [2 if item in seldom else 1 for item in items]
+        # Each system's units together stand for all of its conversations.
+        system_of = {talk["id"]: talk["system"] for talk in made.talks}
+        shares = {
+            system: sum(own == system for own in system_of.values())
+            / sum(weight for item, weight in zip(items, twice, strict=True) if system_of[item] == system)
+            for system in made.systems
+        }
+        weights = [weight * shares[system_of[item]] for item, weight in zip(items, twice, strict=True)]
         expected = cohen_kappa_score(
             *([rated[item] for item in items] for rated in by_rater), sample_weight=weights
         )
