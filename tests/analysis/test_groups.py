@@ -98,6 +98,25 @@ def test_both_sides_are_of_the_same_systems() -> None:
     assert of_a.mean_a == pytest.approx(np.mean([1 + case / 10 for case in range(8)]))
 
 
+def test_groups_without_a_shared_case_are_of_the_same_systems_too() -> None:
+    """A and B have four short cases each, of long ones A has four and B none: by A alone long is 1 higher."""
+    rows, length = [], {}
+    for system, extra in (("A", 0.0), ("B", 10.0)):
+        for case in range(4):
+            for level, more in (("short", 0.0), ("long", 1.0)):
+                if (system, level) != ("B", "long"):
+                    name = f"{system}{level}{case}"
+                    rows.append(
+                        (name, system, f"{level}{case}", "smog", "algorithm:r@1", extra + more + case / 10)
+                    )
+                    length[name] = level
+    grouped = group_view(view(rows, length, by="length"), "length")
+    (pair,) = compare(grouped, metrics=["smog"]).pairs
+    assert (pair.a, pair.b, pair.paired, pair.cases_a, pair.cases_b) == ("long", "short", False, 4, 4)
+    assert pair.difference.estimate == pytest.approx(1.0)
+    assert not any("asked for" in sentence for sentence in grouped.part.sentences())
+
+
 def test_what_is_asked_to_be_matched_is_matched_beside_systems() -> None:
     """The factor whose levels are the groups can't be; of one system there is none to match."""
     ratings = two_systems(shared=True)
