@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import os
 import sqlite3
 import stat
 import uuid
