@@ -135,7 +135,7 @@ def part_of_whole(cell: str) -> tuple[float, str] | None:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell holds a number, in any of the ways in which people write one: ``4``, ``4,5``, ``4 - agree``, ``80%``.
+    """Whether a cell holds a number, as people write one: ``4``, ``4,5``, ``4 - agree``, ``80%``.
 
     >>> [is_number(cell) for cell in ("4", "4,5", "4 - agree", "4/5", "agree", "nan")]
     [True, True, True, True, False, False]

@@ -1,8 +1,9 @@
 """Comments beside ratings: which texts of a file are some, and of which ratings.
 
 Answers are comments, and no labels, where none is a number, most of them are different (of more than twelve different
-ones, a quarter), and half of them or more have four words or thirty letters (ten, where blanks part no words). Shorter ones are where their column's name says so:
-those of ``empathy_comment`` beside a metric ``empathy``, and of ``Justification`` where most of them are different.
+ones, a quarter), and half of them or more have four words or thirty letters (ten, where blanks part no words). Shorter
+ones are where their column's name says so: those of ``empathy_comment`` beside a metric ``empathy``, and of
+``Justification`` where most of them are different.
 """
 
 from __future__ import annotations

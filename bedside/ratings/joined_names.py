@@ -1,4 +1,4 @@
-"""Names of a file's metrics and raters that are other spellings of one: taken together where nothing speaks against it."""
+"""Spellings of one name in a file, of metrics and of raters: taken together where nothing speaks against it."""
 
 from __future__ import annotations
 
@@ -236,7 +236,9 @@ class _Metrics:
         for first, second in combinations(group, 2):
             if metric_key(first) != metric_key(second) or self._units(first) != self._units(second):
                 return first, second
-        rated = {name: {(*_rating_of(cell), cell.rater) for cell in self._cells[name]} for name in group}
+        rated: dict[str, set[Hashable]] = {
+            name: {(*_rating_of(cell), cell.rater) for cell in self._cells[name]} for name in group
+        }
         return _collide(rated, group)
 
     def _units(self, name: str) -> set[str]:

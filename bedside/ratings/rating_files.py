@@ -101,8 +101,8 @@ def read_rating_file(
 
     Raises:
         AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
-        InputError: a missing column, no such metric or rater, a rating off its scale, a doubled rating (both rows are named), or words
-            where a metric's other ratings are numbers.
+        InputError: a missing column, no such metric or rater, a rating off its scale, a doubled rating (both rows are
+            named), or words where a metric's other ratings are numbers.
     """
     if not os.path.isfile(path):
         raise InputError("there is no such file", where=str(path))
@@ -142,17 +142,17 @@ def read_rating_frame(
         return _read(FrameContent(frame, reading), FRAME)
     table = ratings_table(frame)
     scale_of = {name: reading.scale(name) for name in table["metric"].unique(maintain_order=True)}
-    known = {name: scale for name, scale in scale_of.items() if scale is not None}
+    of_metrics = {name: scale for name, scale in scale_of.items() if scale is not None}
     return RatingFile(
         name=FRAME,
         ratings=table,
-        scales=known,
+        scales=of_metrics,
         account=rating_account(
             FRAME,
             "a table of ratings as a run has",
             FileAccount(),
             ratings=table,
-            scales=known,
+            scales=of_metrics,
             empty=Counter(),
             names=JoinedNames(),
             comments=FileComments(),
@@ -266,7 +266,7 @@ class _CollectedRatings:
         texts = {
             name
             for name, of_metric in by_metric.items()
-            if any(cell.comment for cell in of_metric) or self._is_text(name, of_metric, metrics)
+            if any(cell.kind for cell in of_metric) or self._is_text(name, of_metric, metrics)
         }
         left = {
             name

@@ -85,8 +85,8 @@ class Run:
     Raises:
         RunError: the folder is missing, is not a run, or holds a link.
 
-    Nothing is written to read it: a change that is on disk whole, and whose process ended before it was in its place, is
-    read where it stands.
+    Nothing is written to read it: a change that is on disk whole, and whose process ended before it was in its place,
+    is read where it stands.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -98,7 +98,7 @@ class Run:
         self.manifest: dict[str, Any] = self._read_manifest()
 
     def file(self, name: str) -> Path:
-        """Where the ratings or the manifest stand: in the run, or in a change of it that is whole and not in its place."""
+        """Where the ratings or the manifest stand: in the run, or in a whole change that is not in its place yet."""
         changed = self.path / _CHANGE / name
         return changed if changed.is_file() else self.path / name
 
@@ -351,7 +351,7 @@ class Run:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep others from changing the run while it is read; its manifest is read again, as it may have changed before.
+        """Keep others from changing the run while it is read; its manifest is read again: it may have changed before.
 
         Raises:
             RunError: another process holds it, or a link stands in it.

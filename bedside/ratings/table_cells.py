@@ -149,7 +149,7 @@ class TableCells:
                     where=f"{where} column {name}",
                     column=name,
                     value=cells[position],
-                    comment=name in comments,
+                    kind="comment" if name in comments else "",
                     **{**said, of_column: name},
                 )
 

@@ -227,7 +227,7 @@ class Rubric:
         """The first 12 hexadecimal digits of the SHA-256 of what a judge sees, and of the map of its levels.
 
         It changes with any change of wording, scale, inputs, form, examples or map, and with nothing else: not with
-        notes, source, direction, ``fails_at``, deviations, history, name or aliases, nor with the order of keys in the file.
+        notes, source, direction, ``fails_at``, deviations, history, name or aliases, nor with the order of keys.
         """
         seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN, exclude_defaults=True)
         return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
