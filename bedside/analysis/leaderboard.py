@@ -133,17 +133,16 @@ def _standing(
 ) -> Standing:
     """A system's mean over cases, with an interval that stays within what the metric's values can be."""
     own = case_values(values, system)
-    with_worst = None
-    if worst is not None:
-        with_worst = (
-            planned.filter(pl.col("system") == system)
-            .join(values.select("transcript_id", "value"), on="transcript_id", how="left")
-            .group_by("case")
-            .agg(pl.col("value").fill_null(worst).mean())
-            .sort("case")["value"]
-            .mean()
-        )
-        assert isinstance(with_worst, float | None)
+    if worst is None:
+        return Standing(system, own, mean_within(own.values, bounds))
+    whole = (
+        planned.filter(pl.col("system") == system)
+        .join(values.select("transcript_id", "value"), on="transcript_id", how="left")
+        .group_by("case")
+        .agg(pl.col("value").fill_null(worst).mean())
+        .sort("case")["value"]
+    )
+    with_worst = float(whole.to_numpy().mean()) if whole.len() else None
     return Standing(system, own, mean_within(own.values, bounds), with_worst)
 
 

@@ -178,7 +178,7 @@ def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
         raise ValueError("a reply is none")
     return LoggedReply(
         CallSite(*row[:4]), row[4], _checked(row[5], ObjectOf(TEXT), "parts"), row[6], row[7],
-        _checked(row[8], {}, "parameters"), row[9], ActorReply(text, cut, declined, *failed, typed=is_human(row[7])),
+        _checked(row[8], {}, "parameters"), row[9], ActorReply(text, cut, declined, failed[0] if failed else "", is_human(row[7])),
         tuple(_checked(row[11], [TEXT], "faults")), *row[12:],
     )  # fmt: skip
 

@@ -345,7 +345,7 @@ def test_lines_that_the_case_gives_are_said_as_often_as_it_likes() -> None:
     line = "I would rather not say."
     for lines, expected in (((), "stuck"), ((line,), "repeats itself")):
         fault = patient_fault(
-            line, language="en", earlier=[line] * 3, given=lines, sentences=None, words=None
+            line, language="en", earlier=[line] * 3, case_lines=lines, sentences=None, words=None
         )
         assert fault is not None
         assert fault.reason == expected
