@@ -176,9 +176,10 @@ def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
     wrong = misfit([text, declined, *failed], [TEXT])
     if wrong is not None or len(failed) > 1 or not isinstance(cut, bool):
         raise ValueError("a reply is none")
+    reply = ActorReply(text, cut, declined, failed[0] if failed else "", is_human(row[7]))
     return LoggedReply(
         CallSite(*row[:4]), row[4], _checked(row[5], ObjectOf(TEXT), "parts"), row[6], row[7],
-        _checked(row[8], {}, "parameters"), row[9], ActorReply(text, cut, declined, failed[0] if failed else "", is_human(row[7])),
+        _checked(row[8], {}, "parameters"), row[9], reply,
         tuple(_checked(row[11], [TEXT], "faults")), *row[12:],
     )  # fmt: skip
 
