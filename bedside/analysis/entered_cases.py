@@ -38,13 +38,20 @@ class EnteredCases:
     no_partner: int
 
     @property
+    def is_whole(self) -> bool:
+        """Whether no case is left out."""
+        return not (self.no_value or self.other_settings or self.no_partner)
+
+    @property
     def why_not(self) -> str:
-        """Why cases are left out, with the number of each; empty where none is."""
+        """Why cases are left out, with the number of each; empty where all of these have no value."""
         reasons = (
             (self.no_value, _NO_VALUE),
             (self.other_settings, _OTHER_SETTINGS),
             (self.no_partner, _NO_PARTNER),
         )
+        if not (self.other_settings or self.no_partner):
+            return ""
         return ", ".join(f"{count:,} {reason}" for count, reason in reasons if count)
 
 

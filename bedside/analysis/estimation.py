@@ -267,10 +267,11 @@ def _matched_difference(
         difference = _difference(question, x, y)
     else:
         difference = _difference(question, means[pair[0]], means[pair[1]])
-        none = {"estimate": None, "interval": None}
         reason = f"people rated no transcript at levels of {' and '.join(matched.by)} that both systems have"
         results = (difference.naive, difference.human, difference.corrected)
-        naive, human, corrected = (replace(result, missing=reason, **none) for result in results)
+        naive, human, corrected = (
+            replace(result, estimate=None, interval=None, missing=reason) for result in results
+        )
         difference = replace(
             difference, samples=(), labelled=0, labelled_cases=0, judged=matched.rows["value"].count(),
             naive=naive, human=human, corrected=corrected,

@@ -94,7 +94,7 @@ def gate(
     """
     new = _new_system(view, baseline, system)
     rated = by_raters(view, raters)
-    tests = within_margins(rated, margins, systems=[new, baseline], reference=baseline)
+    tests = within_margins(view, margins, systems=[new, baseline], reference=baseline, raters=raters)
     untested = [name for name in margins if name is not None and not _tested(rated, name, tests)]
     if untested or not tests:
         names = ", ".join(untested) or "any metric that has a margin"

@@ -10,13 +10,10 @@ import polars as pl
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import chosen_systems
 from bedside.analysis.study_order import StudyOrder
-from bedside.analysis.study_parts import checked_factor, factor_names
+from bedside.analysis.study_parts import OF_SYSTEM, checked_factor, factor_names
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
-
-#: The factor that a transcript's system becomes where groups stand in the place of systems.
-OF_SYSTEM = "of_system"
 
 
 def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = None) -> RatingsView:
@@ -54,6 +51,11 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
         kept = kept.join(
             placed.select("transcript_id", pl.col("system").alias(OF_SYSTEM)), on="transcript_id"
         )
+    match = view.part.match
+    if match is None and several and not _share_case(placed):
+        match = ()  # else nothing is matched, and groups would differ by their systems
+    if match is not None:
+        match = tuple(name for name in match if name != factor) + (OF_SYSTEM,) * bool(several)
     of_group = placed.select("transcript_id", "group")
     return replace(
         view,
@@ -62,8 +64,12 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
         factors=kept.join(of_group, on="transcript_id", how="semi"),
         placed=placed.select("transcript_id", pl.col("group").alias("system"), "case_id"),
         part=replace(
-            view.part, groups=factor, grouping=_words(factor, groups, placed, own.height, several, systems)
+            view.part,
+            match=match,
+            groups=factor,
+            grouping=_words(factor, groups, placed, own.height, several, systems),
         ),
+        declared={**view.declared, OF_SYSTEM: "condition"},
         order=StudyOrder(
             {level: view.order.level_label(factor, level) for level in groups}, view.order.levels
         ),
@@ -106,6 +112,12 @@ def _checked_systems(placed: pl.DataFrame, view: RatingsView) -> tuple[str, ...]
             todo=f"name one with `systems={systems[0]}`",
         )
     return tuple(systems)
+
+
+def _share_case(placed: pl.DataFrame) -> bool:
+    """Whether two groups have some case in common."""
+    groups = placed.drop_nulls("case_id").group_by("case_id").agg(pl.col("group").n_unique())["group"]
+    return bool((groups > 1).any())
 
 
 def _in_groups(rows: pl.DataFrame, of_group: pl.DataFrame) -> pl.DataFrame:

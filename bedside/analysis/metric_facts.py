@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
+import polars as pl
+
 from bedside.judges.deepeval_raters.catalogue import is_deepeval, words_of
 from bedside.metrics import FAMILIES
+from bedside.metrics.contract import Unit
 from bedside.protocols.contract import PROTOCOLS
+from bedside.ratings.known_names import KnownMetric, KnownNames
+from bedside.ratings.names import rated_by_humans
 from bedside.ratings.pair_preferences import SHARES, is_preference, preferred_by
+from bedside.ratings.run import RATINGS_FILE, Run
 from bedside.ratings.scales import Scale
+from bedside.ratings.spellings import metric_key
 from bedside.ratings.values import Direction
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
-from bedside.rubrics.run_rubrics import OwnRubrics
+from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,8 @@ class MetricFacts:
         defined: whether a metric family defines it.
         labelled: whether it is computed from a rater's labels of the whole conversation, as protocols have them.
         low, high: the range of its values as its family states it; None where open, or not known.
+        unit: what its family or rubric rates; None where it isn't known.
+        aliases: other names by which people's sheets may call it.
     """
 
     name: str
@@ -46,6 +56,8 @@ class MetricFacts:
     labelled: bool = False
     low: float | None = None
     high: float | None = None
+    unit: Unit | None = None
+    aliases: tuple[str, ...] = ()
 
 
 @cache
@@ -70,6 +82,8 @@ def _family_metrics() -> Mapping[str, MetricFacts]:
                     labelled=family.name in of_labels,
                     low=metric.low,
                     high=metric.high,
+                    unit=metric.unit,
+                    aliases=() if role else metric.aliases,
                 )
     return by_name
 
@@ -84,7 +98,10 @@ def facts(name: str, rubrics: OwnRubrics = _NONE) -> MetricFacts:
         return of_family
     rubric = _rubric(name, rubrics)
     if rubric is not None:
-        return MetricFacts(name, rubric.title, "Ratings", rubric.direction, labels=rubric_labels(rubric))
+        return MetricFacts(
+            name, rubric.title, "Ratings", rubric.direction, labels=rubric_labels(rubric), unit=rubric.unit,
+            aliases=rubric.aliases,
+        )  # fmt: skip
     if is_preference(name):
         title = facts(preferred_by(name), rubrics).title
         return MetricFacts(name, f"{title}: which is better", "Preferences", labels=tuple(SHARES))
@@ -112,6 +129,84 @@ def known_scale(name: str, rubrics: OwnRubrics = _NONE) -> Scale | None:
         return rubric.rating_scale()
     code = _family_metrics().get(name)
     return Scale(code.labels, False) if code is not None and code.labels else None
+
+
+def known_names(run: Run | None = None) -> KnownNames:
+    """The names that those of a file of ratings may stand for: of rubrics and codes, and of what a run has.
+
+    Args:
+        run: the run that the ratings are for; None where they are asked about by themselves.
+
+    Raises:
+        RunError: the run's ratings are missing or damaged.
+    """
+    if run is None:
+        return KnownNames(scale=known_scale, others=_others)
+    own = own_rubrics(run)
+    units, raters, labels = _rated_names(run)
+    rated = [
+        KnownMetric(name, (of_name.title, *of_name.aliases), of_units, known_scale(name, own))
+        for name, of_units in units.items()
+        for of_name in (facts(name, own),)
+    ]
+    return KnownNames(
+        scale=lambda name: known_scale(name, own),
+        others=lambda key: _others(key, own),
+        rated=rated,
+        raters=raters,
+        labels=labels,
+    )
+
+
+def _rated_names(run: Run) -> tuple[dict[str, frozenset[str]], list[str], dict[str, list[str]]]:
+    """The units of each metric of a run, the people who rated, and the labels of each metric."""
+    table = run.scan()
+    kind = pl.col("unit").str.split(":").list.first()
+    with run.sound(RATINGS_FILE):
+        units, raters, labels = pl.collect_all(
+            [
+                table.group_by("metric").agg(kind.unique()).sort("metric"),
+                table.filter(rated_by_humans()).select(pl.col("rater").unique().sort()),
+                table.drop_nulls("label").group_by("metric").agg(pl.col("label").unique().sort()),
+            ]
+        )
+    return (
+        {name: frozenset(kinds) for name, kinds in units.iter_rows()},
+        raters["rater"].to_list(),
+        dict(labels.iter_rows()),
+    )
+
+
+def _others(key: str, own: OwnRubrics = _NONE) -> list[KnownMetric]:
+    """Rubrics and codes that have this key: by their names, or else by titles and aliases."""
+    codes = [metric for metric in _family_metrics().values() if metric.labels]
+    named = [name for name in RUBRICS.names() if metric_key(name) == key]
+    if not named:
+        # Only what may have it is read: its file says it somewhere.
+        named = [name for name in RUBRICS.names() if _letters(key) in _letters(_rubric_text(name))]
+    rubrics = [*own.values(), *(RUBRICS.load(name) for name in named if name not in own)]
+    known = [
+        KnownMetric(
+            rubric.name, (rubric.title, *rubric.aliases), frozenset((rubric.unit,)), rubric.rating_scale()
+        )
+        for rubric in {rubric.name: rubric for rubric in rubrics}.values()
+    ]
+    known += [
+        KnownMetric(
+            code.name, (code.title, *code.aliases), frozenset((code.unit or "",)), Scale(code.labels, False)
+        )
+        for code in codes
+    ]
+    return [metric for metric in known if metric.scale is not None and metric.is_called(key)]
+
+
+@cache
+def _rubric_text(name: str) -> str:
+    return RUBRICS.path(name).read_text("utf-8")
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from bedside.analysis.metric_facts import MetricFacts, facts, known_scale
+from bedside.analysis.metric_facts import MetricFacts, facts, known_names, known_scale
 from bedside.analysis.plan_draws import ratings_as_drawn
 from bedside.analysis.study_order import StudyOrder, study_order
 from bedside.analysis.study_parts import (
@@ -35,6 +35,7 @@ from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
+from bedside.ratings.spellings import metric_key
 from bedside.ratings.study_design import Matching, conditions_of, kinds_of, matching
 from bedside.ratings.table import SCHEMA
 from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
@@ -133,13 +134,16 @@ class RatingsView:
         return list(chosen)
 
     def metrics_like(self, pattern: str) -> list[str]:
-        """Metrics that are rated and match a pattern, as :meth:`metrics` reads it; empty where none does."""
+        """Metrics that are rated and match a pattern, as :meth:`metrics` reads it; empty where none does.
+
+        Where none does, those that it names in another spelling: a sheet's ``Empathy`` is read as ``empathy``.
+        """
         names = self._metric_names()
-        return [
-            name
-            for name in (names if "." in pattern else without_audits(names))
-            if fnmatch.fnmatchcase(name, pattern) or name.partition(".")[0] == pattern
+        among = names if "." in pattern else without_audits(names)
+        matching = [
+            name for name in among if fnmatch.fnmatchcase(name, pattern) or name.partition(".")[0] == pattern
         ]
+        return matching or [name for name in among if metric_key(name) == metric_key(pattern)]
 
     def audited_rubrics(self) -> list[str]:
         """The rubrics by which people audited a judge, in the order of tables."""
@@ -442,12 +446,19 @@ def _whole_view(
     """The view of all ratings, as :func:`open_ratings_view` reads them."""
     asked_scales = dict(scales or {})
     if isinstance(source, RatingFile):
-        names = source.ratings["metric"].unique()
-        asked = {name: scale for name in names if (scale := asked_scales.get(name) or asked_scales.get(None))}
+        in_words = dict(
+            source.ratings.group_by("metric").agg(pl.col("label").is_not_null().any()).iter_rows()
+        )
+        of_all = asked_scales.get(None)
+        asked = {
+            name: scale
+            for name, words in in_words.items()
+            if (scale := asked_scales.get(name) or (None if words and of_all and of_all.numeric else of_all))
+        }
         return RatingsView(source.ratings, {**source.scales, **asked}, None, source.name)
     if is_frame(source):
         table = read_rating_frame(
-            source, scales=asked_scales, columns=columns, metric=metric, known_scale=known_scale
+            source, scales=asked_scales, columns=columns, metric=metric, known=known_names()
         )
         return RatingsView(table.ratings, table.scales, None, FRAME)
     if not isinstance(source, Run | str | os.PathLike):
@@ -458,7 +469,7 @@ def _whole_view(
     path = source.path if isinstance(source, Run) else source
     if Path(path).is_file():
         file = read_rating_file(
-            path, scales=asked_scales, columns=columns, metric=metric, known_scale=known_scale
+            path, scales=asked_scales, columns=columns, metric=metric, known=known_names()
         )
         return RatingsView(file.ratings, file.scales, None, str(path))
     run = Run(path)
@@ -471,7 +482,9 @@ def _whole_view(
     for name in run.ratings["metric"].unique():
         scale = scale_by_metric.get(name) or known_scale(name, rubrics)
         # A scale for all is for what is rated on one, not for measurements.
-        chosen = asked_scales.get(name) or (asked_scales.get(None) if scale is not None else None) or scale
+        of_all = asked_scales.get(None)
+        meant = of_all is not None and scale is not None and (scale.numeric or not of_all.numeric)
+        chosen = asked_scales.get(name) or (of_all if meant else scale)
         if chosen is not None:
             scale_by_metric[name] = chosen
     return RatingsView(

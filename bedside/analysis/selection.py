@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import polars as pl
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_order import UNLISTED, StudyOrder
-from bedside.analysis.study_parts import factor_names
 from bedside.ratings.names import rated_by_algorithms
+from bedside.ratings.study_design import kinds_of
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
+from bedside.transcripts.factor_kinds import Kind
 
 #: Factors, and levels of one, that an error offers to compare by name.
 _MOST_OFFERED = 3
+#: Kinds of factors that make no groups.
+_NO_GROUPS: tuple[Kind, ...] = ("outcome", "repeat", "identifier")
 
 
 class NothingError(DataError):
@@ -73,7 +77,7 @@ def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: 
 def _two_to_compare(view: RatingsView) -> str:
     """What can be done where there are fewer than two systems: groups that could be compared, by name."""
     todo = "score transcripts of two systems: see the docs on transcripts for how to name them"
-    groups = comparable_groups(view.factors, view.order)
+    groups = comparable_groups(view.factors, view.order, view.declared)
     if view.part.groups is not None or not groups:
         return todo
     words = [f"`groups={name}` ({_sizes(sizes)})" for name, sizes in list(groups.items())[:_MOST_OFFERED]]
@@ -88,13 +92,18 @@ def _sizes(sizes: Mapping[str, int]) -> str:
 
 
 def comparable_groups(
-    factors: pl.DataFrame | None, order: StudyOrder = UNLISTED
+    factors: pl.DataFrame | None,
+    order: StudyOrder = UNLISTED,
+    declared: Mapping[str, Kind] = MappingProxyType({}),
 ) -> dict[str, dict[str, int]]:
     """The factors of which two levels at least have several transcripts each, the fewest levels first.
+
+    What is known after a conversation, or only names or counts it, makes no groups that are offered.
 
     Args:
         factors: a column for each factor, by ``transcript_id``; None where there are none.
         order: of levels.
+        declared: kinds of factors as the user declared them.
 
     Returns:
         By factor the number of transcripts of each level, in order.
@@ -102,7 +111,9 @@ def comparable_groups(
     if factors is None:
         return {}
     groups: dict[str, dict[str, int]] = {}
-    for name in factor_names(factors):
+    for name, kind in kinds_of(factors, declared).items():
+        if kind in _NO_GROUPS:
+            continue
         counts = dict(factors.drop_nulls(name).group_by(name).len().iter_rows())
         if sum(count > 1 for count in counts.values()) > 1:
             groups[name] = {level: counts[level] for level in order.ordered_levels(name, counts)}

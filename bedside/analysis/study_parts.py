@@ -23,6 +23,8 @@ ALL_ROUNDS = "all"
 #: The factor that says of a transcript that it was simulated, and the level that says so.
 SYNTHETIC, SIMULATED = "synthetic", "True"
 _NOT_SIMULATED = "False"
+#: The factor that a transcript's system becomes where groups stand in the place of systems.
+OF_SYSTEM = "of_system"
 #: Stands for matching systems by no factor.
 NO_MATCH = "none"
 
@@ -59,7 +61,7 @@ class StudyPart:
                 f"Only cases that are complete for all systems are looked at: {kept:,} of {every:,} combinations of "
                 "case, persona, setting and length have every conversation."
             )
-        if self.match is not None:
+        if self.match is not None and self.match != (OF_SYSTEM,):
             by = " and ".join(self.match) if self.match else "no factor"
             sentences.append(f"Systems are matched by {by}, as was asked for.")
         if self.rounds == (ALL_ROUNDS,):

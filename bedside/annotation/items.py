@@ -66,18 +66,24 @@ def dialogue(words: PageWords, transcript: Transcript, unit: str = TRANSCRIPT) -
     ]
 
 
-def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript) -> dict[str, str]:
-    """The inputs that rubrics need of a transcript's reference, as texts."""
+def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript, unit: str = TRANSCRIPT) -> dict[str, str]:
+    """The inputs that rubrics need of a transcript's reference, as texts, and what they show of its provenance."""
     names = dict.fromkeys(name for rubric in rubrics for name in rubric.references)
-    return {name: _words(transcript.reference.get(name)) for name in names}
+    texts = {name: _words(transcript.reference.get(name)) for name in names}
+    turn = turn_index(unit) if is_turn(unit) else None
+    for rubric in rubrics:
+        for kind in rubric.shows:
+            said = rubric.provenance(transcript, kind, turn)
+            texts[kind] = "\n\n".join(map(clean, said)) or rubric.words.say("prompt", "none")
+    return texts
 
 
 def input_titles(rubrics: Sequence[Rubric]) -> dict[str, str]:
-    """What stands above each input that rubrics need of a transcript's reference."""
+    """What stands above each input that rubrics need of a transcript's reference, or show of its provenance."""
     titles: dict[str, str] = {}
     for rubric in rubrics:
-        for needed in rubric.inputs:
-            if needed.name in rubric.references:
+        for needed in rubric.shown_inputs:
+            if needed.name in (*rubric.references, *rubric.shows):
                 titles.setdefault(needed.name, needed.called[0].upper() + needed.called[1:])
     return titles
 
@@ -281,7 +287,7 @@ def _data(
 ) -> Iterator[tuple[str, Any]]:
     rubrics, words = plan.questions, words_of(plan)
     if second is None:
-        reason, inputs = problem(rubrics, transcript), inputs_of(rubrics, transcript)
+        reason, inputs = problem(rubrics, transcript), inputs_of(rubrics, transcript, item.unit)
     else:
         reason = pair_problem(rubrics, transcript, second)
         inputs = inputs_of_two(words, rubrics, transcript, second)

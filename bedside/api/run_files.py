@@ -163,6 +163,8 @@ def read_ratings(
     sheet: str | None = None,
     header_row: int | None = None,
     encoding: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    exact: bool = False,
 ) -> RatingFile:
     """Ratings read from a file; every question takes them in place of it, and ``account`` says what was understood.
 
@@ -175,12 +177,15 @@ def read_ratings(
         sheet: of a workbook: a worksheet's name, or ``all``.
         header_row: line or row of the column names, from 1.
         encoding: of a text file.
+        rename: names of the file's metrics and raters to those that they get.
+        exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
+            differ in case and blanks are one, and so are a metric's name, title and aliases.
 
     Raises:
         AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
         BedsideError: no such file, or one that ratings can't be read from.
     """
-    from bedside.analysis.metric_facts import known_scale
+    from bedside.analysis.metric_facts import known_names
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.scales import parse_scales
 
@@ -193,7 +198,9 @@ def read_ratings(
         sheet=sheet,
         header_row=header_row,
         encoding=encoding,
-        known_scale=known_scale,
+        rename=rename,
+        exact=exact,
+        known=known_names(),
     )
 
 
@@ -208,6 +215,10 @@ def import_ratings(
     sheet: str | None = None,
     header_row: int | None = None,
     encoding: str | None = None,
+    metrics: Names | None = None,
+    without: Names = (),
+    rename: Mapping[str, str] | None = None,
+    exact: bool = False,
     round: str = IMPORTED,
     plan: str | os.PathLike[str] | None = None,
 ) -> int:
@@ -217,7 +228,10 @@ def import_ratings(
         run: the run.
         file: a table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.
         scales: scales of the ratings, as for :func:`bedside.agree`.
-        columns, metric, form, sheet, header_row, encoding: as for :func:`read_ratings`.
+        columns, metric, form, sheet, header_row, encoding, rename, exact: as for :func:`read_ratings`; names are those
+            that the run has, too.
+        metrics: the metrics that are taken, by the file's names; all that can be unless named.
+        without: metrics and columns of comments that are left.
         round: the round of annotation, such as pilot, where the file has no column for it; of units that a plan drew,
             the plan's unless another is named.
         plan: the plan that drew what people rated: its file, its hash, or the name of its round; the one of the run
@@ -229,14 +243,12 @@ def import_ratings(
     Raises:
         BedsideError: no such run, or a file that doesn't fit it.
     """
-    from bedside.analysis.metric_facts import known_scale
+    from bedside.analysis.metric_facts import known_names
     from bedside.annotation.sheet_import import import_sheet
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.scales import parse_scales
-    from bedside.rubrics.run_rubrics import own_rubrics
 
     opened = open_run(run)
-    own = own_rubrics(opened)
     rating_file = read_rating_file(
         file,
         scales=parse_scales(listed(scales, "scales")),
@@ -246,6 +258,10 @@ def import_ratings(
         sheet=sheet,
         header_row=header_row,
         encoding=encoding,
-        known_scale=lambda name: known_scale(name, own),
+        metrics=listed(metrics, "metrics"),
+        without=listed(without, "without"),
+        rename=rename,
+        exact=exact,
+        known=known_names(opened),
     )
     return import_sheet(opened, Path(file), rating_file, round=round, plan=plan).added

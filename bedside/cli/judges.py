@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bedside.llm.prices import Price
     from bedside.scoring.judging_orders import JudgingWork
     from bedside.suites import Suite
+    from bedside.transcripts.transcript import ProvenanceKind
 
 _COST = "Judges: cost and speed"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
@@ -41,6 +42,16 @@ RubricsOption = Annotated[
         metavar="A,B",
         help="Rubrics to rate by in place of the suite's; bedside rubrics lists them.",
         autocompletion=complete.rubrics,
+        rich_help_panel=JUDGES,
+    ),
+]
+ShowOption = Annotated[
+    str | None,
+    typer.Option(
+        "--show",
+        metavar="system,tools",
+        help="Show raters system messages, or calls of tools, too. Without it nobody who rates sees them; the report "
+        "says so where they do.",
         rich_help_panel=JUDGES,
     ),
 ]
@@ -171,6 +182,25 @@ DryRunOption = Annotated[
 ]
 
 
+def read_shown(text: str | None) -> tuple[ProvenanceKind, ...]:
+    """``system,tools`` as kinds of provenance.
+
+    Raises:
+        InputError: there is none of a name.
+    """
+    from bedside.transcripts.transcript import PROVENANCE_KINDS
+
+    names = read_names(text) or []
+    for name in names:
+        if name not in PROVENANCE_KINDS:
+            raise InputError(
+                f"nothing called {name!r} can be shown",
+                where="--show",
+                todo=f"name {' or '.join(PROVENANCE_KINDS)}",
+            )
+    return tuple(kind for kind in PROVENANCE_KINDS if kind in names)
+
+
 def check_no_judge_options(
     *,
     dry_run: bool,
@@ -179,6 +209,7 @@ def check_no_judge_options(
     rubric_folder: Path | None,
     prompt_language: str | None,
     codes: str | None,
+    show: str | None,
 ) -> None:
     """Raise InputError where an option is only for judges, and none is named."""
     of_judges = {
@@ -188,6 +219,7 @@ def check_no_judge_options(
         "--rubric-folder": rubric_folder,
         "--prompt-language": prompt_language,
         "--codes": codes,
+        "--show": show,
     }
     for option, value in of_judges.items():
         if value:
@@ -215,6 +247,7 @@ class JudgeOptions:
             rates by them alone.
         deepeval_parameters: of theirs.
         prompt_language: of the rubrics' texts; codes are asked in English.
+        show: what was behind the conversation and is shown.
     """
 
     models: list[str]
@@ -236,6 +269,7 @@ class JudgeOptions:
     max_tokens: int = 4096
     reasoning_effort: str | None = None
     prompt_language: str | None = None
+    show: tuple[ProvenanceKind, ...] = ()
 
     def work(self, suite: Suite) -> JudgingWork:
         """What the judges are asked, by the suite's rubrics unless rubrics or codes are named."""
@@ -252,8 +286,13 @@ class JudgeOptions:
             )
         deepeval = chosen_metrics(self.deepeval, self.deepeval_parameters) if self.deepeval else ()
         if self.codes or (deepeval and not self.rubrics):
+            if self.show:
+                raise InputError(
+                    "only rubrics are asked with it", where="--show", todo="leave it out, or name rubrics"
+                )
             return JudgingWork((), self.codes, deepeval=deepeval)
-        rubrics = chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder, self.prompt_language)
+        names = self.rubrics or suite.rubrics
+        rubrics = chosen_rubrics(names, self.rubric_folder, self.prompt_language, self.show)
         return JudgingWork(rubrics, (), suite.name, from_suite=not self.rubrics, deepeval=deepeval)
 
     def check_batchable(self) -> None:

@@ -44,7 +44,7 @@ OutOption = Annotated[
         "--out",
         "-o",
         metavar="FOLDER",
-        help="Folder to write the tables to, as Markdown, LaTeX and CSV. Without it, a run's tables go to RUN/tables.",
+        help="Folder to write the tables to, as Markdown, LaTeX and CSV. Without it, they are printed alone.",
         rich_help_panel=OUTPUT,
     ),
 ]

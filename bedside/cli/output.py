@@ -57,23 +57,22 @@ def show_and_write(
     out: Path | None,
     next_commands: str | None = None,
 ) -> None:
-    """Print the tables of a question, and write them as files.
+    """Print the tables of a question, and write them as files where that is asked for: to ask changes nothing.
 
     Args:
         tables: the answer.
         source: the run or file of ratings that was asked.
-        out: folder of the files; a run's are written to its ``tables`` without it, a file's nowhere.
+        out: folder of the files; none are written without it.
         next_commands: commands that a run's user may want next.
     """
     listed = tuple(tables)
     try:
         show_tables(listed)
     finally:  # also where whoever reads the first lines wants no more
-        folder = out or (source / "tables" if source.is_dir() else None)
-        if folder is not None:
+        if out is not None:
             from bedside.reports.build import write_tables
 
-            note(f"Wrote {counted(len(write_tables(listed, folder)), 'file')} to {folder}")
+            note(f"Wrote {counted(len(write_tables(listed, out)), 'file')} to {out}")
     if next_commands is not None and source.is_dir():
         note(f"Next: {next_commands}")
 

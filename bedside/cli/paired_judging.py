@@ -21,8 +21,10 @@ from bedside.cli.judges import (
     PriceOption,
     PromptLanguageOption,
     ReasoningEffortOption,
+    ShowOption,
     TemperatureOption,
     read_price,
+    read_shown,
     read_temperature,
 )
 from bedside.cli.option_names import in_options
@@ -79,6 +81,7 @@ def pairs(
     pairs: PairsOption = None,
     rubric_folder: JudgeFolderOption = None,
     prompt_language: PromptLanguageOption = None,
+    show: ShowOption = None,
     passes: PassesOption = 1,
     temperature: TemperatureOption = "0",
     reasoning_effort: ReasoningEffortOption = None,
@@ -110,8 +113,8 @@ def pairs(
     paid = read_price(price)
     asked: dict[str, Any] = {
         "rubrics": names
-        if rubric_folder is None and prompt_language is None
-        else chosen_rubrics(names, rubric_folder, prompt_language),
+        if rubric_folder is None and prompt_language is None and show is None
+        else chosen_rubrics(names, rubric_folder, prompt_language, read_shown(show)),
         "systems": read_names(systems),
         "pairs": pairs,
         "passes": passes,

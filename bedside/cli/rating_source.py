@@ -29,12 +29,24 @@ class TypedReading:
 
     Attributes:
         form, sheet, header_row, encoding: as for :func:`bedside.read_ratings`.
+        rename: the same as pairs, ``old=new``.
+        exact: whether names stay as they are written; None where nothing was typed.
     """
 
     form: str | None = None
     sheet: str | None = None
     header_row: int | None = None
     encoding: str | None = None
+    rename: str | None = None
+    exact: bool | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of :func:`bedside.read_ratings`.
+
+        Raises:
+            InputError: the pairs are none.
+        """
+        return {**asdict(self), "rename": read_pairs(self.rename, "--rename"), "exact": bool(self.exact)}
 
 
 #: What is typed of a file that says all of itself.
@@ -49,12 +61,32 @@ RatingFormOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+RenameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rename",
+        metavar="OLD=NEW,…",
+        help="Names of a file's metrics and raters, and those that they get: Empathy=empathy,AK=anna.",
+        rich_help_panel=READING,
+    ),
+]
+ExactOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--exact",
+        help="Keep a file's names and labels as they are written. Without it, Empathy is empathy, and ANNA anna.",
+        show_default=False,
+        rich_help_panel=READING,
+    ),
+]
 #: The options, by the name of what they say.
 _OPTIONS: dict[str, Any] = {
     "form": RatingFormOption,
     "sheet": SheetOption,
     "header_row": HeaderRowOption,
     "encoding": EncodingOption,
+    "rename": RenameOption,
+    "exact": ExactOption,
 }
 
 
@@ -98,7 +130,7 @@ def rating_source(
         _check_nothing_typed(source, columns, reading)
         return source
     file = read_ratings(
-        source, scales=scale or (), columns=read_pairs(columns, "--columns"), **asdict(reading)
+        source, scales=scale or (), columns=read_pairs(columns, "--columns"), **reading.arguments()
     )
     note_account(file.account.lines())
     return file

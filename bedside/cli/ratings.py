@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +11,7 @@ from bedside.cli.help import App
 from bedside.cli.json_output import show_records
 from bedside.cli.options import ColumnsOption, ScaleOption
 from bedside.cli.output import note_account, say
-from bedside.cli.parsing import read_pairs
+from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, reads_ratings
 from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
@@ -49,6 +47,17 @@ def ratings_import(
             metavar="NAME", help="Name of the metric, where the file names none. Without it, rating."
         ),
     ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,…",
+            help="Metrics to take, by the file's names. Without it, all columns that can hold ratings.",
+        ),
+    ] = None,
+    without: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,…", help="Metrics and columns of comments to leave out."),
+    ] = None,
     round: Annotated[
         str,
         typer.Option(
@@ -70,18 +79,21 @@ def ratings_import(
 
     Before anything else it says how the file was understood. A rating replaces one in the run that
     is of the same transcript, unit, metric, rater, pass and round; an answer to a plan stands.
-    Where people rated what a plan of the run drew, its draw is taken over.
+    Where people rated what a plan of the run drew, its draw is taken over. Spellings of one name are
+    joined, and names and titles of metrics that the run has; texts beside ratings are kept as their
+    reasons.
 
     Examples:
         $ bedside ratings import run ratings.xlsx --scale 1-5
         $ bedside ratings import run stars.csv --columns item=Session,rater=Coder --scale 1-5
+        $ bedside ratings import run ours.csv --rename Warmth=empathy --without Mood
     """
-    from bedside.analysis.metric_facts import known_scale
+    from bedside.analysis.metric_facts import known_names
     from bedside.annotation.sheet_import import import_sheet
     from bedside.ratings.rating_files import read_rating_file
+    from bedside.ratings.rating_import import note_numbering
     from bedside.ratings.run import read_run
     from bedside.ratings.scales import parse_scales
-    from bedside.rubrics.run_rubrics import own_rubrics
 
     opened = read_run(run)
     rating_file = read_rating_file(
@@ -89,9 +101,12 @@ def ratings_import(
         scales=parse_scales(scale or []),
         columns=read_pairs(columns, "--columns"),
         metric=metric,
-        known_scale=partial(known_scale, rubrics=own_rubrics(opened)),
-        **asdict(reading),
+        metrics=read_names(metrics),
+        without=read_names(without) or (),
+        known=known_names(opened),
+        **reading.arguments(),
     )
+    note_numbering(opened, rating_file)
     note_account(rating_file.account.lines())
     done = import_sheet(opened, file, rating_file, round=round, plan=plan)
     new = done.added - done.replaced

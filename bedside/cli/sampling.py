@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bedside.cli import completion as complete
+from bedside.cli.judges import ShowOption, read_shown
 from bedside.cli.options import OUTPUT, RubricFolderOption, SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import check_choice, read_names, read_share
@@ -194,6 +196,7 @@ def sample(
     raters: RatersOption = "2",
     mode: ModeOption = "rate",
     rubrics: RubricsOption = None,
+    show: ShowOption = None,
     overlap: OverlapOption = 2,
     shared: SharedOption = 0,
     training: TrainingOption = None,
@@ -230,6 +233,8 @@ def sample(
     check_choice(mode, _MODES, "--mode")
     opened = read_run(run)
     chosen = _rubrics(opened, mode, read_names(rubrics), rubric_folder, language)
+    if show is not None:
+        chosen = [replace(rubric, shows=read_shown(show)) for rubric in chosen]
     plan = make_plan(
         opened,
         mode=mode,  # type: ignore[arg-type]

@@ -30,9 +30,11 @@ from bedside.cli.judges import (
     PromptLanguageOption,
     ReasoningEffortOption,
     RubricsOption,
+    ShowOption,
     TemperatureOption,
     check_no_judge_options,
     codes_named,
+    read_shown,
 )
 from bedside.cli.juries import JuryOption, JuryRuleOption, ScoredJuries, read_scored_juries
 from bedside.cli.learned_raters import LearnedRaterOption, check_learned_raters, rate_with
@@ -136,6 +138,7 @@ def score(
     codes: CodesOption = None,
     rubric_folder: JudgeFolderOption = None,
     prompt_language: PromptLanguageOption = None,
+    show: ShowOption = None,
     passes: PassesOption = 1,
     temperature: TemperatureOption = "0",
     reasoning_effort: ReasoningEffortOption = None,
@@ -232,6 +235,7 @@ def score(
             rubrics=rubrics,
             rubric_folder=rubric_folder,
             prompt_language=prompt_language,
+            show=show,
             codes=codes,
         )
         with trace_to(trace):
@@ -257,6 +261,7 @@ def score(
         deepeval=tuple(of_deepeval),
         deepeval_parameters=deepeval_parameters,
         prompt_language=prompt_language,
+        show=read_shown(show),
     )
     judged = _JudgedCall(call, options, batch_out, juries)
     with trace_to(trace):

@@ -67,7 +67,9 @@ def comparing_groups(run: Run) -> str:
     """The command that compares groups, to be said after others; empty where there are systems or no groups."""
     from bedside.analysis.selection import comparable_groups
 
-    groups = [] if run.index["system"].drop_nulls().n_unique() > 1 else list(comparable_groups(run.factors))
+    if run.index["system"].drop_nulls().n_unique() > 1:
+        return ""
+    groups = list(comparable_groups(run.factors, declared=run.declared_kinds))
     return f"; bedside compare {typed(run.path)} --groups {typed(groups[0])}" if groups else ""
 
 

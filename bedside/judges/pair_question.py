@@ -16,7 +16,6 @@ import orjson
 from bedside.judges.counts import Tally
 from bedside.judges.fenced_text import fence
 from bedside.judges.prompt import (
-    FROM_TURNS,
     Conversation,
     NotAskable,
     Order,
@@ -24,6 +23,7 @@ from bedside.judges.prompt import (
     PromptPiece,
     Question,
     input_piece,
+    input_value,
     part_lines,
     reply_lines,
     rubric_lines,
@@ -106,7 +106,7 @@ class PairQuestion:
         schema["properties"]["reason"]["description"] = self.words.say("pair", "reason")
         self.schema: PromptPiece = PromptPiece(orjson.dumps(schema).decode())
         introduction = self.words.say("pair", "introduction", code="{code}")
-        seen = "".join((introduction, self.text.text, self.schema.text))
+        seen = "".join((introduction, self.text.text, self.schema.text, *rubric.shows))
         self.version: str = hashlib.sha256(seen.encode()).hexdigest()[:12]
         self._whole = Question(rubric)
 
@@ -161,11 +161,9 @@ class PairQuestion:
 
     def _inputs(self, pair: ConversationPair) -> Iterator[PromptPiece]:
         """What is shown beside the conversations: once where both have the same, as of one case."""
-        for item in self.rubric.inputs:
+        for item in self.rubric.shown_inputs:
             values = [
-                FROM_TURNS[item.name](conversation.transcript, None)
-                if item.name in FROM_TURNS
-                else conversation.transcript.reference[item.name]
+                input_value(self.rubric, item.name, conversation.transcript)
                 for _, conversation in pair.placed
             ]
             if values[0] == values[1]:

@@ -198,12 +198,8 @@ class Question:
             material.append(conversation.whole)
         counts = {"turns": len(transcript.turns)}
         shown: dict[str, Sequence[int]] = {"turns": [shown_turn.index for shown_turn in turns]}
-        for item in rubric.inputs:
-            value = (
-                FROM_TURNS[item.name](transcript, turn)
-                if item.name in FROM_TRANSCRIPT
-                else transcript.reference[item.name]
-            )
+        for item in rubric.shown_inputs:
+            value = input_value(rubric, item.name, transcript, turn)
             counts[item.name] = _count(value)
             shown[item.name] = range(counts[item.name])
             material.append(conversation.input(item.called, item.description, value))
@@ -254,15 +250,17 @@ class Conversation:
     def _codes(self) -> Iterator[str]:
         """Codes, worked out of the transcript, that occur nowhere in it."""
         content = "\n".join(self._lines.values())
-        return codes(content, [content, self._reference])
+        return codes(content, [content, self._beside])
 
     @property
-    def _reference(self) -> str:
-        return orjson.dumps(self.transcript.reference, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    def _beside(self) -> str:
+        """All that may be shown beside the turns."""
+        reference = orjson.dumps(self.transcript.reference, default=str, option=orjson.OPT_NON_STR_KEYS)
+        return "\n".join([reference.decode(), *(item.text for item in self.transcript.provenance)])
 
     def code_beside(self, other: Conversation) -> str:
         """The code; where it occurs in another conversation that is shown too, one that occurs in neither."""
-        beside = other.lines().text + other._reference
+        beside = other.lines().text + other._beside
         return next(code for code in self._codes() if code not in beside)
 
     def lines(self, turns: Iterable[Turn] | None = None) -> PromptPiece:
@@ -403,6 +401,13 @@ def pending_question(transcript: Transcript, turn: Turn | None) -> str:
 
 #: How inputs are worked out from the conversation; the names are :data:`~bedside.rubrics.rubric.FROM_TRANSCRIPT`'s.
 FROM_TURNS: Mapping[str, Callable[[Transcript, Turn | None], str]] = {"pending_question": pending_question}
+
+
+def input_value(rubric: Rubric, name: str, transcript: Transcript, turn: Turn | None = None) -> object:
+    """What a rubric shows beside a conversation under a name, where a turn is rated as of that turn."""
+    if name in rubric.shows:
+        return rubric.provenance(transcript, name, None if turn is None else turn.index)
+    return FROM_TURNS[name](transcript, turn) if name in FROM_TRANSCRIPT else transcript.reference[name]
 
 
 # -- the rubric in words ----------------------------------------------------------------------------

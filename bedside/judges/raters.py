@@ -19,13 +19,15 @@ def rubric_rater(name: ModelName, rubrics: Iterable[Rubric]) -> str:
     """The rater that a model is by rubrics.
 
     By a tuned one, which is asked alone, it is another rater than by any other, and so it is by rubrics in another
-    language, which are asked together: the ratings stand side by side and never in one column.
+    language, or by rubrics that show system messages or tools, which are asked together: the ratings stand side by side
+    and never in one column.
     """
     asked = tuple(rubrics)
     tuned = [rubric.key for rubric in asked if rubric.tuned]
     # One language for those that are asked together, or none.
     translated = dict.fromkeys(rubric.language for rubric in asked if rubric.translated_from)
-    return "+".join([rater_of(name), *tuned, *translated])
+    shown = sorted({kind for rubric in asked for kind in rubric.shows})
+    return "+".join([rater_of(name), *tuned, *translated, *(f"shown-{kind}" for kind in shown)])
 
 
 def coding_rater(name: ModelName) -> str:

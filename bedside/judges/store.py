@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import os
 import sqlite3
 import stat
 import uuid
@@ -27,7 +26,7 @@ from bedside.judges.prompt import PromptPiece
 from bedside.judges.store_tables import LATER_COLUMNS, TABLES
 from bedside.llm.protocol import Sampling
 from bedside.support.errors import RunError
-from bedside.support.files import saying_where, sqlite_address, unpacked
+from bedside.support.files import address_to_read, saying_where, sqlite_address, unpacked
 from bedside.support.locks import hold
 
 FILE_NAME = "judgements.sqlite"
@@ -324,7 +323,15 @@ def explained(error: Exception, path: Path) -> Exception:
 
 
 def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
-    """Open a store's file, which is made if it isn't there; ``alone`` as for :class:`Store`."""
+    """Open a store's file, which is made if it isn't there; ``alone`` as for :class:`Store`.
+
+    Raises:
+        RunError: it is a link, of another format, or can't be used.
+    """
+    if path.is_symlink():
+        raise RunError(
+            "the store of judgements is a link, and none is followed", where=str(path), todo="remove it"
+        )
     with suppress(OSError):  # SQLite says it better
         path.touch(0o600)
     connection = sqlite3.connect(sqlite_address(path.absolute()), timeout=60, isolation_level=None, uri=True)
@@ -457,13 +464,6 @@ def _damaged(error: Exception, path: Path) -> RunError:
     )
 
 
-def to_read(path: Path) -> str:
-    """The address of a store: where its folder can't be written, SQLite must be told that nobody else writes it."""
-    address = sqlite_address(path.absolute())
-    alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-    return f"{address}?immutable=1" if alone else address
-
-
 def _there(path: Path) -> bool:
     try:
         return stat.S_ISREG(path.stat().st_mode)
@@ -478,7 +478,7 @@ def _there(path: Path) -> bool:
 def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
     """Open a store's file to read it, waiting ``patience`` seconds at most for whoever uses it."""
     try:
-        connection = sqlite3.connect(to_read(path), timeout=patience, uri=True)
+        connection = sqlite3.connect(address_to_read(path), timeout=patience, uri=True)
         connection.execute("PRAGMA query_only = 1")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.Error as error:

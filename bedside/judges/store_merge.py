@@ -8,8 +8,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bedside.judges.store import explained, open_to_read, open_to_write, to_read
+from bedside.judges.store import explained, open_to_read, open_to_write
 from bedside.support.errors import RunError
+from bedside.support.files import address_to_read
 
 #: Judgements merged in one transaction.
 _SLICE = 1000
@@ -78,7 +79,7 @@ def merge_store(
             )
         with closing(open_to_write(path, alone=alone)) as connection:
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * patience)}")
-            connection.execute("ATTACH DATABASE ? AS other", (to_read(source),))
+            connection.execute("ATTACH DATABASE ? AS other", (address_to_read(source),))
             connection.execute("CREATE TEMP TABLE wanted (transcript TEXT PRIMARY KEY)")
             ids = [(name,) for name in transcripts or ()]
             connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ids)

@@ -68,6 +68,7 @@ class Metric:
         source: citation.
         examples: worked examples, at least one with a value.
         digits: decimals to print.
+        aliases: other names by which people's sheets may call it.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Metric:
     needs: tuple[str, ...] = ()
     turns: tuple[str, ...] = ()
     digits: int = 2
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

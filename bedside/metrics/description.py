@@ -52,6 +52,8 @@ def _facts(family: Family, metric: Metric) -> list[str]:
     lines = [f"- rates: {unit}", f"- range: {scale}; {_DIRECTIONS[metric.direction]}"]
     if metric.needs:
         lines.append(f"- needs: {', '.join(metric.needs)}")
+    if metric.aliases:
+        lines.append(f"- in sheets also: {', '.join(f'`{alias}`' for alias in metric.aliases)}")
     return [*lines, f"- source: {metric.source}"]
 
 

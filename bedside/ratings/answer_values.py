@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bedside.ratings.answer_words import family_order, is_no_answer, numbered, part_of_whole, whole_of
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.scales import Scale, number_in
+from bedside.ratings.spellings import folded, joined_labels
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
 
@@ -29,29 +30,44 @@ class MetricAnswers:
         metric: the metric.
         scale: its scale; None where none is known.
         cells: all that hold a rating.
+        exact: whether labels stay as they are written.
+        known_labels: labels that other ratings of the metric have.
 
     Attributes:
         remarks: whole sentences on what was assumed.
+        joined: label as it is written → the spelling that stands for it.
 
     Raises:
         AmbiguousError: numbers can be read in two ways.
         InputError: one number has two labels.
     """
 
-    def __init__(self, metric: str, scale: Scale | None, cells: Sequence[RatedCell]) -> None:
+    def __init__(
+        self,
+        metric: str,
+        scale: Scale | None,
+        cells: Sequence[RatedCell],
+        *,
+        exact: bool = False,
+        known_labels: Iterable[str] = (),
+    ) -> None:
         self.metric = metric
         self.scale = scale
         self.remarks: list[str] = []
+        self.joined: dict[str, str] = {}
+        self._exact = exact
         self._first_kind: tuple[bool, str] | None = None
         self._level_of: Mapping[str, str] = {}
-        self._labelled = scale is not None and isinstance(scale.levels[0], str)
+        self._labelled = scale is not None and not scale.numeric
         if self._labelled and scale is not None:
             self._level_of = _spellings([str(level) for level in scale.levels])
         self._parts = self._parts_of_a_whole(cells)
         self._commas = self._decimal_commas(cells)
         self._numbered = self._numbered_labels(cells)
         if scale is None:
-            self._remark_on_order({cell.value.strip() for cell in cells})
+            self._join_labels(cells, known_labels)
+            words = {cell.value.strip() for cell in cells}
+            self._remark_on_order({self.joined.get(word, word) for word in words})
         if scale is None or not self._labelled:
             self._remark_on_codes(cells)
 
@@ -63,7 +79,9 @@ class MetricAnswers:
         """
         text = cell.value.strip()
         if self._labelled:
-            spellings = (text, text.casefold(), _bare(text), _bare(text).casefold())
+            spellings = [text, text.casefold(), _bare(text), _bare(text).casefold()]
+            if not self._exact:
+                spellings += [folded(text), folded(_bare(text))]
             label = next((self._level_of[each] for each in spellings if each in self._level_of), None)
             if label is None:
                 raise self._off_scale(text, cell.where)
@@ -74,7 +92,20 @@ class MetricAnswers:
                 raise self._off_scale(text, cell.where)
             return number, None
         self._check_kind(text, is_number=number is not None, where=cell.where)
-        return (number, None) if number is not None else (None, text)
+        return (number, None) if number is not None else (None, self.joined.get(text, text))
+
+    def _join_labels(self, cells: Sequence[RatedCell], known: Iterable[str]) -> None:
+        """Take spellings of one label together, where the answers are labels."""
+        if self._exact or self._parts or self._numbered:
+            return
+        labels = [(cell.rater, cell.value.strip()) for cell in cells]
+        labels = [(rater, label) for rater, label in labels if number_in(label) is None]
+        self.joined, apart = joined_labels(labels, known)
+        for upper, lower in apart:
+            self.remarks.append(
+                f"{upper!r} and {lower!r} of {self.metric} stay two labels: one rater uses both often. "
+                f"`scales={self.metric}={upper}/…` makes them one."
+            )
 
     def _number(self, cell: RatedCell, text: str) -> float | None:
         part = part_of_whole(text) if self._parts else None
@@ -225,10 +256,12 @@ def holds_rating(cell: RatedCell, scale: Scale | None) -> bool:
 
 
 def _spellings(levels: Sequence[str]) -> dict[str, str]:
-    """Each level as it is written, and by its spelling in lower case where no other has the same."""
-    lowered = Counter(level.casefold() for level in levels)
-    exact = {level: level for level in levels}
-    return {**{level.casefold(): level for level in levels if lowered[level.casefold()] == 1}, **exact}
+    """Each level as it is written, and by its spelling in lower case and folded where no other has the same."""
+    spellings: dict[str, str] = {}
+    for spell in (folded, str.casefold):
+        times = Counter(map(spell, levels))
+        spellings.update({spell(level): level for level in levels if times[spell(level)] == 1})
+    return {**spellings, **{level: level for level in levels}}
 
 
 def _bare(text: str) -> str:

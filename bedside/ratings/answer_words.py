@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -131,3 +132,18 @@ def part_of_whole(cell: str) -> tuple[float, str] | None:
         return None
     number = float(match["number"].replace(",", "."))
     return None if match["whole"] != "%" and number > int(match["whole"]) else (number, match["whole"])
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell holds a number, as people write one: ``4``, ``4,5``, ``4 - agree``, ``80%``.
+
+    >>> [is_number(cell) for cell in ("4", "4,5", "4 - agree", "4/5", "agree", "nan")]
+    [True, True, True, True, False, False]
+    """
+    text = cell.strip()
+    if part_of_whole(text) is not None or numbered(text) is not None:
+        return True
+    try:
+        return math.isfinite(float(text.replace(",", ".", 1)))
+    except ValueError:
+        return False

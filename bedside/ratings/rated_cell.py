@@ -17,6 +17,7 @@ class RatedCell(NamedTuple):
         value: the rating.
         second: of two transcripts that were compared, the one shown second; ``item`` is the first, and ``value`` says
             which is preferred.
+        kind: ``comment`` where the cell holds what somebody remarked, in a column of comments, and no rating.
         system, case, turn, replicate, round, drawn, reason: as the columns of the ratings table, the turn as a number.
     """
 
@@ -34,3 +35,4 @@ class RatedCell(NamedTuple):
     drawn: str = ""
     reason: str = ""
     second: str = ""
+    kind: str = ""

@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from bedside.ratings.comments import FileComments
+from bedside.ratings.joined_names import JoinedNames
 from bedside.ratings.names import is_turn
 from bedside.ratings.scales import Scale
 from bedside.support.plurals import counted
@@ -34,6 +36,8 @@ class RatingAccount:
         items: number of items.
         turns: number of turns that were rated by themselves.
         ratings: number of ratings.
+        names: which names of the file stand for which others.
+        comments: what people remarked beside their ratings.
         empty: cells without a rating, by what they say.
     """
 
@@ -46,11 +50,13 @@ class RatingAccount:
     items: int
     turns: int
     ratings: int
+    names: JoinedNames
+    comments: FileComments
     empty: Counter[str] = field(default_factory=Counter)
 
     def lines(self) -> list[str]:
         """The account as text, one screen at most."""
-        lines = [*self._of_the_file(), *self._of_the_ratings()]
+        lines = [*self._of_the_file(), *self._of_the_ratings(), *self._of_the_names()]
         remarks = self.file.remarks
         room = _LINES - len(lines)
         if len(remarks) > room:
@@ -69,6 +75,8 @@ class RatingAccount:
             "metrics": {
                 name: {"scale": scale, "ratings": count} for name, (scale, count) in self.metrics.items()
             },
+            "joined": self.names.to_json(),
+            "comments": dict(self.comments.taken),
             "raters": len(self.raters),
             "items": self.items,
             "empty": dict(self.empty),
@@ -119,6 +127,18 @@ class RatingAccount:
             left = [f"{count:,} {noun}" for noun, count in self.file.left_out.items()]
             yield f"  Left out: {_listed(left)}"
 
+    def _of_the_names(self) -> Iterator[str]:
+        if self.names.line():
+            yield f"  {self.names.line()}"
+        for sentence in (*self.names.apart, *self.names.apart_raters):
+            yield f"  {sentence}"
+        taken = {name: count for name, count in self.comments.taken.items() if count}
+        if taken:
+            columns = _listed(f"{_cut(name)} ({count:,})" for name, count in taken.items())
+            yield f"  Comments, kept as reasons of ratings: {columns}"
+        if self.comments.alone:
+            yield f"  Left out: {counted(self.comments.alone, 'comment')} beside no rating"
+
 
 def rating_account(
     name: str,
@@ -128,6 +148,8 @@ def rating_account(
     ratings: pl.DataFrame,
     scales: Mapping[str, Scale],
     empty: Counter[str],
+    names: JoinedNames,
+    comments: FileComments,
 ) -> RatingAccount:
     """The account of ratings that were read.
 
@@ -138,6 +160,8 @@ def rating_account(
         ratings: the ratings table.
         scales: of the metrics that have one.
         empty: cells without a rating, by what they say.
+        names: which names of the file stand for which others.
+        comments: what people remarked beside their ratings.
     """
     by_metric = ratings.group_by("metric", maintain_order=True)
     systems = ratings.drop_nulls("system").group_by("system", maintain_order=True)
@@ -156,6 +180,8 @@ def rating_account(
         items=ratings["transcript_id"].n_unique(),
         turns=sum(map(is_turn, turns["unit"])),
         ratings=ratings.height,
+        names=names,
+        comments=comments,
         empty=empty,
     )
 
@@ -164,7 +190,7 @@ def _scale_text(scale: Scale | None, part: pl.DataFrame) -> str:
     """A metric's scale in words, or what was given where it has none."""
     if scale is not None:
         levels = scale.level_texts()
-        if not isinstance(scale.levels[0], str):
+        if scale.numeric:
             return f"numbers {_range(levels)}"
         return (
             f"labels {'<'.join(levels)}, in order"

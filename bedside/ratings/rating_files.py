@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,23 @@ from typing import Any
 import polars as pl
 
 from bedside.ratings.answer_values import MetricAnswers, holds_rating
+from bedside.ratings.answer_words import is_no_answer, is_number
+from bedside.ratings.comments import FileComments, are_comments
 from bedside.ratings.form_contract import form_of
 from bedside.ratings.frames import FRAME, Frame, is_ratings_table, ratings_table, row_place
-from bedside.ratings.names import has_kind, human_rater, pair_unit, unit_name
+from bedside.ratings.joined_names import JoinedNames, join_names
+from bedside.ratings.known_names import NO_NAMES, KnownMetric, KnownNames
+from bedside.ratings.names import pair_unit, unit_name
 from bedside.ratings.pair_preferences import SHARES
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_account import RatingAccount, rating_account
 from bedside.ratings.rating_content import FileContent, FrameContent, RatingContent
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.scales import Scale, number_in
+from bedside.ratings.spellings import metric_key
 from bedside.ratings.table import frame_of
-from bedside.support.errors import InputError
+from bedside.support.errors import BedsideError, InputError
+from bedside.support.registry import nearest
 from bedside.transcripts.file_account import FileAccount
 
 #: The largest number of a turn or pass that a table holds.
@@ -63,7 +69,11 @@ def read_rating_file(
     sheet: str | None = None,
     header_row: int | None = None,
     encoding: str | None = None,
-    known_scale: Callable[[str], Scale | None] | None = None,
+    metrics: Collection[str] | None = None,
+    without: Collection[str] = (),
+    rename: Mapping[str, str] | None = None,
+    exact: bool = False,
+    known: KnownNames = NO_NAMES,
 ) -> RatingFile:
     """Read ratings from CSV, TSV, XLSX, Parquet, or an annotation tool's JSON.
 
@@ -82,18 +92,24 @@ def read_rating_file(
         sheet: of a workbook: a worksheet's name, or ``all``.
         header_row: line or row of the column names, from 1.
         encoding: of a text file.
-        known_scale: the scale of a metric for which ``scales`` has none, such as that of a rubric.
+        metrics: the metrics that are taken, by the file's names; all that can be unless named.
+        without: metrics and columns of comments that are left.
+        rename: the file's name of a metric or rater → the one that it gets.
+        exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
+            differ in case and blanks are one, and a metric's name or title is that of a known one.
+        known: names that the file's may stand for, and the scales that metrics bring with them.
 
     Raises:
         AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
-        InputError: a missing column, a rating off its scale, a doubled rating (both rows are named), or words
-            where a metric's other ratings are numbers.
+        InputError: a missing column, no such metric or rater, a rating off its scale, a doubled rating (both rows are
+            named), or words where a metric's other ratings are numbers.
     """
     if not os.path.isfile(path):
         raise InputError("there is no such file", where=str(path))
     reading = RatingReading(
         form=form, columns={} if columns is None else columns, metric=metric, sheet=sheet, header_row=header_row,
-        encoding=encoding, scales=scales or {}, known_scale=known_scale,
+        encoding=encoding, scales=scales or {}, metrics=metrics, without=without, rename=rename or {}, exact=exact,
+        known=known,
     )  # fmt: skip
     return _read(FileContent(Path(path), reading), str(path))
 
@@ -105,39 +121,41 @@ def read_rating_frame(
     columns: Mapping[str, str] | None = None,
     metric: str | None = None,
     form: str | None = None,
-    known_scale: Callable[[str], Scale | None] | None = None,
+    known: KnownNames = NO_NAMES,
 ) -> RatingFile:
     """Read ratings from a pandas or Polars data frame, by the rules of a file (:func:`read_rating_file`).
 
-    A frame with all columns of the ratings table is taken as such: what a run has, or a part of it.
+    A frame with all columns of the ratings table is taken as such, its names as they are: what a run has, or a part of
+    it.
 
     Args:
         frame: the data frame.
-        scales, columns, metric, form, known_scale: as for a file.
+        scales, columns, metric, form, known: as for a file.
 
     Raises:
         InputError: as for a file.
     """
     reading = RatingReading(
-        form=form, columns={} if columns is None else columns, metric=metric, scales=scales or {},
-        known_scale=known_scale,
+        form=form, columns={} if columns is None else columns, metric=metric, scales=scales or {}, known=known,
     )  # fmt: skip
     if not is_ratings_table(frame):
         return _read(FrameContent(frame, reading), FRAME)
     table = ratings_table(frame)
     scale_of = {name: reading.scale(name) for name in table["metric"].unique(maintain_order=True)}
-    known = {name: scale for name, scale in scale_of.items() if scale is not None}
+    of_metrics = {name: scale for name, scale in scale_of.items() if scale is not None}
     return RatingFile(
         name=FRAME,
         ratings=table,
-        scales=known,
+        scales=of_metrics,
         account=rating_account(
             FRAME,
             "a table of ratings as a run has",
             FileAccount(),
             ratings=table,
-            scales=known,
+            scales=of_metrics,
             empty=Counter(),
+            names=JoinedNames(),
+            comments=FileComments(),
         ),
         places=tuple(row_place(row) for row in range(table.height)),
     )
@@ -171,6 +189,8 @@ class _CollectedRatings:
         self._places: dict[tuple[Any, ...], str] = {}
         self._scale_of: dict[str, Scale | None] = {}
         self._empty: Counter[str] = Counter()
+        self._names = JoinedNames()
+        self._comments = FileComments()
 
     def rating_file(self, name: str, form: str) -> RatingFile:
         """All that was added."""
@@ -178,7 +198,10 @@ class _CollectedRatings:
             pl.Series("round", [name for name, _ in self._drawn], dtype=pl.String())
         )
         scales = {name: scale for name, scale in self._scale_of.items() if scale is not None}
-        account = rating_account(name, form, self._account, ratings=ratings, scales=scales, empty=self._empty)
+        account = rating_account(
+            name, form, self._account, ratings=ratings, scales=scales, empty=self._empty, names=self._names,
+            comments=self._comments,
+        )  # fmt: skip
         return RatingFile(name, ratings, scales, account, tuple(self._places.values()))
 
     def add_cells(self, cells: Iterable[RatedCell]) -> None:
@@ -186,29 +209,121 @@ class _CollectedRatings:
 
         Raises:
             AmbiguousError: a metric's numbers can be read in two ways.
-            InputError: a rating stands there twice, is off its scale, or is no such thing.
+            InputError: a rating stands there twice, is off its scale, or is no such thing; or there is no metric or
+                rater that the user named.
         """
+        rated, comments = self._divided(cells)
+        rated = self._comments.beside(rated, comments)
+        answered = [cell for cell in rated if not is_no_answer(cell.value)]
+        self._names = names = join_names(answered, self._reading, self._fits)
+        rated = [
+            cell._replace(
+                metric=names.metric(cell.metric), rater=names.rater(cell.rater) if cell.rater else ""
+            )
+            for cell in rated
+        ]
+        self._find_scales(rated)
         held: list[RatedCell] = []
-        by_metric: dict[str, list[RatedCell]] = defaultdict(list)
-        for cell in cells:
-            metric = cell.metric or self._reading.only_metric
-            if metric not in self._scale_of:
-                self._scale_of[metric] = self._reading.scale(metric)
-            if not holds_rating(cell, self._scale_of[metric]):
+        for cell in rated:
+            if holds_rating(cell, self._scale_of[cell.metric]):
+                held.append(cell)
+            else:
                 self._empty[cell.value.strip()] += 1
-                continue
-            held.append(cell)
-            by_metric[metric].append(cell)
+        by_metric: dict[str, list[RatedCell]] = defaultdict(list)
+        for cell in held:
+            by_metric[cell.metric].append(cell)
         answers = {
-            metric: MetricAnswers(metric, self._scale_of[metric], rated)
-            for metric, rated in by_metric.items()
-        }
+            metric: MetricAnswers(
+                metric, self._scale_of[metric], of_metric, exact=self._reading.exact,
+                known_labels=self._reading.known.labels.get(metric, ()),
+            )
+            for metric, of_metric in by_metric.items()
+        }  # fmt: skip
         self._scale_of = {metric: self._scale_of[metric] for metric in by_metric}
-        for of_metric in answers.values():
+        for metric, of_metric in answers.items():
+            if of_metric.joined:
+                self._names.labels[metric] = of_metric.joined
             for remark in of_metric.remarks:
                 self._account.remark(remark)
         for cell in held:
-            self._add(cell, answers[cell.metric or self._reading.only_metric])
+            self._add(cell, answers[cell.metric])
+
+    def _divided(self, cells: Iterable[RatedCell]) -> tuple[list[RatedCell], list[RatedCell]]:
+        """The cells of the metrics that are taken, and what was remarked beside them.
+
+        Raises:
+            InputError: the file has no metric that the user named.
+        """
+        reading = self._reading
+        by_metric: dict[str, list[RatedCell]] = defaultdict(list)
+        order: list[RatedCell] = []
+        for cell in cells:
+            named = cell if cell.metric else cell._replace(metric=reading.only_metric)
+            by_metric[named.metric].append(named)
+            order.append(named)
+        self._check_named(by_metric)
+        metrics = {metric_key(name) for name in by_metric}
+        texts = {
+            name
+            for name, of_metric in by_metric.items()
+            if any(cell.kind for cell in of_metric) or self._is_text(name, of_metric, metrics)
+        }
+        left = {
+            name
+            for name in by_metric
+            if reading.is_left(name)
+            or not (reading.metrics is None or name in texts or reading.is_chosen(name))
+        }
+        rated = [cell for cell in order if cell.metric not in texts | left]
+        remarked = [cell for cell in order if cell.metric in texts - left and not is_no_answer(cell.value)]
+        return rated, remarked
+
+    def _is_text(self, name: str, cells: Sequence[RatedCell], metrics: Collection[str]) -> bool:
+        """Whether what stands there as a metric's answers are comments."""
+        reading = self._reading
+        if reading.is_chosen(name) or reading.typed_scale(name) is not None:
+            return False
+        if reading.known.scale(name) is not None:
+            return False
+        return are_comments(name, [cell.value for cell in cells if not is_no_answer(cell.value)], metrics)
+
+    def _check_named(self, metrics: Collection[str]) -> None:
+        """See that the file has the metrics that the user named."""
+        reading = self._reading
+        columns = {*self._account.columns.values(), *self._account.unused}
+        for option, names in (("metrics", reading.metrics or ()), ("without", reading.without)):
+            for name in names:
+                among = metrics if option == "metrics" else {*metrics, *columns}
+                if not any(reading.is_among(one, (name,)) for one in among):
+                    raise InputError(
+                        f"the file has no metric {name!r}",
+                        where=f"`{option}`",
+                        todo=nearest(name, sorted(metrics)),
+                    )
+
+    def _fits(self, metric: KnownMetric, cells: Sequence[RatedCell]) -> bool:
+        """Whether ratings are on the scale of a metric that nobody rated yet."""
+        if metric.scale is None:
+            return False
+        scale = self._reading.scale(metric.name, cells[0].metric, in_words=_in_words(cells))
+        if scale is not None and scale.levels != metric.scale.levels:
+            return False
+        try:
+            answers = MetricAnswers(metric.name, metric.scale, cells)
+            for cell in cells:
+                answers.read(cell)
+        except BedsideError:
+            return False
+        return True
+
+    def _find_scales(self, cells: Iterable[RatedCell]) -> None:
+        """Find the scale of each metric."""
+        by_metric: dict[str, list[RatedCell]] = defaultdict(list)
+        for cell in cells:
+            by_metric[cell.metric].append(cell)
+        for metric, of_metric in by_metric.items():
+            spellings = [name for name, now in self._names.metrics.items() if now == metric]
+            self._scale_of[metric] = self._reading.scale(metric, *spellings, in_words=_in_words(of_metric))
 
     def _add(self, cell: RatedCell, answers: MetricAnswers) -> None:
         where = cell.where
@@ -216,13 +331,12 @@ class _CollectedRatings:
             raise InputError(
                 "nothing says who rated", where=where, todo="say what does with `columns=rater=NAME`"
             )
-        rater = cell.rater if has_kind(cell.rater) else human_rater(cell.rater)
         unit = _unit(cell)
         replicate = _whole(cell.replicate, "replicate", where) if cell.replicate else 0
-        key = (cell.item, unit, answers.metric, rater, replicate, cell.round)
+        key = (cell.item, unit, answers.metric, cell.rater, replicate, cell.round)
         if key in self._places:
             raise InputError(
-                f"{rater} rates {cell.item!r} on {answers.metric} twice",
+                f"{cell.rater} rates {cell.item!r} on {answers.metric} twice",
                 where=f"{self._places[key]} and {where}",
                 todo="remove one of the rows",
             )
@@ -232,9 +346,14 @@ class _CollectedRatings:
             value = SHARES[label]
         self._drawn.append((cell.round, _chance(cell.drawn, where) if cell.drawn else None))
         self.rows.append(
-            (cell.item, cell.system or None, cell.case or None, unit, answers.metric, rater, replicate, value,
+            (cell.item, cell.system or None, cell.case or None, unit, answers.metric, cell.rater, replicate, value,
              label, cell.reason or None, None)
         )  # fmt: skip
+
+
+def _in_words(cells: Iterable[RatedCell]) -> bool:
+    """Whether no answer is a number."""
+    return not any(is_number(cell.value) for cell in cells)
 
 
 def _unit(cell: RatedCell) -> str:

@@ -17,6 +17,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import IMPORTED, SCHEMA, check_round
 from bedside.support.errors import InputError
+from bedside.support.plurals import counted
 from bedside.support.registry import nearest
 
 
@@ -45,6 +46,7 @@ def import_ratings(
             the run, or a rater is a jury; nothing is changed then.
     """
     check_round(round)
+    note_numbering(run, file)
     jury = next(filter(is_jury, file.ratings["rater"].unique().sort()), None)
     if jury is not None:
         raise InputError(
@@ -64,7 +66,9 @@ def import_ratings(
         turns = turns_of[item]
         if is_turn(unit) and turn_index(unit) >= turns:
             raise InputError(
-                f"{item!r} has {turns} turns and so no {unit}", where=where, todo="count turns from 0"
+                f"{item!r} has {turns} turns and so no {unit}",
+                where=where,
+                todo="count turns from 0, without system messages and tools",
             )
     origins = run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id")
     frame = (
@@ -90,6 +94,25 @@ def import_ratings(
         manifest = {**run.manifest, "imports": [*run.manifest["imports"], entry]}
         replaced = run.add(frame.lazy(), manifest)
     return frame.height, replaced
+
+
+def note_numbering(run: Run, file: RatingFile) -> None:
+    """Say in the file's account where it names turns behind system messages or tools, which a file may have counted."""
+    last: dict[str, int] = {}
+    for item, unit in file.ratings.select("transcript_id", "unit").unique().iter_rows():
+        if is_turn(unit):
+            last[item] = max(last.get(item, 0), turn_index(unit))
+    if not last or not run.keeps_text:
+        return
+    behind = sum(
+        any(item.before <= last[transcript.id] for item in transcript.provenance)
+        for transcript in run.transcripts_named(last)
+    )
+    if behind:
+        file.account.file.remark(
+            f"Turns are numbered without system messages and tools, which stand before rated turns in "
+            f"{counted(behind, 'transcript')}: see that the file numbers them so, too."
+        )
 
 
 def _check_scales(run: Run, path: str, file: RatingFile) -> None:

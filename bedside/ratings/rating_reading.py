@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bedside.ratings.column_words import plain
+from bedside.ratings.known_names import NO_NAMES, KnownNames
 from bedside.ratings.scales import Scale
+from bedside.ratings.spellings import metric_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,11 @@ class RatingReading:
         header_row: line or row of the column names, from 1; None finds it.
         encoding: of a text file; None recognises it.
         scales: the scale of each metric, or under None of all.
-        known_scale: the scale of a metric for which ``scales`` has none, such as that of a rubric.
+        metrics: the metrics that are taken, by the file's names; None takes all that can be.
+        without: metrics and comments that are left.
+        rename: the file's name of a metric or rater → the one that it gets.
+        exact: whether names and labels stay as they are written.
+        known: names that the file's may stand for.
     """
 
     form: str | None = None
@@ -31,23 +37,58 @@ class RatingReading:
     header_row: int | None = None
     encoding: str | None = None
     scales: Mapping[str | None, Scale] = field(default_factory=dict)
-    known_scale: Callable[[str], Scale | None] | None = None
+    metrics: Collection[str] | None = None
+    without: Collection[str] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
+    exact: bool = False
+    known: KnownNames = NO_NAMES
 
     @property
     def only_metric(self) -> str:
         """The name of the metric of a file that names none."""
         return self.metric or "rating"
 
-    def scale(self, metric: str) -> Scale | None:
-        """A metric's scale: its own, that of all, or one that is known."""
-        scale = self.scales.get(metric) or self.scales.get(None)
-        return scale if scale is not None or self.known_scale is None else self.known_scale(metric)
+    def is_chosen(self, name: str) -> bool:
+        """Whether the user named a metric among those that are taken."""
+        return self.metrics is not None and self.is_among(name, self.metrics)
+
+    def is_left(self, name: str) -> bool:
+        """Whether the user named a metric or comment among those that are left."""
+        return self.is_among(name, self.without)
+
+    def is_among(self, name: str, names: Iterable[str]) -> bool:
+        """Whether a name is one of those that the user typed: in any spelling, unless they are meant exactly."""
+        if self.exact:
+            return name in names
+        return metric_key(name) in map(metric_key, names)
+
+    def typed_scale(self, *names: str) -> Scale | None:
+        """The scale that the user gave a metric, which may have several names; the one of all isn't meant."""
+        for typed, scale in self.scales.items():
+            if typed is not None and any(self.is_among(name, (typed,)) for name in names):
+                return scale
+        return None
+
+    def scale(self, metric: str, *names: str, in_words: bool = False) -> Scale | None:
+        """A metric's scale: its own, that of all, or one that is known.
+
+        Args:
+            metric: the metric.
+            names: what the file calls it.
+            in_words: whether no answer is a number: a scale of numbers for all isn't meant for it then.
+        """
+        typed = self.typed_scale(metric, *names)
+        if typed is not None:
+            return typed
+        of_all = self.scales.get(None)
+        if of_all is not None and not (in_words and of_all.numeric):
+            return of_all
+        return self.known.scale(metric)
 
     def knows_metric(self, name: str) -> bool:
-        """Whether a name is that of a metric: a rubric's or a code's, or one that the user gave a scale."""
-        names = (name.strip(), plain(name))
-        if any(spelling in self.scales for spelling in names):
+        """Whether a name is that of a metric: a rubric's, a code's or a run's, or one that the user said."""
+        if self.is_chosen(name) or self.typed_scale(name) is not None:
             return True
-        return self.known_scale is not None and any(
-            self.known_scale(spelling) is not None for spelling in names
-        )
+        if any(self.known.scale(spelling) is not None for spelling in (name.strip(), plain(name))):
+            return True
+        return bool(self.known.rated_as(metric_key(name)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -26,7 +27,7 @@ from bedside.ratings.table import KEY, SCHEMA, in_round, to_pandas, wordless
 from bedside.ratings.table_writer import RATING_PARTS, write_new_table, write_table
 from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
 from bedside.support.errors import RunError
-from bedside.support.files import empty, making, saying_where, sync, write_json
+from bedside.support.files import check_no_links, empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.support.locks import hold
 from bedside.support.shell_words import typed
@@ -67,6 +68,8 @@ _MANIFEST_SHAPE = {
 _CHANGE = ".change"
 #: What names of folders begin with that a run holds while it is changed.
 _SCRATCH = (".scoring.", ".judging.")
+#: How long a change in the making is waited for, in hundredths of a second.
+_PATIENCE = 20
 
 
 class Run:
@@ -80,18 +83,34 @@ class Run:
             parameters, counts.
 
     Raises:
-        RunError: the folder is missing or is not a run.
+        RunError: the folder is missing, is not a run, or holds a link.
+
+    Nothing is written to read it: a change that is on disk whole, and whose process ended before it was in its place,
+    is read where it stands.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: Path = Path(path)
         if not os.path.isdir(self.path):
             raise RunError("there is no such run", where=str(path), todo="make one with bedside score")
-        self._settle()
+        check_no_links(self.path, "a run")
+        self._await_change()
         self.manifest: dict[str, Any] = self._read_manifest()
 
+    def file(self, name: str) -> Path:
+        """Where the ratings or the manifest stand: in the run, or in a whole change that is not in its place yet."""
+        changed = self.path / _CHANGE / name
+        return changed if changed.is_file() else self.path / name
+
+    def _await_change(self) -> None:
+        """Wait a moment for a process that is putting a change in its place; one that was killed won't."""
+        for _ in range(_PATIENCE):
+            if not (self.path / _CHANGE).exists():
+                return
+            time.sleep(0.01)
+
     def _read_manifest(self) -> dict[str, Any]:
-        file = self.path / MANIFEST
+        file = self.file(MANIFEST)
         if simulation_manifest(self.path) is not None:
             raise RunError(
                 "the folder is a simulation, and no run",
@@ -315,7 +334,10 @@ class Run:
             self.__dict__.pop(name, None)
 
     def _settle(self) -> None:
-        """Put a change in its place that is on disk whole; its process may have ended in the middle of that."""
+        """Put a change in its place that is on disk whole; its process may have ended in the middle of that.
+
+        The run must be :meth:`locked`.
+        """
         change = self.path / _CHANGE
         if not change.is_dir():
             return
@@ -328,14 +350,13 @@ class Run:
                 change.rmdir()
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the run while it is changed; its manifest is read again, as another process may have changed it before.
-
-        What a killed process left in the middle of a change is removed.
+    def held(self) -> Iterator[None]:
+        """Keep others from changing the run while it is read; its manifest is read again: it may have changed before.
 
         Raises:
-            RunError: another process holds it.
+            RunError: another process holds it, or a link stands in it.
         """
+        check_no_links(self.path, "a run")
         with saying_where(self.path):
             held = hold(self.path / ".lock")
         if held is None:
@@ -345,11 +366,22 @@ class Run:
                 todo="wait until it ends",
             )
         with held:
+            self.manifest = self._read_manifest()
+            self._forget()
+            yield
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the run while it is changed, as :meth:`held` does; what a killed process left in the middle of a change
+        is put in its place, or removed.
+
+        Raises:
+            RunError: another process holds it, or a link stands in it.
+        """
+        with self.held():
             for kind in _SCRATCH:
                 empty(self.path, f"{kind}*")
             self._settle()
-            self.manifest = self._read_manifest()
-            self._forget()
             yield
 
     def table(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
@@ -358,7 +390,7 @@ class Run:
         Raises:
             RunError: it is missing, damaged, or has other columns.
         """
-        file = self.path / name
+        file = self.file(name)
         try:
             table = pl.scan_parquet(file)
             actual = table.collect_schema()

@@ -27,6 +27,11 @@ class Scale:
     levels: tuple[float, ...] | tuple[str, ...]
     ordered: bool
 
+    @property
+    def numeric(self) -> bool:
+        """Whether the levels are numbers, not labels."""
+        return not isinstance(self.levels[0], str)
+
     def level_texts(self) -> list[str]:
         """The levels as they are shown, in their order."""
         return [f"{level:g}" if isinstance(level, float) else str(level) for level in self.levels]

@@ -25,7 +25,7 @@ class Unmatched:
     Attributes:
         name: the factor.
         why: why they are not.
-        kept: how many of the systems' transcripts would have a counterpart if they were.
+        kept: how many of the systems' transcripts would have a counterpart if they were, besides what is matched.
     """
 
     name: str
@@ -137,7 +137,7 @@ def matching(
     unmatched = []
     for name in varying:
         if name not in conditions and not is_settled(own, name, conditions):
-            kept = _matched_count(within, [name], systems)
+            kept = _matched_count(within, [*conditions, name], systems)
             if kept < own.height:
                 unmatched.append(Unmatched(name, NOT_CROSSED if pairs else NO_CASE, kept))
     return Matching(conditions, tuple(unmatched), own.height, _matched_count(own, conditions, systems))

@@ -128,15 +128,18 @@ class TableCells:
                 todo=f"say `columns={'rater' if raters else 'round'}=sheet` or `columns=system=sheet`",
             )
 
-    def by_column(self, columns: Sequence[str], of_column: str, *, rater: str = "") -> Iterator[RatedCell]:
+    def by_column(
+        self, columns: Sequence[str], of_column: str, *, rater: str = "", comments: Sequence[str] = ()
+    ) -> Iterator[RatedCell]:
         """The cells of columns that hold ratings each, one of the raters' or one of the metrics'.
 
         Args:
             columns: their names.
             of_column: what a column's name says, ``rater`` or ``metric``.
             rater: who rated, where no column says.
+            comments: names of columns of what people remarked.
         """
-        positions = [(name, self._header.index(name)) for name in columns]
+        positions = [(name, self._header.index(name)) for name in (*columns, *comments)]
         for where, row, cells in self.rows():
             said = {name: row[name] for name in _OF_ROW if name in row}
             said.setdefault("metric", "")
@@ -146,6 +149,7 @@ class TableCells:
                     where=f"{where} column {name}",
                     column=name,
                     value=cells[position],
+                    kind="comment" if name in comments else "",
                     **{**said, of_column: name},
                 )
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.ratings.answer_words import is_no_answer, whole_of
 from bedside.ratings.column_words import COLUMN_NAMES, PAIR_NAMES, is_about_the_row, is_derived, is_sum, plain
+from bedside.ratings.comments import are_comments, comment_about, holds_speech, is_free_text
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.scales import number_in
+from bedside.ratings.spellings import metric_key
 from bedside.support.errors import InputError
 
 #: A cell that is longer is no rating.
@@ -31,12 +34,14 @@ class TableColumns:
         names: bedside's name of a column → the table's.
         rated: columns that can hold ratings of raters or metrics.
         derived: columns that were computed from ratings.
+        comments: columns of what people remarked.
     """
 
     header: tuple[str, ...]
     names: Mapping[str, str]
     rated: tuple[str, ...]
     derived: tuple[str, ...]
+    comments: tuple[str, ...]
 
     def of_raters(self) -> list[str]:
         """Columns that can be raters': sums are something computed there."""
@@ -74,16 +79,55 @@ def table_columns(
     names = _named_columns(header, reading.columns, where)
     rated: list[str] = []
     derived: list[str] = []
-    for position, name in enumerate(header):
-        if name in names.values() or not name:
-            continue
-        if reading.knows_metric(name):
-            rated.append(name)
+    texts: list[str] = []
+    cells_of = {name: [row[position].strip() for _, row in rows] for position, name in enumerate(header)}
+    free = [name for name in header if name and name not in names.values() and not reading.is_left(name)]
+    chosen = list(filter(reading.is_chosen, free))
+    for name in free:
+        if chosen or reading.knows_metric(name):
+            (rated if name in chosen or not chosen else texts).append(name)
         elif is_derived(name):
             derived.append(name)
-        elif not is_about_the_row(name) and _may_be_ratings(position, rows):
+        elif is_about_the_row(name) or comment_about(name) is not None or not _may_be_labels(cells_of[name]):
+            texts.append(name)
+        else:
             rated.append(name)
-    return TableColumns(tuple(header), names, tuple(rated), tuple(derived))
+    metrics = {metric_key(name) for name in rated}
+    items = cells_of[names["item"]] if "item" in names else []
+    comments = [
+        name
+        for name in texts
+        if are_comments(name, cells_of[name], metrics) and _is_of_raters(name, cells_of[name], items)
+    ]
+    # A name such as a comment's may be that of a metric, too.
+    rated += [
+        name
+        for name in texts
+        if name not in comments
+        and not chosen
+        and not is_about_the_row(name)
+        and _may_be_labels(cells_of[name])
+    ]
+    rated.sort(key=header.index)
+    return TableColumns(tuple(header), names, tuple(rated), tuple(derived), tuple(comments))
+
+
+def _may_be_labels(cells: Sequence[str]) -> bool:
+    """Whether cells can be ratings, and no texts."""
+    return may_be_answers(cells) and not is_free_text(cells)
+
+
+def _is_of_raters(name: str, cells: Sequence[str], items: Sequence[str]) -> bool:
+    """Whether texts may be what raters remarked, and not what is said of an item in each of its rows."""
+    if comment_about(name) is not None:
+        return True
+    if is_about_the_row(name) or is_derived(name) or holds_speech(name):
+        return False
+    of_item: dict[str, list[str]] = defaultdict(list)
+    for item, cell in zip(items, cells, strict=False):
+        of_item[item].append(cell)
+    several = [texts for texts in of_item.values() if len(texts) > 1]
+    return not several or any(len(set(texts)) > 1 for texts in several)
 
 
 def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str) -> dict[str, str]:
@@ -138,11 +182,6 @@ def _pair_columns(
             todo=f"say which with `columns={lacking}=NAME`; columns: {', '.join(header)}",
         )
     return others
-
-
-def _may_be_ratings(position: int, rows: Sequence[tuple[str, list[str]]]) -> bool:
-    """Whether the cells of a column can be ratings."""
-    return may_be_answers([row[position] for _, row in rows])
 
 
 def may_be_answers(cells: Sequence[str]) -> bool:

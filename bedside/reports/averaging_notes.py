@@ -149,16 +149,16 @@ def matching_notes(view: RatingsView, pairs: Sequence[tuple[str, str]]) -> Itera
         kept = _span([matching.kept for matching in own])
         each = " of a pair" if len(own) > 1 else ""
         yield f"Matched by {' and '.join(by)}: {kept} of {of} transcripts{each} have a counterpart."
-    reasons: dict[str, dict[str, list[int]]] = {}
+    reasons: dict[str, dict[str, list[tuple[int, int, tuple[str, ...]]]]] = {}
     for matching in matchings:
-        for factor in matching.unmatched:
-            reasons.setdefault(factor.why, {}).setdefault(factor.name, []).append(factor.kept)
+        for other in matching.unmatched:
+            counts = (other.kept, matching.transcripts, (*matching.by, other.name))
+            reasons.setdefault(other.why, {}).setdefault(other.name, []).append(counts)
     for why, factors in reasons.items():
-        first, kept = next(iter(factors.items()))
-        of = _span([m.transcripts for m in matchings if any(other.name == first for other in m.unmatched)])
+        kept_by_pair, of_by_pair, options = zip(*next(iter(factors.values())), strict=True)
         yield (
-            f"Not matched by {_listed(list(factors), _MOST)}, as {why}: nothing is left out; --match {first} keeps "
-            f"{_span(kept)} of {of} transcripts."
+            f"Not matched by {_listed(list(factors), _MOST)}, as {why}, so nothing is left out for it; "
+            f"--match {','.join(options[0])} keeps {_span(kept_by_pair)} of {_span(of_by_pair)} transcripts."
         )
 
 
@@ -178,11 +178,11 @@ def _pair_words(view: RatingsView, factor: AveragedFactor, pairs: Sequence[tuple
         return f"{words}, each system over its own levels"
     if all(levels == list(factor.levels) for levels in shared.values()):
         return f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
-    words = [
+    by_pair = [
         f"{a} − {b} {_listed(levels, _MOST_LEVELS) if levels else 'not matched, so each over its own'}"
         for (a, b), levels in shared.items()
     ]
-    return f"Averaged over the levels of {factor.name} that both systems have ({_listed(words, _MOST_LEVELS, '; ')})"
+    return f"Averaged over the levels of {factor.name} that both systems have ({_listed(by_pair, _MOST_LEVELS, '; ')})"
 
 
 def _system_words(factor: AveragedFactor, *, several: bool) -> str:

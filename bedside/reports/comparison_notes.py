@@ -9,6 +9,7 @@ from bedside.analysis.non_inferiority import MarginTest
 from bedside.reports.number_text import DASH
 from bedside.reports.rater_effects import RATERS_APART, design_notes
 from bedside.reports.reasons_for_tests import said_once
+from bedside.reports.result_text import WITHOUT_VALUE
 from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.support.plurals import counted
 
@@ -71,6 +72,8 @@ def _interval_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 def case_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """What was averaged before a case counts once."""
+    if any(not c.entered.is_whole for c in comparisons):
+        yield WITHOUT_VALUE
     yield (
         "Each case counts once: what is compared are means over the case's transcripts, and over passes and, among "
         "people, raters of each transcript."

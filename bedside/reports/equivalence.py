@@ -11,7 +11,7 @@ from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.comparison_notes import label_notes
 from bedside.reports.number_text import DASH, decimal, n_of, number, p_value
 from bedside.reports.rater_effects import RATERS_APART, design_notes
-from bedside.reports.result_text import cases_words, interval_words
+from bedside.reports.result_text import WITHOUT_VALUE, cases_words, interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.equivalence import (
@@ -105,6 +105,8 @@ def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
     for method in dict.fromkeys(test.test.method.partition(", margin")[0] for test in tests):
         count = sum(test.test.method.startswith(method) for test in tests)
         notes.append(f"{method[0].upper()}{method[1:]}: {counted(count, 'comparison')}.")
+    if any(not test.entered.is_whole for test in tests):
+        notes.append(WITHOUT_VALUE)
     notes.append(
         f"One-sided tests at {decimal(ALPHA)} and the interval that they invert, on one value a case: a case's "
         "transcripts, passes and raters are averaged first."

@@ -220,12 +220,18 @@ def _judged_paragraphs(run: Run, view: RatingsView) -> list[str]:
     return [judged_words(view, rater, judge, entry) for (rater, *_), (judge, entry) in last.items()]
 
 
+#: What a judge or rater was shown beside conversations that others aren't.
+_SHOWN = {"system": "the system messages", "tools": "the calls of tools and what they gave"}
+
+
 def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """What one judge did."""
     titles = ", ".join(f"{view.facts(name).title} ({version})" for name, version in judge["prompts"].items())
     calls = sum(count["calls"] for count in judge["rubrics"])
     passes = "once" if judge["passes"] == 1 else f"{judge['passes']} times"
     asked_by = f"{judge['order'].replace('-', ' ')}, by the rubrics (version) {titles}"
+    if judge.get("shows"):
+        asked_by += f", and was shown {' and '.join(_SHOWN[kind] for kind in judge['shows'])}"
     if "deepeval" in judge:
         asked_by = (
             f"by metrics of deepeval {judge['deepeval']['version']} in its own words (version) {titles}"

@@ -30,8 +30,14 @@ def interval_words(interval: Interval | None, digits: int = 2) -> str:
     return f"[{number(interval.low, digits)}, {number(interval.high, digits)}]"
 
 
+#: What a note says of the cases that :func:`cases_words` leaves out without a word.
+WITHOUT_VALUE = "n of N cases: those without a value are left out, and others for the reason beside it."
+
+
 def cases_words(entered: EnteredCases, n_a: int, n_b: int, shared: int, *, paired: bool) -> str:
     """The cases of a comparison of two systems, one number where all pair; of how many, and why others are left out.
+
+    Where nothing is said of those others they have no value: :data:`WITHOUT_VALUE` says so.
 
     Args:
         entered: what became of each case.

@@ -155,7 +155,7 @@ def _entered_notes(comparisons: Sequence[Comparison]) -> list[str]:
     fewer = dict.fromkeys(
         f"{c.facts.title} {cases_words(c.entered, c.cases_a, c.cases_b, c.shared, paired=c.paired)}"
         for c in comparisons
-        if c.entered.why_not
+        if not c.entered.is_whole
     )
     if not fewer:
         return []

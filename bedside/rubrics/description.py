@@ -32,6 +32,8 @@ def describe(rubric: Rubric) -> str:
     lines += [f"- needs: {_input(item.name, item.description)}" for item in shown.inputs]
     if shown.not_applicable:
         lines.append(f"- missing where: {shown.not_applicable}")
+    if rubric.aliases:
+        lines.append(f"- in sheets also: {', '.join(f'`{alias}`' for alias in rubric.aliases)}")
     lines.append(f"- version: `{rubric.version}`")
     if rubric.translated_from:
         lines.append(

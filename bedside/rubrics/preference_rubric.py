@@ -65,6 +65,7 @@ def preference_rubric(rubric: Rubric) -> Rubric:
         direction="none",
         labels=tuple(Label(label=label, descriptor=words.say("people_pair", label)) for label in _LABELS),
         inputs=shown.inputs,
+        shows=shown.shows,
         not_applicable=shown.not_applicable,
         instructions=words.join(shown.instructions or "", levels),
         source=shown.source,

@@ -44,7 +44,7 @@ from bedside.rubrics.answer_form import (
 )
 from bedside.rubrics.prompt_words import ENGLISH, PromptWords, languages, prompt_words
 from bedside.rubrics.tuned_parts import MappedLevel, RatedExample, TuningRecord, tuning_fault
-from bedside.transcripts.transcript import Role
+from bedside.transcripts.transcript import PROVENANCE_KINDS, ProvenanceKind, Role, Transcript
 
 Unit = Literal["transcript", "turn"]
 
@@ -57,7 +57,7 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
 _REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 #: Keys that neither judge nor person sees.
 _UNSEEN = {
-    "name", "direction", "fails_at", "source", "notes", "deviations", "history", "translated_from",
+    "name", "aliases", "direction", "fails_at", "source", "notes", "deviations", "history", "translated_from",
 }  # fmt: skip
 
 
@@ -89,6 +89,7 @@ class Rubric:
     Attributes:
         name: equal to the file's name; the name of the metric in the ratings table.
         title: as in a table's row.
+        aliases: other names by which people's sheets may call it.
         construct: what is measured, in a phrase.
         definition: the question, in full.
         unit: what is rated: a whole ``transcript`` or a ``turn``.
@@ -103,6 +104,8 @@ class Rubric:
         labels: for ``label`` and ``set``.
         answer: for the other kinds: the parts of the answer.
         inputs: what the judge needs beside the conversation.
+        shows: what was behind the conversation and is shown nevertheless, by name: ``system`` messages, ``tools``.
+            Nobody who rates is shown it by other rubrics.
         each: where the question is asked about every item of an input, that input's name; about every turn (of
             ``role``), ``turns``. One reply then holds an answer for each of them, and a long list can be split.
         window: for turns asked about one by one: how many turns before the rated one are shown; all of them if
@@ -139,6 +142,7 @@ class Rubric:
     labels: tuple[Label, ...] = ()
     answer: tuple[RubricPart, ...] = ()
     inputs: tuple[Input, ...] = ()
+    shows: tuple[ProvenanceKind, ...] = ()
     each: FieldName | None = None
     window: StrictInt | None = None
     window_role: Role | None = None
@@ -154,6 +158,7 @@ class Rubric:
     history: tuple[TuningRecord, ...] = ()
     language: FieldText = ENGLISH
     translated_from: FieldText | None = None
+    aliases: tuple[FieldText, ...] = ()
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -179,6 +184,11 @@ class Rubric:
         misshapen = form_fault(self.kind, self.answer)
         if misshapen is not None:
             raise ValueError(f"answer: {misshapen}")
+        check_distinct("shows", self.shows)
+        if any(item.name in self.shows for item in self.inputs):
+            raise ValueError(
+                f"inputs: {' and '.join(PROVENANCE_KINDS)} are what the rubric shows of the conversation"
+            )
         if any(item.name == "turns" for item in self.inputs):
             raise ValueError("inputs: the name turns is taken by the conversation itself")
         countable = {"turns", *(item.name for item in self.inputs)}
@@ -200,6 +210,7 @@ class Rubric:
         if self.stage is not None and (self.unit == "turn" or not self.transcript):
             raise ValueError("stage: which turns are shown, where a whole conversation is")
         check_distinct("deviations", self.deviations)
+        check_distinct("aliases", self.aliases)
         if not self.transcript and self.unit == "turn":
             raise ValueError("transcript: a turn can't be rated without the conversation")
         if self.not_applicable and self.kind not in ("level", "label"):
@@ -216,7 +227,7 @@ class Rubric:
         """The first 12 hexadecimal digits of the SHA-256 of what a judge sees, and of the map of its levels.
 
         It changes with any change of wording, scale, inputs, form, examples or map, and with nothing else: not with
-        notes, source, direction, ``fails_at``, deviations, history or name, nor with the order of keys in the file.
+        notes, source, direction, ``fails_at``, deviations, history, name or aliases, nor with the order of keys.
         """
         seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN, exclude_defaults=True)
         return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
@@ -242,8 +253,10 @@ class Rubric:
 
     @property
     def key(self) -> str:
-        """What tells it from other rubrics of a run: its name, of a tuned or translated one with its version."""
-        return f"{self.name}@{self.version}" if self.tuned or self.translated_from else self.name
+        """What tells it from other rubrics of a run: its name, with its version where it is tuned, translated or shows
+        provenance."""
+        apart = self.tuned or self.translated_from or self.shows
+        return f"{self.name}@{self.version}" if apart else self.name
 
     @property
     def for_people(self) -> Rubric:
@@ -263,6 +276,31 @@ class Rubric:
     def references(self) -> tuple[str, ...]:
         """The inputs that a transcript's ``reference`` must hold for the rubric to be rated."""
         return tuple(item.name for item in self.inputs if item.name not in FROM_TRANSCRIPT)
+
+    @property
+    def shown_inputs(self) -> tuple[Input, ...]:
+        """All that is shown beside the conversation: the inputs, then provenance that the rubric shows."""
+        words = self.words
+        return (
+            *self.inputs,
+            *(
+                Input(
+                    name=kind,
+                    title=words.say("provenance", kind),
+                    description=words.say("provenance", f"about_{kind}"),
+                )
+                for kind in self.shows
+            ),
+        )
+
+    def provenance(self, transcript: Transcript, kind: str, turn: int | None = None) -> list[str]:
+        """Provenance of a kind, each text with its place; of a turn that is rated, what stands before it."""
+        say = self.words.say
+        return [
+            say("provenance", "before", number=item.before, text=item.text)
+            for item in transcript.provenance
+            if item.kind == kind and (turn is None or item.before <= turn)
+        ]
 
     @cached_property
     def parts(self) -> tuple[RubricPart, ...]:

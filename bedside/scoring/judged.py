@@ -152,6 +152,7 @@ class FinishedJudging:
     def _judge_entry(self, batch: bool) -> dict[str, Any]:
         """All that it takes to do the same again, and what it took."""
         summary, settings, judge = self.summary, self.order.settings, self.order.judge
+        shows = {kind for rubric in self.order.work.rubrics for kind in rubric.shows}
         endpoints = [
             {"address": endpoint.name.text, "weight": endpoint.weight} for endpoint in judge.endpoints
         ]
@@ -169,6 +170,7 @@ class FinishedJudging:
             "complete": summary.complete,
             "prompts": {count.rubric: count.version for count in summary.rubrics},
             "rubrics": [asdict(count) for count in summary.rubrics],
+            **({"shows": sorted(shows)} if shows else {}),
         }
 
 

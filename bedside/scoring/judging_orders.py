@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from bedside.scoring.pipeline import pipelines_for
 from bedside.support.errors import InputError, RegistryError
 from bedside.support.name_lists import Names, listed
 from bedside.support.registry import nearest
-from bedside.transcripts.transcript import CODES
+from bedside.transcripts.transcript import CODES, ProvenanceKind
 
 #: Rubrics by their names or files, or as they are; a lone one is one.
 RubricNames = str | os.PathLike[str] | Rubric | Iterable[str | os.PathLike[str] | Rubric]
@@ -65,6 +65,12 @@ class JudgingWork:
                 where="`rubrics`",
                 todo="ask in one language, and in the other in another command",
             )
+        if len({rubric.shows for rubric in self.rubrics}) > 1:
+            raise InputError(
+                "some rubrics show system messages or tools and others don't, so that a judge is several raters",
+                where="`rubrics`",
+                todo="ask by those that show the same together, and by the others in another command",
+            )
         tuned = [rubric.title for rubric in self.rubrics if rubric.tuned]
         if tuned and len(self.rubrics) > 1:
             raise InputError(
@@ -82,9 +88,14 @@ class JudgingWork:
 
 
 def chosen_rubrics(
-    names: Iterable[str], folder: Path | None = None, language: str | None = None
+    names: Iterable[str],
+    folder: Path | None = None,
+    language: str | None = None,
+    shows: Sequence[ProvenanceKind] = (),
 ) -> tuple[Rubric, ...]:
     """The rubrics of these names, from the user's ``folder`` too, in a language; each in its own by default.
+
+    With ``shows``, each shows that provenance, whatever it says itself.
 
     Raises:
         InputError: there are no words of prompts in that language.
@@ -92,6 +103,8 @@ def chosen_rubrics(
     """
     registry = rubrics_with(folder)
     rubrics = tuple(registry.find_in(name, language) for name in names)
+    if shows:
+        rubrics = tuple(replace(rubric, shows=tuple(shows)) for rubric in rubrics)
     if not rubrics:
         raise RegistryError("the suite has no rubrics for a judge", todo="name some with `rubrics`")
     return rubrics

@@ -120,7 +120,7 @@ def merging(sources: Sequence[MergeSource], out: Path) -> Iterator[tuple[Path, R
     with ExitStack() as held:
         for source in sources:
             if os.access(source.run.path, os.W_OK):
-                held.enter_context(source.run.locked())
+                held.enter_context(source.run.held())
         check_same_meaning(sources)
         shared = shared_transcripts(sources)
         ratings = merged_ratings(sources, shared)
@@ -142,7 +142,7 @@ def merging(sources: Sequence[MergeSource], out: Path) -> Iterator[tuple[Path, R
 
 def _digest(source: MergeSource) -> str:
     """SHA-256 of a run's ratings."""
-    with (source.run.path / RATINGS_FILE).open("rb") as file:
+    with source.run.file(RATINGS_FILE).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -22,7 +22,7 @@ import orjson
 from bedside.ratings.names import is_human
 from bedside.simulators.calls import ActorReply
 from bedside.support.errors import RunError
-from bedside.support.files import sqlite_address, unpacked
+from bedside.support.files import address_to_read, sqlite_address, unpacked
 from bedside.support.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 
 FORMAT = 1
@@ -176,9 +176,10 @@ def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
     wrong = misfit([text, declined, *failed], [TEXT])
     if wrong is not None or len(failed) > 1 or not isinstance(cut, bool):
         raise ValueError("a reply is none")
+    reply = ActorReply(text, cut, declined, failed[0] if failed else "", is_human(row[7]))
     return LoggedReply(
         CallSite(*row[:4]), row[4], _checked(row[5], ObjectOf(TEXT), "parts"), row[6], row[7],
-        _checked(row[8], {}, "parameters"), row[9], ActorReply(text, cut, declined, *failed, typed=is_human(row[7])),
+        _checked(row[8], {}, "parameters"), row[9], reply,
         tuple(_checked(row[11], [TEXT], "faults")), *row[12:],
     )  # fmt: skip
 
@@ -440,7 +441,7 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
         raise RunError("there is no log of a simulation", where=str(path), todo="name a simulation's folder")
     with (
         _reading(path),
-        closing(sqlite3.connect(f"{sqlite_address(path.absolute())}?mode=ro", uri=True)) as connection,
+        closing(sqlite3.connect(address_to_read(path), uri=True)) as connection,
     ):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         _check_version(version, path)

@@ -54,7 +54,7 @@ def patient_fault(
     *,
     language: str,
     earlier: Sequence[str] = (),
-    given: Sequence[str] = (),
+    case_lines: Sequence[str] = (),
     sentences: int | None,
     words: int | None,
 ) -> Fault | None:
@@ -69,11 +69,11 @@ def patient_fault(
         text: the message.
         language: ``en`` or ``zh``.
         earlier: the patient's own messages before it; leave out those whose words the protocol fixes.
-        given: lines that the case gives the patient to say: it can say them as often as it likes.
+        case_lines: what the case gives the patient to say: it can say that as often as it likes.
         sentences: most sentences; None for any number.
         words: most words; of Chinese, three characters are two words.
     """
-    stuck = text not in given and sum(_same(text, message) for message in earlier) >= STUCK
+    stuck = text not in case_lines and sum(_same(text, message) for message in earlier) >= STUCK
     fault = _form_fault(text, language) or (_STUCK if stuck else None)
     fault = fault or _manner_fault(text, earlier, sentences, words)
     return None if fault is None else replace(fault, form=True)

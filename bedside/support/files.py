@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import io
 import json
@@ -11,6 +12,7 @@ import re
 import select
 import shutil
 import stat
+import tempfile
 import threading
 import time
 import zlib
@@ -68,10 +70,11 @@ def folder_held(
         is_ours: whether files of these names show that it holds that; it isn't asked of an empty folder.
 
     Raises:
-        RunError: another process holds it, it holds something else, or it can't be made.
+        RunError: another process holds it, it holds something else or a link, or it can't be made.
     """
     with saying_where(folder):
         make_folder(folder)
+        check_no_links(folder, content)
         others = {path.name for path in folder.iterdir()} - {lock}
         if others and not is_ours(others):
             raise RunError(
@@ -339,6 +342,52 @@ def sqlite_address(path: PurePath) -> str:
     address = path.as_uri()
     # A shared folder of Windows, file://server/…: to SQLite the server is a part of the path.
     return address if address.startswith("file:///") else address.replace("file:", "file://", 1)
+
+
+def address_to_read(path: Path) -> str:
+    """The address of a database that is read, so that nothing is written beside it.
+
+    What a process that was killed left to be put into it is put into a copy, which goes when this process ends.
+    """
+    address = sqlite_address(path.absolute())
+    log = path.with_name(f"{path.name}-wal")
+    if not log.is_file():
+        return f"{address}?immutable=1"  # else SQLite makes files for those who write at the same time
+    in_use = path.with_name(f"{path.name}-shm").exists() or any(path.parent.glob(f".{path.stem}-*.lock"))
+    if in_use or not log.stat().st_size:
+        return f"{address}?mode=ro"
+    folder = Path(tempfile.mkdtemp(prefix="bedside-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for file in (path, log):
+        shutil.copyfile(file, folder / file.name)
+    return sqlite_address(folder / path.name)
+
+
+def check_no_links(folder: Path, what: str) -> None:
+    """See that a folder is all there is to it: what a link in it leads to may be somebody else's.
+
+    Args:
+        folder: the folder, which may itself be reached by a link.
+        what: what it holds, as ``a run``, for the message.
+
+    Raises:
+        RunError: a link stands in it, at any depth.
+    """
+    folders = [os.fspath(folder)]
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except OSError:  # whoever reads there says it better
+            continue
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.is_symlink():
+                raise RunError(
+                    f"a link stands in the folder of {what}, and none is followed there",
+                    where=entry.path,
+                    todo="put what it leads to in its place, or remove it",
+                )
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
 
 
 def cache_folder(what: str) -> Path:

@@ -379,7 +379,9 @@ def _parts(account: ReadingAccount) -> Iterator[tuple[str, str]]:
     yield "Cases", _cases(account)
     if account.factors:
         yield "Factors", " · ".join(_factors(account.factors))
-        yield "Kinds", " · ".join(_kinds(account.kinds_of_factors()))
+        kinds = " · ".join(_kinds(account))
+        if kinds:
+            yield "Kinds", kinds
 
 
 def _file_parts(kinds: Mapping[FileKind, Sequence[str]]) -> Iterator[tuple[str, str]]:
@@ -473,13 +475,15 @@ def _factors(factors: Mapping[str, Mapping[Any, int] | None]) -> Iterator[str]:
         yield f"{len(factors) - 2 * _NAMES:,} more factors"
 
 
-def _kinds(kinds: Mapping[str, Kind | None]) -> Iterator[str]:
-    """Factors of each kind; of those whose kind isn't known, how it is said."""
+def _kinds(account: ReadingAccount) -> Iterator[str]:
+    """Factors of each kind; of those that vary and whose kind isn't known, how it is said."""
+    kinds = account.kinds_of_factors()
     for kind in KINDS:
         names = [name for name, own in kinds.items() if own == kind]
         if names:
             yield f"{kind} {_some(names)}"
-    unknown = [name for name, kind in kinds.items() if kind is None]
+    varying = [name for name, levels in account.factors.items() if levels is None or len(levels) > 1]
+    unknown = [name for name in varying if kinds[name] is None]
     if unknown:
         yield f"not known {_some(unknown)}: say it with `conditions` or `outcomes`"
 

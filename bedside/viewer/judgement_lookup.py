@@ -22,13 +22,13 @@ from bedside.judges.store import (
     read_judgement,
     read_prompt_pieces,
     reading,
-    to_read,
 )
 from bedside.ratings.names import judge_rater, pair_unit
 from bedside.ratings.pair_preferences import preference_metric
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import MANIFEST
 from bedside.scoring.judging_orders import recorded_judgings
+from bedside.support.files import address_to_read
 
 #: What is listed of a judgement, and where it stands in the lookup.
 _LISTED = ("key", "model", "transcript", "unit", "items", "rubric", "pass", "state", "version", "parameters")
@@ -111,7 +111,7 @@ class JudgementLookup:
             self.close()
             with closing(open_to_read(self.path)), reading(self.path):  # says what is wrong with it
                 listed = sqlite3.connect("file::memory:", uri=True, check_same_thread=False)
-                listed.execute("ATTACH ? AS store", (to_read(self.path),))
+                listed.execute("ATTACH ? AS store", (address_to_read(self.path),))
                 listed.executescript(_MAKE)
                 listed.execute("DETACH store")
             self._listed = listed

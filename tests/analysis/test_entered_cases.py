@@ -79,7 +79,7 @@ def test_unpaired_cases_are_counted_by_system() -> None:
     assert (pair.cases_a, pair.cases_b) == (6, 7)
     assert (pair.entered.of_a, pair.entered.of_b, pair.entered.of) == (8, 7, 15)
     table = comparison_table([pair])
-    assert table.rows[0].cells[1].text == "6 of 8, 7 (2 no value)"
+    assert table.rows[0].cells[1].text == "6 of 8, 7"
     assert (table.records[0]["n"], table.records[0]["of"]) == (13, 15)
 
 
@@ -97,6 +97,7 @@ def test_values_in_other_settings_are_named_as_such() -> None:
     pair = only(view(rows, factors))
     assert (pair.cases_a, pair.entered.of) == (2, 3)
     assert pair.entered.why_not == "1 other settings"
+    assert comparison_table([pair]).rows[0].cells[1].text == "2 of 3 (1 other settings)"
 
 
 def test_results_say_the_same_whole() -> None:

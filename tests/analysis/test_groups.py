@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import bedside
 from bedside.analysis.comparison import compare
 from bedside.analysis.groups import group_view
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.selection import comparable_groups
 from bedside.reports.renderers.json import json_text
 from bedside.support.errors import DataError
 from bedside.transcripts.read_options import ReadOptions
@@ -96,6 +98,46 @@ def test_both_sides_are_of_the_same_systems() -> None:
     assert of_a.mean_a == pytest.approx(np.mean([1 + case / 10 for case in range(8)]))
 
 
+def test_groups_without_a_shared_case_are_of_the_same_systems_too() -> None:
+    """A and B have four short cases each, of long ones A has four and B none: by A alone long is 1 higher."""
+    rows, length = [], {}
+    for system, extra in (("A", 0.0), ("B", 10.0)):
+        for case in range(4):
+            for level, more in (("short", 0.0), ("long", 1.0)):
+                if (system, level) != ("B", "long"):
+                    name = f"{system}{level}{case}"
+                    rows.append(
+                        (name, system, f"{level}{case}", "smog", "algorithm:r@1", extra + more + case / 10)
+                    )
+                    length[name] = level
+    grouped = group_view(view(rows, length, by="length"), "length")
+    (pair,) = compare(grouped, metrics=["smog"]).pairs
+    assert (pair.a, pair.b, pair.paired, pair.cases_a, pair.cases_b) == ("long", "short", False, 4, 4)
+    assert pair.difference.estimate == pytest.approx(1.0)
+    assert not any("asked for" in sentence for sentence in grouped.part.sentences())
+
+
+def test_what_is_asked_to_be_matched_is_matched_beside_systems() -> None:
+    """The factor whose levels are the groups can't be; of one system there is none to match."""
+    ratings = two_systems(shared=True)
+    for asked, systems, matched in (
+        (("length",), None, ("of_system",)), ((), None, ("of_system",)), ((), ["A"], ()), (None, None, None),
+    ):  # fmt: skip
+        part = replace(ratings.part, match=asked)
+        assert group_view(replace(ratings, part=part), "length", systems).part.match == matched
+
+
+def test_what_is_known_after_a_conversation_is_not_offered() -> None:
+    factors = pl.DataFrame(
+        {
+            "transcript_id": list("abcd"), "completed": ["yes", "no", "yes", "no"], "ward": ["x", "y", "y", "x"],
+            "repeat": ["1", "1", "2", "2"], "single": ["p", "q", "r", "r"],
+        }
+    )  # fmt: skip
+    assert comparable_groups(factors) == {"ward": {"x": 2, "y": 2}}
+    assert comparable_groups(factors, declared={"ward": "outcome"}) == {}
+
+
 def test_what_can_not_be_compared_names_the_options() -> None:
     with pytest.raises(DataError, match=r"share no case.*`systems=A`"):
         group_view(two_systems(shared=False), "length")
@@ -159,7 +201,7 @@ def test_one_system_is_answered_with_the_groups_by_name(call: Call, tmp_path: Pa
 
 def test_annomi_is_as_scipy_and_as_a_column_of_systems_says(annomi: Path, tmp_path: Path) -> None:
     """What makes groups must not change numbers: by factor, by column, and by scipy on each session's value."""
-    rows = pl.read_csv(annomi, infer_schema=False).drop("topic")
+    rows = pl.read_csv(annomi, infer_schema=False)
     rows.write_csv(tmp_path / "sessions.csv")
     metrics = ["percent_open_questions", "percent_complex_reflections", "smog"]
     bedside.score(tmp_path / "sessions.csv", tmp_path / "run", metrics=metrics)

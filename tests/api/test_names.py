@@ -36,7 +36,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "tables": {"rounds": "all", "names": "agreement", "scales": "empathy=1-5"},
     "figure": {"rounds": "all", "scales": "empathy=1-5"},
     "explain": {"rounds": "all", "scales": "empathy=1-5"},
-    "import_ratings": {"scales": "1-5"},
+    "import_ratings": {"scales": "1-5", "metrics": "empathy", "without": "partnership"},
     "read_ratings": {"scales": "1-5"},
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
     "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},

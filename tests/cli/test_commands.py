@@ -65,10 +65,11 @@ def test_the_whole_loop(call: Call, tmp_path: Path) -> None:
     assert "bedside agree run" in out
     code, out, _ = call("ratings", "import", "run", EXAMPLES / "ratings.csv", "--scale", "1-5")
     assert (code, "71 new, 0 replaced" in out) == (0, True)
-    code, out, _ = call("agree", "run", "--rubric", "empathy")
+    code, out, _ = call("agree", "run", "--rubric", "empathy", "--out", "run/tables")
     assert code == 0
     assert "Empathy" in out
-    code, out, _ = call("compare", "run", "--systems", "steady,careless", "--metrics", "empathy,partnership")
+    code, out, _ = call("compare", "run", "--systems", "steady,careless", "--metrics", "empathy,partnership",
+                        "-o", "run/tables")  # fmt: skip
     assert code == 0
     assert "steady − careless" in out
     assert "Wilcoxon" in out

@@ -74,6 +74,40 @@ def test_every_command_that_answers_from_ratings_has_the_options(command: str) -
     assert ("--within" in options(command)) == (command not in WHOLE)
 
 
+@pytest.mark.parametrize("command", ["compare", "gate", "estimate", "deviation", "report", "explain"])
+def test_every_command_that_matches_systems_can_be_told_by_what(command: str) -> None:
+    assert "--match" in options(command)
+
+
+def test_what_systems_are_matched_by_is_asked_and_said(call: Call, tmp_path: Path) -> None:
+    made(tmp_path)
+    asked = ("compare", "run", "--metrics", "empathy", "--round", "round 1")
+    for match, said in (
+        ((), "Matched by setting and target_length: 96 of 96 transcripts have a counterpart."),
+        (("--match", "setting"), "Matched by setting: 96 of 96 transcripts have a counterpart."),
+        (("--match", "none"), "Systems are matched by no factor, as was asked for."),
+    ):
+        code, out, err = call(*asked, *match)
+        assert code == 0, err
+        assert said in " ".join(out.split())
+    code, _, err = call(*asked, "--match", "seting")
+    assert code == 2
+    assert "no transcript has the factor 'seting'; did you mean setting" in " ".join(err.split())
+
+
+def test_kinds_are_declared_where_talks_are_scored(call: Call, tmp_path: Path) -> None:
+    made(tmp_path)
+    code, out, err = call("read", "talks.jsonl", "--outcomes", "setting")
+    assert code == 0, err
+    assert "Kinds: condition target_length · outcome setting" in out
+    code, _, err = call("score", "talks.jsonl", "--out", "other", "--conditions", "sitting")
+    assert code == 2
+    assert "--conditions: no transcript has the factor 'sitting'; did you mean setting" in " ".join(
+        err.split()
+    )
+    assert not (tmp_path / "other").exists()
+
+
 MORE = {
     "drift": (),
     "deviation": ("--reference", "b", "--metrics", "empathy"),

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 import bedside
-from bedside.analysis.metric_facts import known_scale
+from bedside.analysis.metric_facts import known_names
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
 from bedside.support.errors import AmbiguousError, InputError
@@ -102,7 +102,7 @@ def test_names_that_prove_nothing_are_asked_about(name: str, tmp_path: Path) -> 
 
 def test_rubrics_scales_and_words_for_raters_decide(tmp_path: Path) -> None:
     path = written(tmp_path, "item,system,empathy,alliance\na,A,4,5\nb,B,2,3\n")
-    file = read_rating_file(path, known_scale=known_scale)
+    file = read_rating_file(path, known=known_names())
     assert list(file.account.metrics) == ["empathy", "alliance"]
     path = written(tmp_path, "item,warmth,alliance\na,4,5\n")
     assert list(read_rating_file(path, scales=parse_scales(["warmth=1-5"])).account.metrics) == [

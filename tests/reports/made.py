@@ -60,7 +60,8 @@ def made_run(folder: Path, suite: str, *, cases: int = 6, seed: int = 0) -> Run:
                         *turns,
                         id=f"{system}-{case}-{length}",
                         system=system,
-                        case_id=f"case-{case}-{length}",
+                        # A case is one across lengths where the suite pairs lengths.
+                        case_id=f"case-{case}" if suite == "calm-it" else f"case-{case}-{length}",
                         language="en",
                         factors={
                             "persona": ("calm", "anxious")[case % 2],
@@ -73,7 +74,6 @@ def made_run(folder: Path, suite: str, *, cases: int = 6, seed: int = 0) -> Run:
                 )
     path = folder / "talks.jsonl"
     path.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
-    # Cases are one across lengths where the suite pairs lengths.
     run = score(
         [path],
         folder / "run",
@@ -83,8 +83,7 @@ def made_run(folder: Path, suite: str, *, cases: int = 6, seed: int = 0) -> Run:
     run.manifest["scorings"][0] |= {"suite": suite}
     rows = []
     for talk in talks:
-        case = talk.case_id if suite != "calm-it" else str(talk.case_id).rpartition("-")[0]
-        head = (talk.id, talk.system, case)
+        head = (talk.id, talk.system, talk.case_id)
         better = 0.4 if talk.system == "steady & sure" else 0.0
         for name in SUITES.load(suite).rubrics:
             rows += [(*head, *row) for row in _rated(RUBRICS.load(name), better, draw)]

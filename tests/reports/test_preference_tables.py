@@ -200,7 +200,9 @@ def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all
     ]  # fmt: skip
     assert shown.position.first.interval is not None
     assert shown.position.first.interval.low > 0.5
-    code, out, _ = call("preferences", run.path, "--raters", "judge:*", "--json")
+    code, out, _ = call(
+        "preferences", run.path, "--raters", "judge:*", "--json", "--out", run.path / "tables"
+    )
     assert code == 0
     names = [table["table"] for table in json.loads(out)]
     assert names == ["strengths", "win_rates", "position_bias"]

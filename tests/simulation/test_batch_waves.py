@@ -218,7 +218,7 @@ def test_records_are_made_by_waves_too(tmp_path: Path) -> None:
 
 def test_the_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def called(*more: object) -> str:
-        with JudgeServer(lambda *_: Action(text="I have a cough.")) as server:
+        with JudgeServer(lambda *_: Action(text="A cough.")) as server:
             code, out, err = command(
                 capsys, "simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--patient",
                 server.judge, "--evaluator", "rules", "--sample", "1", "--out", tmp_path / "talks", *more,

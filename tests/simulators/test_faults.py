@@ -19,7 +19,7 @@ from bedside.simulators.calls import ActorReply, Call
 from bedside.simulators.contract import SIMULATORS, UnusableConversationError
 from bedside.simulators.faults import clinician_flags, patient_fault, sentence_count, word_count
 from bedside.transcripts.transcript import Transcript
-from tests.simulators.playing import by_rules, play, run_exchange
+from tests.simulators.playing import Table, by_rules, play, run_exchange
 
 
 def reason(
@@ -345,7 +345,7 @@ def test_lines_that_the_case_gives_are_said_as_often_as_it_likes() -> None:
     line = "I would rather not say."
     for lines, expected in (((), "stuck"), ((line,), "repeats itself")):
         fault = patient_fault(
-            line, language="en", earlier=[line] * 3, given=lines, sentences=None, words=None
+            line, language="en", earlier=[line] * 3, case_lines=lines, sentences=None, words=None
         )
         assert fault is not None
         assert fault.reason == expected
@@ -357,10 +357,11 @@ def test_what_a_person_typed_has_no_fault_of_form() -> None:
 
     call = Call("patient", "reply", 1)
     for text in ('{"foo": 1}', "*shrugs*", "Sure! Here is what I think.", "One. Two. Three four five six."):
-        spoken, calls, _ = run_exchange(ask_patient(call, check), lambda _, t=text: ActorReply(t, typed=True))
+        typed = Table({"reply": ActorReply(text, typed=True)})
+        spoken, calls, _ = run_exchange(ask_patient(call, check), typed)
         assert (spoken.text, spoken.flags, len(calls)) == (text, (), 1)
         with pytest.raises(UnusableConversationError) if "Two" not in text else nullcontext():
-            run_exchange(ask_patient(call, check), lambda _, t=text: ActorReply(t))
+            run_exchange(ask_patient(call, check), Table({"reply": text}))
 
 
 def test_what_a_person_typed_can_still_be_wrong_otherwise() -> None:

@@ -62,6 +62,7 @@ def test_the_account_says_what_was_read(talks: Path) -> None:
         "Systems: A (1 transcript) · B (1) · not stated (1)",
         "Cases: 1; 1 transcript without a case",
         "Factors: setting: 8, 16 · tone: warm",
+        "Kinds: condition setting",
     ]
     assert str(bedside.read_account(talks, ReadOptions(roles={"mother": "other"}))) == str(account)
 

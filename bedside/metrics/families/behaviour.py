@@ -232,6 +232,7 @@ METRICS = (
     Metric(
         name="question",
         title="Question",
+        aliases=("question_subtype",),
         unit="turn",
         labels=CODES["question"],
         definition=(
@@ -251,6 +252,7 @@ METRICS = (
     Metric(
         name="reflection",
         title="Reflection",
+        aliases=("reflection_subtype",),
         unit="turn",
         labels=CODES["reflection"],
         definition=(
@@ -267,6 +269,7 @@ METRICS = (
     Metric(
         name="therapist_input",
         title="Therapist input",
+        aliases=("therapist_input_subtype",),
         unit="turn",
         labels=CODES["therapist_input"],
         definition=(
@@ -280,6 +283,7 @@ METRICS = (
     Metric(
         name="main_behaviour",
         title="Main behaviour",
+        aliases=("main_therapist_behaviour", "main_therapist_behavior"),
         unit="turn",
         labels=CODES["main_behaviour"],
         definition="What a clinician turn mainly does: question, reflection, therapist input or other.",
@@ -290,6 +294,7 @@ METRICS = (
     Metric(
         name="client_talk",
         title="Client talk",
+        aliases=("client_talk_type",),
         unit="turn",
         labels=CODES["client_talk"],
         definition="Whether a patient turn speaks for change, for staying as things are (sustain), or neither.",

@@ -213,7 +213,8 @@ def simulation_of(transcript: Transcript) -> Mapping[str, Any]:
 
 
 def simulated_turns(transcript: Transcript) -> Mapping[int, ConcernTurnLabels] | None:
-    """The labels by which the conversation was simulated, by turn; None where it wasn't by any.
+    """The labels by which the conversation was simulated, by turn; None where it wasn't by any. None are needed where
+    the clinician said nothing.
 
     Raises:
         DataError: the transcript names their rater and doesn't hold them, or they can't be read.
@@ -222,7 +223,7 @@ def simulated_turns(transcript: Transcript) -> Mapping[int, ConcernTurnLabels] |
     if rater is None:
         return None
     turns = rater_labels(transcript, rater).turns
-    if not turns:
+    if not turns and transcript.turns:
         raise DataError(f"the turn labels by {rater}, which the patient went by, are not in the transcript")
     return turns
 

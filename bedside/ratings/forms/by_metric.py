@@ -38,14 +38,15 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
             where=content.place,
             todo=f"columns: {', '.join(table.columns.header)}",
         )
-    table.took({f"metric {name}": name for name in metrics})
+    comments = table.columns.comments
+    table.took({f"metric {name}": name for name in metrics} | {f"comment {name}": name for name in comments})
     rater = ""
     if "rater" not in table.columns.names:
         rater = Path(content.place).stem
         content.account.remark(
             f"No column says who rated, so that all ratings are {rater}'s, as the file is called."
         )
-    return table.by_column(metrics, "metric", rater=rater)
+    return table.by_column(metrics, "metric", rater=rater, comments=comments)
 
 
 FORM = RatingForm(
@@ -53,9 +54,8 @@ FORM = RatingForm(
     title="a table with a column for each metric",
     description=(
         "`item`, `rater` (an e-mail address will do), and where wanted `turn`, `system`, `case`; every other column "
-        "that can hold ratings is a metric. So REDCap and Google Forms export. Times, ids, REDCap's own columns, "
-        "means and "
-        "long texts are left, and named."
+        "that can hold ratings is a metric. So REDCap and Google Forms export. What raters wrote beside them is the "
+        "reason of their ratings. Times, ids, REDCap's own columns and means are left, and named."
     ),
     example=(
         "Timestamp,Email Address,Conversation ID,empathy,alliance\n"

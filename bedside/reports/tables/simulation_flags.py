@@ -31,6 +31,7 @@ def build(view: RatingsView, _seed: int = 0) -> Table | None:
         cells = [Cell(flag)]
         for system, own in by_system.items():
             having, times = _counts(own, flag)
+            messages = sum(talk.messages for talk in own)
             share = having / len(own) if own else None
             text = f"{share:.0%} ({times:,})" if share is not None else ""
             cells.append(Cell(text, record=len(records)))
@@ -38,7 +39,7 @@ def build(view: RatingsView, _seed: int = 0) -> Table | None:
                 {
                     "cell": f"{flag}/{system}", "flag": flag, "system": system, "conversations": len(own),
                     "flagged": having, "times": times, "share": share,
-                    "per_100_messages": 100 * times / sum(talk.messages for talk in own) if own else None,
+                    "per_100_messages": 100 * times / messages if messages else None,
                 }
             )  # fmt: skip
         rows.append(Row(tuple(cells)))

@@ -232,7 +232,7 @@ class ReservedPatient:
             text,
             language=self.case.language,
             earlier=[line.text for line in lines if line.role == "patient"],
-            given=self.case.patient.deflections,
+            case_lines=self.case.patient.deflections,
             sentences=limits[0],
             words=limits[1],
         )

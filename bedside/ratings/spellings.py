@@ -1,0 +1,90 @@
+"""Spellings of one name: case, blanks and what parts words tell nothing apart, unless somebody means them to."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+_BLANKS = re.compile(r"\s+")
+_BETWEEN_WORDS = re.compile(r"(?<=\w)[\s_\-‐‑–]+(?=\w)")
+_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
+#: How often one rater must use each of two labels of one letter for their case to carry a meaning.
+_OFTEN = 3
+
+
+def folded(name: str) -> str:
+    """A name without its case, with one blank for whatever parts its words.
+
+    >>> folded(" Goal-Alignment"), folded("goal_alignment"), folded("A-"), folded("q1_1")
+    ('goal alignment', 'goal alignment', 'a-', 'q1 1')
+    """
+    text = _BLANKS.sub(" ", unicodedata.normalize("NFKC", name).casefold().strip())
+    return _BETWEEN_WORDS.sub(" ", text)
+
+
+def metric_key(name: str) -> str:
+    """What spellings of one metric's name have in common: words may be written together, numbers stay apart.
+
+    >>> metric_key("GoalAlignment") == metric_key("goal_alignment"), metric_key("q1_1") == metric_key("q11")
+    (True, False)
+    """
+    return _BETWEEN_LETTERS.sub("", folded(name))
+
+
+def commonest(names: Iterable[str]) -> str:
+    """The name that stands there most often; of several, the first in the alphabet, whatever their order."""
+    counts = Counter(names)
+    return min(counts, key=lambda name: (-counts[name], name))
+
+
+def joined_labels(
+    answers: Iterable[tuple[str, str]], known: Iterable[str] = ()
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """The spelling that stands for each label: a known one, else the commonest.
+
+    Two labels of one letter that differ in their case stay apart where one rater uses both often (three times each, or
+    more): so people write codes such as ``R`` and ``r``. Words are one label in any case.
+
+    Args:
+        answers: rater and label of each rating.
+        known: labels that other ratings of the metric have.
+
+    Returns:
+        Label as it is written → the one that stands for it, where they differ; and the labels that stay apart.
+    """
+    uses: dict[str, Counter[str]] = defaultdict(Counter)
+    for rater, label in answers:
+        uses[label][rater] += 1
+    known_by_key: dict[str, set[str]] = defaultdict(set)
+    for label in known:
+        known_by_key[folded(label)].add(label)
+    by_key: dict[str, list[str]] = defaultdict(list)
+    for label in uses:
+        by_key[folded(label)].append(label)
+    standing: dict[str, str] = {}
+    apart: list[tuple[str, str]] = []
+    for key, labels in by_key.items():
+        others = known_by_key.get(key, set())
+        meant = None if len(others) > 1 else _case_with_meaning(labels, uses)
+        if meant is not None:
+            apart.append(meant)
+        if meant is not None or len(others) > 1:
+            continue
+        chosen = next(iter(others), None) or commonest(
+            label for label in labels for _ in range(uses[label].total())
+        )
+        standing.update({label: chosen for label in labels if label != chosen})
+    return standing, apart
+
+
+def _case_with_meaning(labels: list[str], uses: Mapping[str, Counter[str]]) -> tuple[str, str] | None:
+    """Two labels of one letter that one rater uses often both; None where there are none."""
+    letters = sorted(label for label in labels if len(label) == 1)
+    raters = sorted({rater for label in letters for rater in uses[label]})
+    for rater in raters:
+        often = [label for label in letters if uses[label][rater] >= _OFTEN]
+        if len(often) > 1:
+            return often[0], often[1]
+    return None

@@ -1,0 +1,323 @@
+"""Spellings of one name are one metric, rater or label: the numbers stay those of a file that was written alike."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+import bedside
+from bedside.analysis.metric_facts import known_names
+from bedside.ratings.rating_files import RatingFile, read_rating_file
+from bedside.ratings.run import Run
+from bedside.ratings.scales import parse_scales
+from bedside.support.errors import InputError
+from bedside.transcripts.transcript import Transcript, Turn
+
+#: Ten talks with two turns.
+TALKS = [
+    Transcript(id=f"t{number}", turns=(Turn(0, "clinician", "A", "Hello."), Turn(1, "patient", "B", "Hi.")))
+    for number in range(10)
+]
+#: What a judge and two people say of the talks.
+JUDGE = [1, 2, 3, 4, 5, 5, 4, 3, 2, 1]
+ANNA = [1, 2, 3, 4, 5, 4, 4, 3, 2, 2]
+BEN = [2, 2, 3, 4, 4, 5, 4, 3, 1, 1]
+
+
+def written(folder: Path, text: str, name: str = "sheet.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def wide(columns: dict[str, tuple[list[int], list[int]]], names: tuple[str, str] = ("anna", "ben")) -> str:
+    """A column a metric, two rows a talk."""
+    rows = [f"item,rater,{','.join(columns)}"]
+    for number in range(10):
+        for place, name in enumerate(names):
+            cells = [str(values[place][number]) for values in columns.values()]
+            rows.append(f"t{number},{name},{','.join(cells)}")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """A run that a judge rated on empathy."""
+    scored = bedside.score(TALKS, tmp_path / "run", metrics=["structure"]).run
+    rows = [f"t{number},judge:m,empathy,{level}" for number, level in enumerate(JUDGE)]
+    bedside.import_ratings(
+        scored, written(tmp_path, "\n".join(["item,rater,metric,value", *rows]), "judge.csv")
+    )
+    return bedside.read_run(scored.path)
+
+
+def by_people(run: Run) -> list[tuple[Any, ...]]:
+    rows = bedside.read_run(run.path).ratings.filter(pl.col("rater").str.starts_with("human:"))
+    return sorted(rows.select("metric", "rater", "transcript_id", "value").iter_rows())
+
+
+def alike(file: RatingFile) -> list[tuple[Any, ...]]:
+    return sorted(
+        file.ratings.select("transcript_id", "unit", "metric", "rater", "value", "label").iter_rows()
+    )
+
+
+def test_a_title_in_a_sheet_meets_the_judge(run: Run, tmp_path: Path) -> None:
+    """Before, validate said that no judge had rated `Empathy`."""
+    sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN), "Warm th": (BEN, ANNA)}))
+    bedside.import_ratings(run, sheet, scales="1-5")
+    assert {row[0] for row in by_people(run)} == {"empathy", "Warm th"}
+    judge = bedside.validate(run.path, metrics="empathy").results[0].validations[0]
+    assert (judge.rated, judge.with_people) == (10, 10)
+    kappas = [
+        cohen_kappa_score(JUDGE, people, weights="quadratic", labels=[1, 2, 3, 4, 5])
+        for people in (ANNA, BEN)
+    ]
+    assert judge.mean is not None
+    assert judge.mean.statistics["kappa"].estimate == pytest.approx(sum(kappas) / 2)
+    account = bedside.read_run(run.path).manifest["imports"][-1]["account"]
+    assert account["joined"]["metrics"] == {"Empathy": "empathy"}
+
+
+@pytest.mark.parametrize("name", ["EMPATHY", " empathy ", "Empathy"])
+def test_spellings_of_a_metric_are_one_between_files(run: Run, tmp_path: Path, name: str) -> None:
+    bedside.import_ratings(run, written(tmp_path, wide({name: (ANNA, BEN)})))
+    assert {row[0] for row in by_people(run)} == {"empathy"}
+
+
+def test_exact_keeps_names_apart_and_rename_decides(run: Run, tmp_path: Path) -> None:
+    sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN)}, ("AK", "ben")))
+    bedside.import_ratings(run, sheet, exact=True, scales="1-5")
+    assert {row[0] for row in by_people(run)} == {"Empathy"}
+    other = written(tmp_path, wide({"Warmth": (ANNA, BEN)}, ("AK", "ben")), "other.csv")
+    bedside.import_ratings(run, other, rename={"Warmth": "empathy", "AK": "anna"})
+    assert {row[:2] for row in by_people(run)} == {
+        ("Empathy", "human:AK"), ("Empathy", "human:ben"), ("empathy", "human:anna"), ("empathy", "human:ben"),
+    }  # fmt: skip
+    with pytest.raises(InputError, match="no metric and no rater of the file is called 'Warmht'"):
+        bedside.import_ratings(run, other, rename={"Warmht": "empathy"})
+
+
+def test_two_metrics_of_one_file_are_never_one(run: Run, tmp_path: Path) -> None:
+    sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN), "EMPATHY": (BEN, ANNA)}))
+    file = read_rating_file(sheet, known=known_names(run), scales=parse_scales(["1-5"]))
+    assert set(file.ratings["metric"]) == {"Empathy", "EMPATHY"}
+    assert file.account.names.apart == [
+        "'Empathy' and 'EMPATHY' both stand in the file, and stay two metrics."
+    ]
+    beside = written(tmp_path, wide({"empathy": (ANNA, BEN), "Empathy": (BEN, ANNA)}), "beside.csv")
+    file = read_rating_file(beside, known=known_names(run), scales=parse_scales(["1-5"]))
+    assert set(file.ratings["metric"]) == {"Empathy", "empathy"}
+
+
+def test_ratings_of_turns_and_of_talks_are_two_metrics(run: Run, tmp_path: Path) -> None:
+    sheet = written(tmp_path, "item,turn,rater,metric,value\nt0,0,anna,Empathy,3\nt0,1,anna,Empathy,4\n")
+    file = read_rating_file(sheet, known=known_names(run))
+    assert set(file.ratings["metric"]) == {"Empathy"}
+    assert file.account.names.apart == [
+        "'Empathy' rates turns, and 'empathy' transcripts: they stay two metrics."
+    ]
+    both = "item,turn,rater,metric,value\nt0,0,anna,Warmth,3\nt0,,ben,warmth,4\n"
+    assert set(read_rating_file(written(tmp_path, both)).ratings["metric"]) == {"Warmth", "warmth"}
+
+
+def test_a_rubric_that_nobody_rated_by_is_met_only_on_its_scale(run: Run, tmp_path: Path) -> None:
+    on, off = (
+        [[5 - level % 2 for level in ANNA] for _ in "ab"],
+        [[9 - level % 2 for level in ANNA] for _ in "ab"],
+    )
+    for values, name in ((on, "partnership"), (off, "Partnership")):
+        sheet = written(tmp_path, wide({"Partnership": (values[0], values[1])}))
+        assert set(read_rating_file(sheet, known=known_names(run)).ratings["metric"]) == {name}
+
+
+def test_a_declared_alias_is_the_metric(tmp_path: Path) -> None:
+    text = "item,turn,rater,Main therapist behavior,other\nt0,0,anna,question,1\nt0,0,ben,reflection,2\n"
+    file = read_rating_file(written(tmp_path, text), known=known_names())
+    assert set(file.ratings["metric"]) == {"main_behaviour", "other"}
+
+
+def test_a_rubrics_alias_changes_no_version(tmp_path: Path) -> None:
+    from bedside.rubrics.rubric_files import RUBRICS, parse_rubric
+
+    plain = RUBRICS.load("empathy")
+    path = written(
+        tmp_path, RUBRICS.path("empathy").read_text("utf-8") + "\naliases: [Warm listening]\n", "empathy.yaml"
+    )
+    assert parse_rubric(path).aliases == ("Warm listening",)
+    assert parse_rubric(path).version == plain.version
+
+
+def test_spellings_of_a_rater_are_one_person(run: Run, tmp_path: Path) -> None:
+    """In one file, between two imports, and beside who rated before."""
+    rows = [
+        f"t{number},{random.Random(number).choice(('ANNA', 'anna', ' Anna ', 'human:Anna'))},{level}"
+        for number, level in enumerate(ANNA)
+    ]
+    rows += [f"t{number},ben,{level}" for number, level in enumerate(BEN)]
+    one = written(tmp_path, "\n".join(["item,rater,empathy", *rows]))
+    kappa = bedside.agree(one, scales="1-5").results[0].statistics["kappa"]
+    assert kappa.estimate == pytest.approx(
+        cohen_kappa_score(ANNA, BEN, weights="quadratic", labels=[1, 2, 3, 4, 5])
+    )
+    first = written(tmp_path, wide({"empathy": (ANNA, BEN)}), "first.csv")
+    bedside.import_ratings(run, first)
+    assert bedside.import_ratings(
+        run, written(tmp_path, wide({"empathy": (ANNA, BEN)}, ("ANNA", "Ben")), "again.csv")
+    )
+    assert [row[1] for row in by_people(run)] == ["human:anna"] * 10 + ["human:ben"] * 10
+    entry = bedside.read_run(run.path).manifest["imports"][-1]["account"]
+    assert entry["joined"]["raters"] == 2
+    assert "ANNA" not in str(entry)
+
+
+def test_two_raters_of_the_same_things_are_two_people(tmp_path: Path) -> None:
+    file = read_rating_file(written(tmp_path, wide({"empathy": (ANNA, BEN)}, ("Anna", "anna"))))
+    assert set(file.ratings["rater"]) == {"human:Anna", "human:anna"}
+    assert file.account.names.apart_raters == ["'Anna' and 'anna' rate the same things, and stay two raters."]
+
+
+def test_case_and_blanks_of_labels_change_no_number(tmp_path: Path) -> None:
+    """Before, κ of these was .00."""
+    rng = random.Random(3)
+    truth = [rng.choice(("Yes", "No", "Not sure")) for _ in range(60)]
+    other = [label if rng.random() < 0.95 else rng.choice(("Yes", "No")) for label in truth]
+
+    def text(spell: Any) -> str:
+        rows = [f"i{n},{who},{spell(label)}" for n, pair in enumerate(zip(truth, other, strict=True))
+                for who, label in zip(("anna", "ben"), pair, strict=True)]  # fmt: skip
+        return "\n".join(["item,rater,danger", *rows])
+
+    def shouted(label: str) -> str:
+        return rng.choice((label, label.upper(), label.lower(), f"{label} ", label.replace(" ", "_")))
+
+    expected = cohen_kappa_score(truth, other)
+    assert expected > 0.9
+    for spell in (str, shouted):
+        path = written(tmp_path, text(spell))
+        for options in ({}, {"scales": "Yes/No/Not sure"}):
+            kappa = bedside.agree(path, **options).results[0].statistics["kappa"]  # type: ignore[arg-type]
+            assert kappa.estimate == pytest.approx(expected)
+    ratings = bedside.read_ratings(written(tmp_path, text(shouted)), exact=True).ratings
+    assert ratings["label"].n_unique() > 3
+
+
+def test_labels_are_spelt_as_in_the_run(run: Run, tmp_path: Path) -> None:
+    for number, labels in enumerate((("open", "closed"), ("OPEN", "Closed"))):
+        text = f"item,rater,metric,value\nt0,r{number},style,{labels[0]}\nt1,r{number},style,{labels[1]}\n"
+        bedside.import_ratings(run, written(tmp_path, text))
+    ratings = bedside.read_run(run.path).ratings.filter(pl.col("metric") == "style")
+    assert sorted(ratings["label"]) == ["closed", "closed", "open", "open"]
+
+
+def test_letters_whose_case_one_rater_means_stay_apart(tmp_path: Path) -> None:
+    """As in codes where R is a complex reflection and r a simple one."""
+    rows = [f"i{number},anna,{'R' if number % 2 else 'r'}" for number in range(6)]
+    rows += [f"i{number},ben,{'Q' if number % 2 else 'r'}" for number in range(6)]
+    path = written(tmp_path, "\n".join(["item,rater,act", *rows]))
+    file = read_rating_file(path)
+    assert set(file.ratings["label"]) == {"R", "r", "Q"}
+    assert file.account.file.remarks == [
+        "'R' and 'r' of act stay two labels: one rater uses both often. `scales=act=R/…` makes them one."
+    ]
+    few = written(tmp_path, "\n".join(["item,rater,act", *rows[:2], *rows[6:]]))
+    assert set(read_rating_file(few).ratings["label"]) == {"r", "Q"}
+
+
+def test_row_order_and_split_files_change_no_name(run: Run, tmp_path: Path) -> None:
+    lines = [f"t{n},{who},{metric},{n % 5 + 1}" for n in range(8)
+             for who, metric in (("ANNA", "Warmth"), ("Ben", "warmth"), ("CY", "WARMTH"))]  # fmt: skip
+    header = "item,rater,metric,value"
+    whole = alike(read_rating_file(written(tmp_path, "\n".join([header, *lines]))))
+    random.Random(1).shuffle(lines)
+    assert alike(read_rating_file(written(tmp_path, "\n".join([header, *lines])))) == whole
+    for part in (lines[:9], lines[9:]):
+        bedside.import_ratings(run, written(tmp_path, "\n".join([header, *part])))
+    assert len({row[0] for row in by_people(run)}) == 1
+    assert len({row[1] for row in by_people(run)}) == 3
+
+
+TEXTS = [f"The clinician stays close, {word}, and waits" for word in "abcdefghijklmnopqrstuvwxyz"]
+
+
+def justified(metrics: str = "Empathy") -> str:
+    names = metrics.split(",")
+    rows = [f"item,rater,{metrics},Justification"]
+    rows += [f'i{n // 2},{"ab"[n % 2]},{",".join(str(n % 7) for _ in names)},"{TEXTS[n]}"' for n in range(26)]
+    return "\n".join(rows)
+
+
+def test_justifications_are_comments_and_no_labels(tmp_path: Path) -> None:
+    """Before, 26 justifications were 26 labels in a long table, and a scale stopped at them."""
+    long = ["item,rater,metric,value"]
+    for n in range(26):
+        long += [
+            f"i{n // 2},{'ab'[n % 2]},Empathy,{n % 7}",
+            f'i{n // 2},{"ab"[n % 2]},Justification,"{TEXTS[n]}"',
+        ]
+    for text in (justified(), "\n".join(long)):
+        file = read_rating_file(written(tmp_path, text), scales=parse_scales(["0-6"]))
+        assert set(file.ratings["metric"]) == {"Empathy"}
+        assert sorted(file.ratings["reason"]) == TEXTS
+        assert file.ratings["label"].null_count() == 26
+        assert file.account.comments.taken == {"Justification": 26}
+        assert file.account.to_json()["comments"] == {"Justification": 26}
+
+
+def test_a_comment_is_of_the_rating_that_it_names(tmp_path: Path) -> None:
+    text = (
+        "item,rater,empathy,alliance,empathy_comment,Why alliance?,General remarks\n"
+        "a,anna,4,5,good,ok,Both were tired that day\nb,anna,3,2,bad,,\nc,anna,,1,lost,,\n"
+    )
+    file = read_rating_file(written(tmp_path, text))
+    reasons = {(item, metric): reason for item, metric, reason in
+               file.ratings.select("transcript_id", "metric", "reason").iter_rows()}  # fmt: skip
+    assert reasons == {
+        ("a", "empathy"): "good; General remarks: Both were tired that day",
+        ("a", "alliance"): "ok; General remarks: Both were tired that day",
+        ("b", "empathy"): "bad", ("b", "alliance"): None, ("c", "alliance"): None,
+    }  # fmt: skip
+    assert file.account.comments.alone == 1
+
+
+def test_what_a_talk_says_is_no_comment(tmp_path: Path) -> None:
+    rows = [f'i{n // 2},{"ab"[n % 2]},{n % 5},"{TEXTS[n // 2]}","{TEXTS[n]}"' for n in range(26)]
+    text = "\n".join(["item,rater,empathy,Vignette,client_text", *rows])
+    file = read_rating_file(written(tmp_path, text))
+    assert file.account.file.unused == ["Vignette", "client_text"]
+    assert file.ratings["reason"].null_count() == 26
+
+
+def test_metrics_and_without_decide(run: Run, tmp_path: Path) -> None:
+    sheet = written(tmp_path, justified("Empathy,Warmth"))
+    file = read_rating_file(sheet, metrics=["empathy"])
+    assert set(file.ratings["metric"]) == {"Empathy"}
+    assert sorted(file.ratings["reason"]) == TEXTS
+    assert set(read_rating_file(sheet, without=["Warmth"]).ratings["metric"]) == {"Empathy"}
+    assert read_rating_file(sheet, without=["Justification"]).ratings["reason"].null_count() == 52
+    labels = read_rating_file(sheet, metrics=["Justification"])
+    assert labels.ratings["label"].n_unique() == 26
+    for option in ("metrics", "without"):
+        with pytest.raises(InputError, match="the file has no metric 'Warmht'"):
+            read_rating_file(sheet, **{option: ["Warmht"]})  # type: ignore[arg-type]
+
+
+def test_a_scale_for_all_is_for_all_numbers(tmp_path: Path) -> None:
+    text = "item,rater,warmth,pace,style\na,anna,0,6,open\na,ben,1,5,closed\nb,anna,2,2,open\n"
+    file = read_rating_file(written(tmp_path, text), scales=parse_scales(["0-6"]))
+    assert set(file.scales) == {"warmth", "pace"}
+    assert sorted(file.ratings["label"].drop_nulls()) == ["closed", "open", "open"]
+    off = written(tmp_path, text.replace("0,6", "0,7"), "off.csv")
+    with pytest.raises(InputError, match="'7' is not on the scale of pace"):
+        read_rating_file(off, scales=parse_scales(["0-6"]))
+
+
+def test_a_question_names_a_metric_as_the_sheet_does(tmp_path: Path) -> None:
+    sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN), "Partnership": (BEN, ANNA)}))
+    (result,) = bedside.agree(sheet, metrics="Empathy").results
+    assert result.metric == "empathy"
