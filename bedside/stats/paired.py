@@ -282,7 +282,7 @@ def permutations(
     chosen("interval", interval, ("t", "inverted", "bca", "percentile"))
     left, right = _tables(x, y)
     present = ~(np.isnan(left) | np.isnan(right))
-    raw, given = rows_in_order(np.where(present, left - right, 0.0), present)
+    raw, complete = rows_in_order(np.where(present, left - right, 0.0), present)
     # Two streams, so that the test doesn't depend on the kind of interval.
     flip_seed, bootstrap_seed = (int(drawn) for drawn in generator(seed).integers(0, 2**63 - 1, size=2))
     patterns = 2 ** raw.shape[0]
@@ -294,12 +294,12 @@ def permutations(
     bounds: list[Interval | None] | None = None
     if interval == "inverted":
         bounds = sign_flip_intervals(
-            raw, given, resamples=resamples, seed=flip_seed, exact=exact, level=level,
+            raw, complete, resamples=resamples, seed=flip_seed, exact=exact, level=level,
             alternative=alternative,
         )  # fmt: skip
     elif interval != "t":
         drawn = mean_bootstraps(
-            raw, given, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed)
+            raw, complete, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed)
         )
     flips = f"all {patterns} sign patterns" if exact else f"{resamples} sign flips, {seed_in_words(seed)}"
     blank = Result(

@@ -16,11 +16,13 @@ from tests.metamorphic.studies import Study, study, without_codes, written_run
 from tests.soak import budget
 
 #: Asked after every change; of the others each change has one, and all of them in `make soak`.
-_ALWAYS = ("agree", "compare", "estimate", "gate")
+_ALWAYS = ("compare", "estimate")
 _OTHERS = tuple(name for name in QUESTIONS if name not in _ALWAYS)
 _IS_SOAK = budget(0, 1) > 0
-#: Studies that the fast tests share.
-_SHARED = 3
+#: Studies that the fast tests share: with two lengths, with a drawn sample, with repeats.
+_SHARED = (0, 1, 3)
+#: In `make soak`, how many of the studies from there on.
+_FIRST, _MANY = 2, 12
 
 #: A study by its seed, its run, and what the run answers.
 Answered = Callable[[int, bool], tuple[Study, Callable[..., dict[str, Numbers]]]]
@@ -53,7 +55,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Answered:
 
 
 def _check(name: str, change: Change, place: int, answered: Answered, folder: Path, *, coded: bool) -> None:
-    for seed in range(_SHARED, _SHARED + budget(0, 12)) if _IS_SOAK else [place % _SHARED]:
+    for seed in range(_FIRST, _FIRST + budget(0, _MANY)) if _IS_SOAK else [_SHARED[place % len(_SHARED)]]:
         questions = tuple(QUESTIONS) if _IS_SOAK else (*_ALWAYS, _OTHERS[place % len(_OTHERS)])
         made, before = answered(seed, coded)
         variant = change(made, folder / str(seed), seed)
