@@ -7,13 +7,15 @@ on each other, and is sent the replies in the same order. Whoever runs it answer
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 import orjson
 
+from bedside.judges.fenced_text import clean, codes, fenced
 from bedside.llm.protocol import Message
+from bedside.rubrics.prompt_words import prompt_words
 
 #: Who is asked. The evaluator does all that is neither side's part: labels of turns, facts, decisions of a scaffold.
 #: The ranker says which of several candidates for a message fits best.
@@ -87,7 +89,7 @@ class Call:
         wish = "\n\n".join(part for part in (self.instruction, self.objection) if part)
         if self.actor == "ranker":
             # On neither side: what was said is what it looks at, and no chat of its own.
-            said = "\n".join(f"{line.role.capitalize()}: {line.text}" for line in self.history)
+            said = _fenced([f"{line.role.capitalize()}: {clean(line.text)}" for line in self.history])
             return (
                 Message("system", self.brief),
                 Message("user", "\n\n".join(part for part in (said, wish) if part)),
@@ -110,6 +112,13 @@ class Call:
         asked = [[message.role, message.content] for message in self.messages()]
         content = orjson.dumps([asked, self.schema], option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(content).hexdigest()
+
+
+def _fenced(lines: Sequence[str]) -> str:
+    """What was said, between marker lines; nothing where nothing was."""
+    content, words = "\n".join(lines), prompt_words()
+    code = next(codes(content, [content]))
+    return fenced(words.say("prompt", "conversation"), content, code, words).rstrip("\n") if lines else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 A file has the keys ``id``, ``language``, ``purpose`` (what it is for, a sentence), ``variables`` (what its slots hold,
 by name), ``brief`` (who the actor is and what it knows) and ``instruction`` (what is wanted now), one of them at least,
-and ``schema`` (JSON Schema of the reply) where a reply is an object. A slot is written ``{name}``, a brace itself
+and ``schema`` (JSON Schema of the reply) where a reply is an object. ``said`` names the variables that hold what
+somebody says in the conversation: it stands between marker lines, as in judges' prompts, so that whoever is asked can't
+take it for a part of the task. A slot is written ``{name}``, a brace itself
 ``{{`` or ``}}``. What fills a slot is never looked at again: a brace in a case is no slot.
 """
 
@@ -18,7 +20,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from bedside.judges.fenced_text import clean, codes, fenced
 from bedside.protocols.label_files import Strict, Text
+from bedside.rubrics.prompt_words import prompt_words
 from bedside.support.errors import RegistryError
 from bedside.support.files import contents
 from bedside.support.json_shape import MOST_LEVELS, unwritable
@@ -42,6 +46,7 @@ class PromptForm(Strict):
         language: code of its language.
         purpose: what it is for.
         variables: what each slot holds, by name.
+        said: the variables that hold what somebody says.
         brief: who the actor is and what it knows; a slot is written {name}.
         instruction: what is wanted now; a slot is written {name}.
         schema: JSON Schema of the reply, where it is an object.
@@ -51,6 +56,7 @@ class PromptForm(Strict):
     language: Literal["en", "zh"]
     purpose: Text
     variables: Mapping[Annotated[str, Field(pattern=rf"^{_NAME}$")], Text] = {}
+    said: tuple[Annotated[str, Field(pattern=rf"^{_NAME}$")], ...] = ()
     brief: str = ""
     instruction: str = ""
     reply_schema: Mapping[str, Any] | None = Field(default=None, alias="schema")
@@ -87,6 +93,7 @@ class PromptFile:
         schema: JSON Schema of the reply; None for plain text.
         path: the file.
         digest: the file's SHA-256 (64 hexadecimal digits).
+        said: the variables that hold what somebody says.
     """
 
     id: str
@@ -98,6 +105,7 @@ class PromptFile:
     schema: Mapping[str, Any] | None
     path: Path
     digest: str
+    said: tuple[str, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -105,7 +113,7 @@ class PromptFile:
         return f"{self.id}.{self.language}@{self.digest[:HASH_DIGITS]}"
 
     def fill(self, **variables: str | int) -> FilledPrompt:
-        """The prompt with a text in each slot.
+        """The prompt with a text in each slot; what somebody says is fenced, one message a line.
 
         Raises:
             RegistryError: a variable is missing, unknown, or neither text nor a whole number.
@@ -122,12 +130,21 @@ class PromptFile:
                 raise self._wrong(
                     f"the variable {name!r} is {variables[name]!r:.40}", "give a text or a whole number"
                 )
+        texts = {**variables, **self._fenced({name: str(variables[name]) for name in self.said})}
         return FilledPrompt(
-            _filled(self.brief, variables),
-            _filled(self.instruction, variables),
+            _filled(self.brief, texts),
+            _filled(self.instruction, texts),
             self.schema,
             self.reference,
         )
+
+    def _fenced(self, said: Mapping[str, str]) -> Mapping[str, str]:
+        """What is said between marker lines with one code, which occurs in none of it."""
+        said = {name: "\n".join(map(clean, text.split("\n"))) for name, text in said.items()}
+        content = "\n".join(said.values())
+        code = next(codes(content, [content]))
+        words = prompt_words(self.language)
+        return {name: fenced(name, text, code, words).rstrip("\n") for name, text in said.items()}
 
     def _wrong(self, what: str, todo: str) -> RegistryError:
         return RegistryError(what, where=f"{self.path}, key variables", todo=todo)
@@ -207,6 +224,7 @@ def read_prompt(path: Path) -> PromptFile:
         language=form.language,
         purpose=form.purpose.strip(),
         variables=form.variables,
+        said=form.said,
         brief=form.brief.strip(),
         instruction=form.instruction.strip(),
         schema=form.reply_schema,
@@ -260,6 +278,9 @@ def _faults_of_prompt(prompt: PromptFile) -> Iterator[tuple[str, str]]:
             elif match[0] in "{}":
                 line = text[: match.start()].count("\n") + 1
                 yield key, f"a lone {match[0]} stands in its line {line}; a brace itself is written twice"
+    for name in prompt.said:
+        if name not in prompt.variables:
+            yield "said", f"{name} is not declared; {nearest(name, prompt.variables)}"
     for name in prompt.variables:
         if name not in used:
             yield "variables", f"{name} is used nowhere"

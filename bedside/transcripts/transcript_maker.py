@@ -216,7 +216,7 @@ class TranscriptMaker:
         kinds = {name: kind for name in names if (kind := self._kind(name)) is not None}
         if not kinds:
             return {}
-        by_position: dict[int, ProvenanceKind] = {}
+        kinds_at: dict[int, ProvenanceKind] = {}
         for at, (speaker, name) in enumerate(zip(speakers, named, strict=True)):
             if type(name) is not str:
                 continue
@@ -224,8 +224,8 @@ class TranscriptMaker:
             if kind is None and type(speaker) is str and self._roles.get(name, role_of(name)) == "other":
                 kind = kinds.get(speaker)
             if kind is not None:
-                by_position[at] = kind
-        return by_position
+                kinds_at[at] = kind
+        return kinds_at
 
     def _kind(self, name: str) -> ProvenanceKind | None:
         if name not in self._kinds:

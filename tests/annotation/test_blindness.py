@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ SECRETS = (*CANARIES, "heron-system-1", "heron-system-2", "heron-speaker")
 def told(apart: bool, folder: Path) -> list[Transcript]:
     """A talk of each form, of two systems on one case each, with who spoke called by the system's name."""
     talks = []
-    for number, (name, example) in enumerate(EXAMPLES.items()):
+    for number, example in enumerate(EXAMPLES.values()):
         first, *_ = read(write(folder / f"{apart}-{number}", example.name, example.content(apart)))
         for system in (1, 2):
             turns = tuple(
@@ -114,9 +115,8 @@ def test_people_are_shown_none_of_it(run: Run, tmp_path: Path) -> None:
         for form in export_forms():
             try:
                 paths = export_files(plan, run, form, tmp_path / f"{number}-{form}")
-            except Exception as error:  # What a tool can't hold.
-                assert "holds no plan" in str(error) or "mode" in str(error), error
-                continue
+            except InputError:
+                continue  # The tool can't hold such a plan.
             reached.add(form)
             for path in paths:
                 for content in contents(path):
@@ -147,7 +147,7 @@ def test_judges_are_sent_none_of_it(run: Run, tmp_path: Path) -> None:
 def test_pair_questions_and_deepeval_show_none_of_it(run: Run) -> None:
     question, (metric, *_) = PairQuestion(EMPATHY), chosen_metrics(["deepeval:conversation_completeness"])
     talks = list(run.transcripts())
-    for first, second in zip(talks, talks[1:], strict=False):
+    for first, second in pairwise(talks):
         pair = ConversationPair(Conversation(first), Conversation(second))
         prompt = question.prompt(pair, "transcript-first")
         assert isinstance(prompt, Prompt)
@@ -185,7 +185,7 @@ def test_two_arms_that_differ_in_their_prompt_give_the_same_units(tmp_path: Path
     )
     assert first == second
     for rubric in (EMPATHY, TURN_RUBRICS[0]):
-        asked = [[each for each in Question(rubric).prompts(Conversation(arm))] for arm in arms]
+        asked = [list(Question(rubric).prompts(Conversation(arm))) for arm in arms]
         assert asked[0] == asked[1]
     values = run.ratings.drop_nulls("value").pivot("system", index=["unit", "metric"], values="value")
     assert values["warm"].equals(values["plain"].alias("warm"))

@@ -201,7 +201,9 @@ class Ranking:
         self, side: Side, number: int, lines: Sequence[Line], candidates: Sequence[MessageCandidate]
     ) -> Exchange[tuple[float, ...]]:
         speaker = {"clinician": "therapist", "patient": "client"}[side]
-        numbered = [f"{place}. {candidate.text}" for place, candidate in enumerate(candidates, 1)]
+        numbered = [
+            f"{place}. {' '.join(candidate.text.split())}" for place, candidate in enumerate(candidates, 1)
+        ]
         prompt = prompt_text("ranking", self.language, speaker=speaker, candidates="\n".join(numbered))
         size = len(candidates)
         schema: dict[str, Any] = dict(prompt.schema or {})

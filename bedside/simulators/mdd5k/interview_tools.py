@@ -180,7 +180,8 @@ class InterviewTools:
         return decided.value
 
     def _dialogue(self, lines: Sequence[Line]) -> str:
-        return "\n".join(f"{_SPEAKERS[self.language][line.role]}{line.text}" for line in lines)
+        speakers = _SPEAKERS[self.language]
+        return "\n".join(f"{speakers[line.role]}{' '.join(line.text.split())}" for line in lines)
 
 
 def _flag(name: str) -> Callable[[Any], bool]:

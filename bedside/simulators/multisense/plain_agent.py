@@ -108,7 +108,7 @@ class PlainAgent:
             "moderation",
             self.language,
             stages=listed(f"{name}: {own.stage(stage).goal}" for name, stage in offered.items()),
-            earlier="\n".join(f"{_SPEAKERS[line.role]}: {line.text}" for line in lines),
+            earlier="\n".join(f"{_SPEAKERS[line.role]}: {' '.join(line.text.split())}" for line in lines),
             message=message,
         )
 
