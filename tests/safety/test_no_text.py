@@ -83,7 +83,7 @@ def few(rows: list[dict[str, Any]], tmp_path: Path) -> Path:
 def report_on(folder: Path, *more: str) -> None:
     run("report", folder, *more)
     for command in AFTERWARDS:
-        run(command, folder)
+        run(command, folder, "--out", folder / "tables")
 
 
 @pytest.mark.slow
