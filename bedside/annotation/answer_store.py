@@ -377,6 +377,7 @@ def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame)
     if known and stored.sort(KEY).equals(kept.sort(KEY)):
         return
     store = plan_folder(run, plan) / STORE
+    shown = sorted({kind for planned in plan.rubrics for kind in planned.rubric.shows})
     entry = {
         "file": str(store.relative_to(run.path)),
         "sha256": hashlib.sha256(store.read_bytes()).hexdigest(),
@@ -391,6 +392,7 @@ def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame)
         "plan_format": plan.format,
         "mode": plan.mode,
         "rubrics": {planned.rubric.name: planned.version for planned in plan.rubrics},
+        **({"shows": shown} if shown else {}),
     }
     # A plan keeps its place: of plans of one round, the first one's ratings stand.
     imports = [entry if each.get("plan") == entry["plan"] else each for each in run.manifest["imports"]]
