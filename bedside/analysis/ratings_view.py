@@ -145,6 +145,26 @@ class RatingsView:
         ]
         return matching or [name for name in among if metric_key(name) == metric_key(pattern)]
 
+    def agreed_metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
+        """Metrics that raters may agree on: those that match, or unless named those that somebody rates.
+
+        In a run these have a scale, or stand in a file that was imported; what is computed of ratings or texts, such as
+        a percentage, is left out.
+
+        Raises:
+            DataError: a pattern matches no metric.
+        """
+        names = self.metrics(patterns)
+        if patterns is not None or self.factors is None:
+            return names
+        imports = [] if self.run is None else self.run.manifest["imports"]
+        of_files = {name for entry in imports if "plan" not in entry for name in entry.get("metrics", ())}
+        return [
+            name
+            for name in names
+            if name in self.scales or (name in of_files and not self.facts(name).defined)
+        ]
+
     def audited_rubrics(self) -> list[str]:
         """The rubrics by which people audited a judge, in the order of tables."""
         return audited_rubrics(self._metric_names())
