@@ -33,7 +33,7 @@ from bedside.support.locks import hold
 from bedside.support.shell_words import typed
 from bedside.transcripts.factor_kinds import Kind, kinds_named
 from bedside.transcripts.simulation_folder import simulation_manifest
-from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, ROLE_ALIASES, Transcript
+from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, Transcript
 
 if TYPE_CHECKING:
     import pandas
@@ -225,7 +225,7 @@ class Run:
         """
         options = self.manifest["transcripts"].get("options") or {}
         taking_part = {name.strip().casefold() for name in options.get("roles") or {}}
-        names = [name for name in PROVENANCE_SPEAKERS if name in ROLE_ALIASES and name not in taking_part]
+        names = [name for name in PROVENANCE_SPEAKERS if name not in taking_part]
         pattern = rf'(?i)"role":"other","speaker":"\s*(?:{"|".join(names)})\s*[:：]?\s*"'
         every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
         with self.sound(TRANSCRIPT_FOLDER):

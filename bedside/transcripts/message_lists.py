@@ -35,6 +35,14 @@ THOUGHTS = "thoughts of the model that nobody was told"
 #: Types of such parts, and ends of the types of parts that call a tool or bring what it gave.
 _THINKING = ("thinking", "redacted_thinking", "reasoning", "thought")
 _TOOLS = ("tool_use", "tool_result", "_call", "_call_output", "tool_response")
+#: Keys of Gemini's parts that do, in its interface's case and in its library's; and of those that are no text.
+_GEMINI_TOOLS = frozenset(
+    ("functionCall", "functionResponse", "executableCode", "codeExecutionResult", "function_call",
+     "function_response", "executable_code", "code_execution_result")
+)  # fmt: skip
+_GEMINI_PICTURES = frozenset(("inlineData", "fileData", "inline_data", "file_data"))
+#: What the account calls these.
+PICTURES = "pictures and other parts that are no text"
 
 
 def is_message(value: Any) -> bool:
@@ -52,7 +60,7 @@ def is_response(item: Any) -> bool:
         return False
     output = item.get("output")
     if isinstance(output, list):
-        return any(isinstance(part, dict) and (is_message(part) or _of_tools(part)) for part in output)
+        return any(isinstance(part, dict) and (is_message(part) or is_of_tools(part)) for part in output)
     return output is None and isinstance(item.get("instructions"), str) and isinstance(item["input"], list)
 
 
@@ -96,7 +104,7 @@ def speakers_texts_metas(
         if kind in _THINKING and left_out is not None:
             left_out[THOUGHTS] += 1
             continue
-        if not message.keys() & set(SPEAKER_KEYS) and _of_tools(message):
+        if not message.keys() & set(SPEAKER_KEYS) and is_of_tools(message):
             # OpenAI's responses have calls and what they gave among the messages.
             check_nesting(message, place)
             speakers.append("tool")
@@ -106,14 +114,16 @@ def speakers_texts_metas(
         meta = {key: value for key, value in message.items() if value is not None}
         speaker = next((meta.pop(key) for key in SPEAKER_KEYS if key in meta), None)
         text = next((meta.pop(key) for key in TEXT_KEYS if key in meta), None)
+        if text is None:
+            text = meta.pop("refusal", None)
         called: Any = None
         if isinstance(text, list):
-            thoughts: Counter[str] = Counter()
-            text, called = _joined_parts(text, place, thoughts)
+            unsaid: Counter[str] = Counter()
+            text, called = _joined_parts(text, place, unsaid)
             if left_out is not None:
-                left_out.update(thoughts)
-            if not text and not called and thoughts[THOUGHTS]:
-                continue  # All of it was thought.
+                left_out.update(unsaid)
+            if not text and not called and unsaid:
+                continue
         calls = [
             part for part in (called, meta.pop("tool_calls", None), meta.pop("function_call", None)) if part
         ]
@@ -135,16 +145,19 @@ def speakers_texts_metas(
     return speakers, texts, metas
 
 
-def _of_tools(part: Any) -> bool:
+def is_thought(part: Any) -> bool:
+    """Whether a part is what a model thought and didn't say."""
+    return isinstance(part, dict) and (part.get("type") in _THINKING or part.get("thought") is True)
+
+
+def is_of_tools(part: Any) -> bool:
     """Whether an object calls a tool or brings what it gave."""
     if not isinstance(part, dict):
         return False
     kind = part.get("type")
     return (
-        (isinstance(kind, str) and kind.replace("-", "_").endswith(_TOOLS))
-        or "functionCall" in part
-        or "functionResponse" in part
-    )
+        isinstance(kind, str) and kind.replace("-", "_").endswith(_TOOLS)
+    ) or not _GEMINI_TOOLS.isdisjoint(part)
 
 
 def _joined_parts(parts: list[Any], where: str, left_out: Counter[str]) -> tuple[str, list[Any]]:
@@ -152,13 +165,17 @@ def _joined_parts(parts: list[Any], where: str, left_out: Counter[str]) -> tuple
     texts, calls = [], []
     for part in parts:
         kind = part.get("type") if isinstance(part, dict) else None
-        if isinstance(part, dict) and (kind in _THINKING or part.get("thought") is True):
+        if is_thought(part):
             left_out[THOUGHTS] += 1
             continue
-        if _of_tools(part):
+        if is_of_tools(part):
             calls.append(part)
             continue
-        text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(part, dict) and not _GEMINI_PICTURES.isdisjoint(part):
+            left_out[PICTURES] += 1
+            continue
+        # A refusal is what the model said.
+        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else part
         if not isinstance(text, str):
             what = kind if isinstance(part, dict) else json_kind(part)
             raise InputError(

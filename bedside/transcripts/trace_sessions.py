@@ -15,7 +15,7 @@ import orjson
 
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_COMPANION
-from bedside.transcripts.message_lists import SPEAKER_KEYS, TEXT_KEYS, is_message
+from bedside.transcripts.message_lists import SPEAKER_KEYS, TEXT_KEYS, is_message, is_of_tools, is_thought
 
 #: What the account calls messages that hold nothing, and what stands where messages should and is none.
 EMPTY, UNKNOWN = "empty messages", "parts of calls that are of no known shape"
@@ -119,7 +119,13 @@ def _extend(said: list[dict[str, Any]], messages: list[dict[str, Any]]) -> None:
 
 
 def _key(message: dict[str, Any]) -> tuple[Any, bytes]:
-    return message["role"], orjson.dumps(message.get("content"))
+    """What a message is known by in another call, where thoughts and calls may be left out or written otherwise."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part for part in content if not is_thought(part) and not is_of_tools(part)]
+        alone = [part.get("text") if isinstance(part, dict) else part for part in parts]
+        content = "\n".join(alone) if all(isinstance(part, str) for part in alone) else parts
+    return message["role"], orjson.dumps(content or "")
 
 
 class RecordedChat:

@@ -103,8 +103,7 @@ def role_of(
 
 def provenance_kind(speaker: str, role: Role) -> ProvenanceKind | None:
     """What a message is that is no turn, by who speaks where that is no party; None for a turn."""
-    name = plain_name(speaker)
-    return PROVENANCE_SPEAKERS.get(name) if role == "other" and name in ROLE_ALIASES else None
+    return PROVENANCE_SPEAKERS.get(plain_name(speaker)) if role == "other" else None
 
 
 def is_speaker_word(name: str, mapping: Mapping[str, Role] | None = None) -> bool:

@@ -205,7 +205,22 @@ class TranscriptMaker:
             for index, speaker in enumerate(speakers):
                 check_speaker(speaker, _place(where, index))
         roles = self.roles(speakers if named is None else named, where)
+        self._remark_on_lacking_side(roles, provenance)
         return Dialogue(new_turns(roles, speakers, said, metas), provenance)
+
+    def _remark_on_lacking_side(self, roles: Sequence[Role], provenance: Sequence[Provenance]) -> None:
+        """Say so where somebody called ``system`` or ``tool`` talks with the only side that takes part."""
+        sides = {*roles} - {"other"}
+        lacking = [side for side in ("clinician", "patient") if side not in sides]
+        # Logs have calls as objects; whoever takes part says something in the midst of the talk.
+        names = {item.speaker for item in provenance if 0 < item.before < len(roles)}
+        names -= {item.speaker for item in provenance if item.text.lstrip()[:1] in ("{", "[")}
+        if len(lacking) == 1:
+            for name in sorted(names):
+                self.account.remark(
+                    f"{name!r} speaks where no {lacking[0]} does. It is kept beside the turns; if it takes part, "
+                    f"say so with `roles={_quoted(name)}={lacking[0]}`."
+                )
 
     def _provenance_kinds(
         self, speakers: Sequence[Any], named: Sequence[Any]
@@ -220,7 +235,7 @@ class TranscriptMaker:
         for at, (speaker, name) in enumerate(zip(speakers, named, strict=True)):
             if type(name) is not str:
                 continue
-            kind = kinds.get(name)
+            kind = kinds.get(name) if self._is_known(name) else None
             if kind is None and type(speaker) is str and self._roles.get(name, role_of(name)) == "other":
                 kind = kinds.get(speaker)
             if kind is not None:
@@ -230,10 +245,13 @@ class TranscriptMaker:
     def _kind(self, name: str) -> ProvenanceKind | None:
         if name not in self._kinds:
             plain = plain_name(name)
-            known = plain in ROLE_ALIASES or plain in self.aliases
             own = any(key.strip().casefold() == plain for key in self.options.roles)
-            self._kinds[name] = PROVENANCE_SPEAKERS.get(plain) if known and not own else None
+            self._kinds[name] = None if own else PROVENANCE_SPEAKERS.get(plain)
         return self._kinds[name]
+
+    def _is_known(self, name: str) -> bool:
+        plain = plain_name(name)
+        return plain in ROLE_ALIASES or plain in self.aliases
 
     def _provenance(
         self,

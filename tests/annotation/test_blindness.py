@@ -191,10 +191,10 @@ def test_two_arms_that_differ_in_their_prompt_give_the_same_units(tmp_path: Path
     assert values["warm"].equals(values["plain"].alias("warm"))
 
 
-def old_run(folder: Path) -> Run:
+def old_run(folder: Path, speaker: str) -> Run:
     """A run as earlier versions made it: what the system was told is a turn."""
     turns = (
-        Turn(0, "other", "system", "You are warm."),
+        Turn(0, "other", speaker, "You are warm."),
         Turn(1, "clinician", "assistant", "Hello."),
         Turn(2, "patient", "user", "Hi."),
     )
@@ -206,10 +206,11 @@ def old_run(folder: Path) -> Run:
     return Run(run.path)
 
 
-def test_a_run_of_before_keeps_its_turns_and_is_given_to_nobody(tmp_path: Path) -> None:
-    run = old_run(tmp_path)
+@pytest.mark.parametrize("speaker", ["system", "function_call", "observation"])
+def test_a_run_of_before_keeps_its_turns_and_is_given_to_nobody(speaker: str, tmp_path: Path) -> None:
+    run = old_run(tmp_path, speaker)
     (transcript,) = run.transcripts()
-    assert [turn.speaker for turn in transcript.turns] == ["system", "assistant", "user"]
+    assert [turn.speaker for turn in transcript.turns] == [speaker, "assistant", "user"]
     with pytest.raises(RunError, match="system messages or tools are turns of transcript 'a'"):
         make_plan(run, mode="rate", rubrics=(EMPATHY,), raters=("anna", "ben"), seed=1)
     with pytest.raises(RunError, match="score the transcripts into a new run"):

@@ -168,3 +168,124 @@ def test_what_was_told_apart_is_counted_and_said(tmp_path: Path) -> None:
     assert "system messages (2)" in str(reading.account)
     assert SYSTEM not in str(reading.account)
     assert TOOLS not in str(reading.account)
+
+
+def test_tools_of_old_logs_are_no_turns_where_their_role_is_other(tmp_path: Path) -> None:
+    said = [
+        ("patient", "I cough."),
+        ("function_call", TOOLS),
+        ("clinician", "Fever?"),
+        ("observation", TOOLS),
+    ]
+    turns = [
+        {"role": who if who in ("patient", "clinician") else "other", "speaker": who, "text": text}
+        for who, text in said
+    ]
+    (one,) = read(write(tmp_path, "own.jsonl", json.dumps({"id": "a", "turns": turns})))
+    (other,) = open_reading(
+        [
+            Transcript(
+                "a",
+                tuple(Turn(at, turn["role"], turn["speaker"], turn["text"]) for at, turn in enumerate(turns)),
+            )
+        ]  # type: ignore[arg-type]
+    )
+    for transcript in (one, other):
+        assert [turn.text for turn in transcript.turns] == ["I cough.", "Fever?"]
+        assert [(item.kind, item.before) for item in transcript.provenance] == [("tools", 1), ("tools", 2)]
+    (kept,) = read(tmp_path / "own.jsonl", roles={"function_call": "other", "observation": "other"})
+    assert len(kept.turns) == 4
+
+
+def test_tools_of_a_table_are_no_turns_and_an_observation_is_asked_about(tmp_path: Path) -> None:
+    rows = "speaker,text\npatient,I cough.\nfunction,found\ntool_result,found\ndoctor,Fever?\n"
+    (one,) = read(write(tmp_path, "a.csv", rows))
+    assert [turn.speaker for turn in one.turns] == ["patient", "doctor"]
+    assert [item.before for item in one.provenance] == [1, 1]
+    with pytest.raises(InputError, match="observation"):
+        read(write(tmp_path, "b.csv", rows + "observation,He looks tired.\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "lines"),
+    [
+        ("System", "clinician", "Patient: I feel low.\nSystem: Since when?\nPatient: Since May.\n"),
+        ("Tool", "patient", "Doctor: Good morning, Mr Tool.\nTool: I feel low.\nDoctor: Since when?\n"),
+    ],
+)
+def test_who_is_called_so_and_may_be_a_side_is_named(
+    name: str, side: str, lines: str, tmp_path: Path
+) -> None:
+    from bedside.transcripts import Reading
+
+    path = write(tmp_path, "talk.txt", lines)
+    reading = Reading([path])
+    assert [len(one.turns) for one in reading] == [2]
+    assert f"roles={name}={side}" in " ".join(str(reading.account).split()).replace("--roles ", "roles=")
+    (one,) = read(path, roles={name: side})
+    assert [turn.role for turn in one.turns].count(side) == 1
+
+
+def test_logs_whose_model_only_calls_are_not_taken_for_talks_with_a_tool(tmp_path: Path) -> None:
+    from bedside.transcripts import Reading
+
+    messages = [
+        {"role": "user", "content": "I cough."},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "content": "found"},
+        {"role": "user", "content": "And?"},
+    ]
+    reading = Reading([write(tmp_path, "m.jsonl", json.dumps({"messages": messages}))])
+    assert [len(one.turns) for one in reading] == [2]
+    assert "speaks where" not in str(reading.account)
+
+
+@pytest.mark.parametrize("empty", [None, "", [{"type": "thinking", "thinking": "hm"}]])
+def test_a_call_written_otherwise_in_the_next_request_doubles_nothing(empty: object, tmp_path: Path) -> None:
+    calls = [{"function": {"name": "look"}}]
+    user, found = {"role": "user", "content": "I cough."}, {"role": "tool", "content": "x"}
+    traced = [
+        {"input": [user], "output": {"role": "assistant", "content": empty, "tool_calls": calls}},
+        {
+            "input": [user, {"role": "assistant", "content": "", "tool_calls": calls}, found],
+            "output": {"role": "assistant", "content": "Fever?"},
+        },
+    ]
+    lines = [
+        {"type": "GENERATION", "traceId": "t", "startTime": str(at), **call} for at, call in enumerate(traced)
+    ]
+    (one,) = read(write(tmp_path, "o.jsonl", "\n".join(map(json.dumps, lines))))
+    assert [turn.text for turn in one.turns] == ["I cough.", "Fever?"]
+
+
+@pytest.mark.parametrize(
+    ("call", "gave"), [("functionCall", "functionResponse"), ("function_call", "function_response")]
+)
+def test_geminis_parts_in_both_ways_of_writing(call: str, gave: str, tmp_path: Path) -> None:
+    from bedside.transcripts import Reading
+
+    contents = [
+        {
+            "role": "user",
+            "parts": [{"text": "I itch."}, {"inlineData": {"mimeType": "image/png", "data": "AA"}}],
+        },
+        {"role": "model", "parts": [{call: {"name": TOOLS}}]},
+        {"role": "user", "parts": [{gave: {"name": TOOLS}}]},
+        {"role": "model", "parts": [{"executableCode": {"code": TOOLS}}, {"text": "Where?"}]},
+    ]
+    reading = Reading([write(tmp_path, "g.jsonl", json.dumps({"contents": contents}))])
+    (one,) = reading
+    assert [turn.text for turn in one.turns] == ["I itch.", "Where?"]
+    assert [item.kind for item in one.provenance] == ["tools"] * 3
+    assert "pictures and other parts that are no text (1)" in " ".join(str(reading.account).split())
+
+
+def test_a_refusal_is_what_the_model_said(tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": "Help."},
+        {"role": "assistant", "content": None, "refusal": "I can't."},
+        {"role": "user", "content": "Please."},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "I won't."}]},
+    ]
+    (one,) = read(write(tmp_path, "m.jsonl", json.dumps({"messages": messages})))
+    assert [turn.text for turn in one.turns if turn.role == "clinician"] == ["I can't.", "I won't."]

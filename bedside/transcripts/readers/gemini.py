@@ -9,7 +9,7 @@ from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, THOUGHTS, message_turns
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, PICTURES, THOUGHTS, message_turns
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import described
@@ -63,7 +63,7 @@ def _chunks(source: SourceFile, chunks: Any, where: str) -> list[Any]:
         if isinstance(chunk, dict) and chunk.get("isThought"):
             source.account.left_out[THOUGHTS] += 1
         elif isinstance(chunk, dict) and not chunk.get("text"):
-            source.account.left_out["pictures and other parts that are no text"] += 1
+            source.account.left_out[PICTURES] += 1
         elif isinstance(chunk, dict):
             messages.append({"role": chunk.get("role"), "content": chunk["text"]})
         else:

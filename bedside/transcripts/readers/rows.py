@@ -14,7 +14,7 @@ from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.table_ids import TABLE_FIELDS, SheetIds, check_blocks, id_column, id_columns
 from bedside.transcripts.table_rows import row_spans, table
-from bedside.transcripts.transcript import CODES, Transcript
+from bedside.transcripts.transcript import CODES, PROVENANCE_SPEAKERS, Role, Transcript
 from bedside.transcripts.transcript_fields import factor_or_reference
 
 #: Names understood without a mapping, in lower case, for each of bedside's columns.
@@ -28,6 +28,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "stage": ("stage",),
     **{code: (code,) for code in CODES},
 }  # fmt: skip
+
+#: Tools as logs of language models name them; an observation may be somebody's.
+_TOOLS: Mapping[str, Role] = {name: "other" for name in PROVENANCE_SPEAKERS if name != "observation"}
 
 _ANNOMI = {"transcript_id", "utterance_id", "interlocutor", "utterance_text", "main_therapist_behaviour"}
 _ANNOMI_REFERENCE = {"video_title", "video_url"}
@@ -161,6 +164,7 @@ def _annomi_codes(
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
+    source.aliases = _TOOLS
     header, rows = table(source)
     layout = _layout(source, header)
     text, owner = layout.text, layout.id
