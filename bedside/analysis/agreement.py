@@ -150,7 +150,7 @@ def rated_apart(
     together = {agreement.metric for agreement in agreements if agreement.kind == "people"}
     chosen = view.raters(raters)
     apart = []
-    for name in _agreed_metrics(view, metrics):
+    for name in view.agreed_metrics(metrics):
         rated = view.ratings.filter(
             rated_by_humans(),
             pl.col("metric") == name,
@@ -162,14 +162,6 @@ def rated_apart(
             units = rated.select("transcript_id", "unit").n_unique()
             apart.append(RatedApart(name, view.facts(name).title, people, units))
     return tuple(apart)
-
-
-def _agreed_metrics(view: RatingsView, metrics: Sequence[str] | None) -> list[str]:
-    """The metrics that agreement is of, as :func:`agree` takes them."""
-    names = view.metrics(metrics)
-    if metrics is None and view.factors is not None:
-        names = [name for name in names if name in view.scales]
-    return names
 
 
 def agree(
@@ -197,7 +189,7 @@ def agree(
 
     Args:
         view: the ratings.
-        metrics: metrics or patterns; unless named, codes and metrics with a scale, and those of a plain file. Audits
+        metrics: metrics or patterns; unless named, codes, metrics with a scale, and those of files. Audits
             count only under their full names: who has seen a judge's rating is no independent rater of it.
         raters: raters or patterns such as ``human:*``; all unless named.
         weights: of kappa, Fleiss' kappa and AC on ordered scales: ``quadratic`` (default), ``linear`` or ``none``.
@@ -213,7 +205,7 @@ def agree(
     """
     _check_forms(weights=weights, alpha=alpha, icc=icc)
     forms = AskedForms(weights=weights, alpha=alpha, icc=icc, seed=seed)
-    names = _agreed_metrics(view, metrics)
+    names = view.agreed_metrics(metrics)
     chosen = view.raters(raters)
     if raters is not None:
         view = replace(view, final=view.final.filter(pl.col("rater").is_in(chosen)))

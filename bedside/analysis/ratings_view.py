@@ -35,7 +35,7 @@ from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
-from bedside.ratings.spellings import metric_key
+from bedside.ratings.spellings import folded, metric_key
 from bedside.ratings.study_design import Matching, conditions_of, kinds_of, matching
 from bedside.ratings.table import SCHEMA
 from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
@@ -144,6 +144,21 @@ class RatingsView:
             name for name in among if fnmatch.fnmatchcase(name, pattern) or name.partition(".")[0] == pattern
         ]
         return matching or [name for name in among if metric_key(name) == metric_key(pattern)]
+
+    def agreed_metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
+        """Metrics that raters may agree on: those that match, or unless named those that somebody rates.
+
+        In a run these have a scale, or stand in a file that was imported; what is computed of ratings or texts, such as
+        a percentage, is left out.
+
+        Raises:
+            DataError: a pattern matches no metric.
+        """
+        names = self.metrics(patterns)
+        if patterns is not None or self.factors is None:
+            return names
+        of_files = set() if self.run is None else _metrics_of_files(self.run)
+        return [name for name in names if name in self.scales or name in of_files]
 
     def audited_rubrics(self) -> list[str]:
         """The rubrics by which people audited a judge, in the order of tables."""
@@ -479,11 +494,17 @@ def _whole_view(
         for entry in run.manifest["imports"]
         for name, levels in entry["scales"].items()
     }
-    for name in run.ratings["metric"].unique():
+    asked_scales = _scales_of_run(asked_scales, run)
+    of_files = _metrics_of_files(run)
+    in_words = run.ratings.group_by("metric").agg(pl.col("label").is_not_null().any())
+    for name, words in in_words.iter_rows():
         scale = scale_by_metric.get(name) or known_scale(name, rubrics)
         # A scale for all is for what is rated on one, not for measurements.
         of_all = asked_scales.get(None)
-        meant = of_all is not None and scale is not None and (scale.numeric or not of_all.numeric)
+        numeric = not words if scale is None else scale.numeric
+        meant = (
+            of_all is not None and (scale is not None or name in of_files) and (numeric or not of_all.numeric)
+        )
         chosen = asked_scales.get(name) or (of_all if meant else scale)
         if chosen is not None:
             scale_by_metric[name] = chosen
@@ -491,3 +512,43 @@ def _whole_view(
         ratings=ratings_as_drawn(run), scales=scale_by_metric, factors=with_kinds(run.factors), name=str(path), run=run,
         rubrics=rubrics, order=study_order(suites_of(run)), declared=run.declared_kinds,
     )  # fmt: skip
+
+
+def _metrics_of_files(run: Run) -> set[str]:
+    """The metrics that files brought into a run, and that nothing computes."""
+    names = {
+        name for entry in run.manifest["imports"] if "plan" not in entry for name in entry.get("metrics", ())
+    }
+    return {name for name in names if not facts(name).defined}
+
+
+def _scales_of_run(asked: Mapping[str | None, Scale], run: Run) -> dict[str | None, Scale]:
+    """Scales that were asked for, under the names of the run's metrics and with its labels, whatever their spelling.
+
+    Raises:
+        DataError: one is of a metric that isn't rated.
+    """
+    names = run.ratings["metric"].unique().sort().to_list() if asked.keys() - {None} else []
+    scales: dict[str | None, Scale] = {}
+    for typed, scale in asked.items():
+        if typed is None:
+            scales[None] = scale
+            continue
+        alike = [name for name in names if metric_key(name) == metric_key(typed)]
+        if not alike:
+            raise DataError(f"no metric {typed!r} is rated", where="`scales`", todo=nearest(typed, names))
+        for name in [typed] if typed in names else alike:
+            labels = run.ratings.filter(pl.col("metric") == name)["label"].drop_nulls().unique().to_list()
+            scales.setdefault(name, _as_written(scale, labels))
+    return scales
+
+
+def _as_written(scale: Scale, labels: Sequence[str]) -> Scale:
+    """A scale whose labels are spelt as ratings have them."""
+    spelt = {folded(label): label for label in sorted(labels)}
+    if scale.numeric:
+        return scale
+    levels = tuple(
+        level if level in labels else spelt.get(folded(level), level) for level in map(str, scale.levels)
+    )
+    return replace(scale, levels=levels) if len(set(levels)) == len(levels) else scale

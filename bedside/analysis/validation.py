@@ -206,16 +206,12 @@ def validate(
 
 
 def _metrics_of_people(view: RatingsView, metrics: Sequence[str] | None) -> list[str]:
-    """Metrics that people rated: those that match, or unless named those with a scale in a run.
+    """Metrics that people rated: those that match, or unless named those that somebody rates.
 
     Audits count only under their full names: who has seen a judge's rating is no independent rater of it.
     """
     rated = view.ratings.filter(rated_by_humans())["metric"].unique()
-    return [
-        name
-        for name in view.metrics(metrics)
-        if name in rated and (metrics is not None or name in view.scales or view.run is None)
-    ]
+    return [name for name in view.agreed_metrics(metrics) if name in rated]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,15 +13,15 @@
 - adjudicate: ``<rubric>.adjudicated``, the final label of a unit on which its raters differ
   (:mod:`bedside.ratings.final_labels`); by rubrics on which they don't, nothing.
 
-The rater is the person, the reason what they say on the rubric and the turns they mark for it (on a list, their notes),
-the round the plan's; what a rater is shown a second time is a second pass. What a rater skipped is missing. The
-training set gives no ratings.
+The rater is the person, as the run spells the name (:func:`plan_people`); the reason what they say on the rubric and
+the turns they mark for it (on a list, their notes); the round the plan's; what a rater is shown a second time is a
+second pass. What a rater skipped is missing. The training set gives no ratings.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,10 +45,11 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import judge_scores
 from bedside.ratings.audit_metrics import AGREE, DISAGREE, agreement_metric, audited_metric
 from bedside.ratings.final_labels import adjudicated_metric
-from bedside.ratings.names import human_rater, unit_name
+from bedside.ratings.names import human_rater, person_name, rated_by_humans, unit_name
 from bedside.ratings.pair_preferences import SHARE_SCALE, SHARES, preference_metric
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
+from bedside.ratings.spellings import folded
 from bedside.ratings.table import frame_of
 from bedside.rubrics.rubric import Rubric
 
@@ -105,6 +106,26 @@ def plan_scales(plan: AnnotationPlan) -> dict[str, Scale]:
     return scales
 
 
+def plan_people(run: Run, plan: AnnotationPlan) -> dict[str, str]:
+    """Rater of a plan → the person in the run: the one who rated there under another spelling of the name, if one did.
+
+    Spellings are told apart as those in files are (:mod:`bedside.ratings.joined_names`): a name that rated in the run
+    stays, and so does one that may be two people's.
+    """
+    of_run = (
+        run.scan().filter(rated_by_humans()).select(pl.col("rater").unique()).collect()["rater"].to_list()
+    )
+    by_key: dict[str, list[str]] = defaultdict(list)
+    for person in of_run:
+        by_key[folded(person_name(person))].append(person)
+    times = Counter(map(folded, plan.raters))
+    people = {}
+    for rater in plan.raters:
+        named, alike = human_rater(rater), by_key[folded(rater)]
+        people[rater] = alike[0] if len(alike) == 1 and times[folded(rater)] == 1 else named
+    return people
+
+
 def plan_ratings(
     run: Run,
     plan: AnnotationPlan,
@@ -123,6 +144,7 @@ def plan_ratings(
         name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()
     }
     shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
+    people = plan_people(run, plan)
     rows: list[tuple[Any, ...]] = []
     chances: list[float | None] = []
     judged_items: set[str] = set()
@@ -135,7 +157,7 @@ def plan_ratings(
             ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
             replicate = 0 if plan.mode == "pairs" else item.replicate
             rows += [
-                (*origin, unit, metric, human_rater(rater), replicate, *rating)
+                (*origin, unit, metric, people[rater], replicate, *rating)
                 for unit, metric, *rating in ratings
             ]
             if plan.mode == "audit" and item.replicate == 0 and name not in judged_items:

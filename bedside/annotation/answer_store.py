@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,11 +19,12 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
 from bedside.annotation.answer_check import AnswerCheck
-from bedside.annotation.answer_ratings import plan_ratings, plan_scales
+from bedside.annotation.answer_ratings import plan_people, plan_ratings, plan_scales
 from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
+from bedside.ratings.names import person_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, SCHEMA
 from bedside.support.errors import InputError, RunError
@@ -55,6 +56,7 @@ class StoreSummary:
             imported file has: a rating stands in place of a missing one, whichever came first.
         ratings: ratings of the plan in the run.
         missing: those of them without value or label.
+        spelt: rater of the plan → the person's name in the run, where they differ.
     """
 
     new: int
@@ -68,6 +70,7 @@ class StoreSummary:
     filled: int
     ratings: int
     missing: int
+    spelt: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_folder(run: Run, plan: AnnotationPlan) -> Path:
@@ -194,6 +197,11 @@ def _summary(
         .height,
         ratings=rows.height,
         missing=rows["error"].len() - rows["error"].null_count(),
+        spelt={
+            rater: person_name(person)
+            for rater, person in plan_people(run, plan).items()
+            if person_name(person) != rater and any(who == rater for _, who in counting)
+        },
     )
 
 
@@ -377,6 +385,7 @@ def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame)
     if known and stored.sort(KEY).equals(kept.sort(KEY)):
         return
     store = plan_folder(run, plan) / STORE
+    shown = sorted({kind for planned in plan.rubrics for kind in planned.rubric.shows})
     entry = {
         "file": str(store.relative_to(run.path)),
         "sha256": hashlib.sha256(store.read_bytes()).hexdigest(),
@@ -391,6 +400,7 @@ def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame)
         "plan_format": plan.format,
         "mode": plan.mode,
         "rubrics": {planned.rubric.name: planned.version for planned in plan.rubrics},
+        **({"shows": shown} if shown else {}),
     }
     # A plan keeps its place: of plans of one round, the first one's ratings stand.
     imports = [entry if each.get("plan") == entry["plan"] else each for each in run.manifest["imports"]]

@@ -13,10 +13,10 @@ from bedside.annotation.annotation_plan import (
     plan_hash,
     round_of,
 )
+from bedside.annotation.answer_ratings import plan_people
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import RatingState
-from bedside.ratings.names import human_rater
 from bedside.ratings.run import Run
 from bedside.support.errors import DataError
 
@@ -36,6 +36,7 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
         DataError: everybody has rated all of it.
     """
     state = RatingState(run, plan)
+    people = plan_people(run, plan)
     rng = random.Random(f"{seed}:follow-up")
     focus: Focus = "disagreement" if proposals.aim == "disagreement" else "random"
     ids_by_rater: dict[str, list[str]] = {rater: [] for rater in plan.raters}
@@ -45,7 +46,7 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
     for proposal in proposals.proposals:
         transcript, unit = proposal.transcript, proposal.unit
         rated_by = state.raters.get((transcript, unit), set())
-        candidates = [rater for rater in plan.raters if human_rater(rater) not in rated_by]
+        candidates = [rater for rater in plan.raters if people[rater] not in rated_by]
         rng.shuffle(candidates)
         candidates.sort(key=lambda rater: len(ids_by_rater[rater]))
         if not candidates:

@@ -14,6 +14,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_of
 from bedside.annotation.answer_ratings import (
     listed_entries,
+    plan_people,
     plan_scales,
 )
 from bedside.annotation.answer_revisions import times_changed
@@ -26,7 +27,7 @@ from bedside.annotation.rater_quality import RaterQuality, rater_quality
 from bedside.annotation.training_result import TrainingResult
 from bedside.ratings.audit_metrics import agreement_metric, audited_metric
 from bedside.ratings.final_labels import adjudicated_metric
-from bedside.ratings.names import human_rater, rated_by_humans
+from bedside.ratings.names import rated_by_humans
 from bedside.ratings.pair_preferences import preference_metric
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
@@ -180,8 +181,9 @@ def plan_view(run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], 
         plan: its plan.
         answers: those that count.
     """
+    people = plan_people(run, plan)
     answered = {
-        (item.transcript, human_rater(rater))
+        (item.transcript, people[rater])
         for (name, rater) in answers
         for item in (plan.by_id[name],)
         if not isinstance(item, KnownItem)
@@ -191,12 +193,12 @@ def plan_view(run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], 
     of_plan = run.ratings.filter(
         pl.col("metric").is_in(plan_metrics(plan)), ~rated_by_humans() | (pl.col("round") == round_of(plan))
     )
-    people = of_plan.join(pairs, on=list(columns), how="semi", maintain_order="left")
+    rated = of_plan.join(pairs, on=list(columns), how="semi", maintain_order="left")
     machines = of_plan.filter(~rated_by_humans()).join(
         pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"
     )
     rubrics = {rubric.name: rubric for rubric in plan.questions}
-    rated = pl.concat([people, machines])
+    rated = pl.concat([rated, machines])
     if plan.mode == "pairs":
         # Of a preference the share of the win is looked at, in which a tie lies between the two.
         rated = rated.with_columns(pl.lit(None, dtype=pl.String()).alias("label"))

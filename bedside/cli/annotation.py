@@ -51,6 +51,8 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
     say(
         f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason."
     )
+    for rater, person in kept.spelt.items():
+        say(f"The rater {rater!r} is {person!r}, who rated in the run before: both are one person.")
     for name, count in kept.standing.items():
         by = f"by plan {name}" if (run.path / FOLDER / name).is_dir() else f"from {name}"
         say(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +19,10 @@ from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 from bedside.support.registry import nearest
 from bedside.support.shell_words import typed
+from bedside.transcripts.transcript import provenance_data
 
 #: Where a record names systems, metrics and raters.
 _SYSTEMS = ("system", "a", "b", "systems", "reference")
@@ -30,6 +32,9 @@ _NO_NAMES = ("letters",)
 #: Records and ratings shown; all are in the JSON.
 _SHOWN_RECORDS = 6
 _SHOWN_RATINGS = 40
+_SHOWN_TEXTS = 10
+#: Longest text that is shown whole.
+_LONGEST_TEXT = 80
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,8 +43,8 @@ class Explanation:
 
     Attributes:
         definitions: of the metrics concerned, Markdown.
-        tables: the cell's record; the value of each transcript; the ratings themselves; the hidden states of
-            simulated conversations; the tests it is part of.
+        tables: the cell's record; the value of each transcript; the ratings themselves; what systems and tools said
+            beside the conversations; the hidden states of simulated ones; the tests it is part of.
     """
 
     definitions: tuple[str, ...]
@@ -76,7 +81,8 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
         tables += [_values_table(view, record) for record in records[:_SHOWN_RECORDS]]
     if not ratings.is_empty():
         tables.append(_ratings_table(view, ratings))
-        tables += states_tables(view, ratings["transcript_id"].unique())
+        concerned = ratings["transcript_id"].unique()
+        tables += [*_provenance_tables(view, concerned), *states_tables(view, concerned)]
     if tests is not None and tests.name != table.name:
         tables += _tests_table(tests, records)
     return Explanation(tuple(_definition(view, name) for name in metrics), Tables(tables, None))
@@ -292,6 +298,10 @@ def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
     )
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+
 def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
     names = (
         "metric",
@@ -311,7 +321,7 @@ def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
         rating = row["label"] if row["label"] is not None else number(row["value"], 4)
         why = row["error"] or row["reason"] or ""
         cells = (row["metric"], row["transcript_id"], row["unit"], row["rater"], str(row["replicate"]),
-                 rating if row["error"] is None else DASH, why if len(why) <= 80 else why[:79] + "…")  # fmt: skip
+                 rating if row["error"] is None else DASH, _cut(why))  # fmt: skip
         rows.append(Row(tuple(map(Cell, cells)), row["system"]))
     more = ratings.height - shown.height
     notes = [f"{more:,} more are not shown; --json has all."] if more else []
@@ -328,6 +338,43 @@ def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
         notes=tuple(notes),
         records=tuple(ratings.select(names).to_dicts()),
     )  # fmt: skip
+
+
+def _provenance_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table]:
+    """What systems and tools said beside these transcripts, each text once and cut short; no table where nothing did.
+
+    The records have each text whole, wherever it stands.
+    """
+    if view.run is None or not view.run.keeps_text:
+        return []
+    records = [
+        {"transcript_id": transcript.id, **provenance_data(item)}
+        for transcript in view.run.transcripts_named(transcripts)
+        for item in transcript.provenance
+    ]
+    if not records:
+        return []
+    standing: dict[tuple[str, str], set[str]] = {}
+    for record in records:
+        standing.setdefault((record["kind"], record["text"]), set()).add(record["transcript_id"])
+    rows = [
+        Row((Cell(kind), Cell(_cut(" ".join(text.split()))), Cell(f"{len(names):,}")))
+        for (kind, text), names in list(standing.items())[:_SHOWN_TEXTS]
+    ]
+    more = len(standing) - len(rows)
+    return [
+        Table(
+            name="provenance",
+            title=f"The {counted(len(standing), 'text')} of systems and tools beside these conversations",
+            columns=(Column("Kind", "left"), Column("Text", "left"), Column("Transcripts")),
+            rows=tuple(rows),
+            notes=(
+                *((f"{more:,} more are not shown; --json has all.",) if more > 0 else ()),
+                f"They are no turns. Whole: bedside view {typed(view.run.path)}.",
+            ),
+            records=tuple(records),
+        )
+    ]
 
 
 def _tests_table(tests: Table, records: Sequence[Mapping[str, Any]]) -> list[Table]:

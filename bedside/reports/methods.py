@@ -195,6 +195,8 @@ def _imported_words(run: Run) -> list[str]:
                 else f"imported from {Path(entry['file']).name}"
             )
             words = f"{counted(standing, 'rating')} {were} {source}"
+            if entry.get("shows"):
+                words += f", whose raters were shown {_shown_words(entry['shows'])}"
             if standing < entry["ratings"]:
                 words += f" (of {entry['ratings']:,}, the others having been replaced later)"
             paragraphs.insert(0, words + (f" (scales: {scales})." if scales else "."))
@@ -224,6 +226,10 @@ def _judged_paragraphs(run: Run, view: RatingsView) -> list[str]:
 _SHOWN = {"system": "the system messages", "tools": "the calls of tools and what they gave"}
 
 
+def _shown_words(kinds: Sequence[str]) -> str:
+    return " and ".join(_SHOWN[kind] for kind in kinds)
+
+
 def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """What one judge did."""
     titles = ", ".join(f"{view.facts(name).title} ({version})" for name, version in judge["prompts"].items())
@@ -231,7 +237,7 @@ def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry:
     passes = "once" if judge["passes"] == 1 else f"{judge['passes']} times"
     asked_by = f"{judge['order'].replace('-', ' ')}, by the rubrics (version) {titles}"
     if judge.get("shows"):
-        asked_by += f", and was shown {' and '.join(_SHOWN[kind] for kind in judge['shows'])}"
+        asked_by += f", and was shown {_shown_words(judge['shows'])}"
     if "deepeval" in judge:
         asked_by = (
             f"by metrics of deepeval {judge['deepeval']['version']} in its own words (version) {titles}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -78,11 +78,11 @@ class LoggedActors:
         if task is None:
             logged = self.log.reply(at)
             if logged is not None:
-                return self.logged(logged, call, place)
+                return _as_said(self.logged(logged, call, place), name)
             task = asyncio.create_task(self.ask(call, at, place, name))
             self._shared[at] = task
             task.add_done_callback(lambda _: self._shared.pop(at))
-        return await asyncio.shield(task)
+        return _as_said(await asyncio.shield(task), name)
 
     async def answer(
         self,
@@ -95,7 +95,8 @@ class LoggedActors:
     ) -> ActorReply:
         """A reply to a call: that of the log, of which ``replies`` are what may be looked up, or else a new one."""
         logged = replies.get(at)
-        return await self.ask(call, at, place, name) if logged is None else self.logged(logged, call, place)
+        reply = await self.ask(call, at, place, name) if logged is None else self.logged(logged, call, place)
+        return _as_said(reply, name)
 
     def logged(self, logged: LoggedReply, call: Call, place: CallPlace) -> ActorReply:
         """A reply of the log.
@@ -178,6 +179,11 @@ class LoggedActors:
                 endpoint=record.endpoint,
             )
         )
+
+
+def _as_said(reply: ActorReply, name: ActorName) -> ActorReply:
+    """A reply that knows whether its words are fixed."""
+    return replace(reply, fixed=True) if name.toy else reply
 
 
 async def play(

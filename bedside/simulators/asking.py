@@ -40,6 +40,7 @@ class Fault:
         kept: whether the reply is taken and flagged where it is still wrong at the last attempt.
         form: whether it is one of form or manner, which a person's own typed words never have.
         beneath: what else is wrong, which counts where that doesn't.
+        fixed: what it is of an actor whose lines are fixed, which can't say them otherwise; itself unless given.
     """
 
     reason: str
@@ -47,10 +48,13 @@ class Fault:
     kept: bool = False
     form: bool = False
     beneath: Fault | None = None
+    fixed: Fault | None = None
 
     def of(self, reply: ActorReply) -> Fault | None:
         """The fault of a reply: of what a person typed, only what isn't its form."""
-        return self.beneath if self.form and reply.typed else self
+        if self.form and reply.typed:
+            return self.beneath
+        return self.fixed if reply.fixed and self.fixed is not None else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,7 @@ class ActorReply:
         declined: how the provider says that the model declined; empty where it didn't.
         failed: how the actor itself failed to reply, such as what it raised; empty where it didn't.
         typed: whether a person typed it: how people write is no fault of form.
+        fixed: whether a toy or a script said it, which says the same when it is asked again.
     """
 
     text: str
@@ -138,6 +139,7 @@ class ActorReply:
     declined: str = ""
     failed: str = ""
     typed: bool = False
+    fixed: bool = False
 
 
 T = TypeVar("T")

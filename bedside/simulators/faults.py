@@ -63,7 +63,7 @@ def patient_fault(
     Faults for which a conversation is given up come before those that are kept and flagged (a message that repeats,
     that begins the conversation anew, that is too long). What it must not reveal is its protocol's to say. A message of
     :data:`SHORT` words or more that the patient has said :data:`STUCK` times before, word for word or nearly, is one
-    that it is stuck at.
+    that it is stuck at; a toy or a script, whose lines are fixed, only repeats itself.
 
     Args:
         text: the message.
@@ -73,9 +73,9 @@ def patient_fault(
         sentences: most sentences; None for any number.
         words: most words; of Chinese, three characters are two words.
     """
+    manner = _manner_fault(text, earlier, sentences, words)
     stuck = text not in case_lines and sum(_same(text, message) for message in earlier) >= STUCK
-    fault = _form_fault(text, language) or (_STUCK if stuck else None)
-    fault = fault or _manner_fault(text, earlier, sentences, words)
+    fault = _form_fault(text, language) or (replace(_STUCK, fixed=manner) if stuck else manner)
     return None if fault is None else replace(fault, form=True)
 
 

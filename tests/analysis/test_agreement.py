@@ -19,6 +19,7 @@ import bedside
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.agreement_statistics import STATISTICS
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.validation import validate
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.table import frame_of
 from bedside.reports.tables.agreement import (
@@ -30,6 +31,7 @@ from bedside.reports.tables.agreement import (
 )
 from bedside.scoring.score import score
 from bedside.support.errors import DataError
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.reference import statistics as published
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
@@ -604,3 +606,28 @@ def test_metrics_that_no_two_people_both_rated_are_named(tmp_path: Path) -> None
     assert some.notes[0] == "No two people rated the same unit by: Tact (7 units, 1 person)."
     (shared,) = bedside.agree(path, scales="1-5", metrics="empathy")
     assert "No two people" not in shared.notes[0]
+
+
+def test_what_people_rated_in_a_file_is_shown_without_a_scale_too(tmp_path: Path) -> None:
+    """Before, a run said that "no unit was rated by two raters", or showed the metrics with a scale alone."""
+    talks = [
+        Transcript(id=f"t{n}", turns=(Turn(0, "clinician", "A", "Hello."), Turn(1, "patient", "B", "Hi.")))
+        for n in range(8)
+    ]
+    run = bedside.score(talks, tmp_path / "run", metrics=["structure"]).run
+    anna, ben = [1, 2, 3, 4, 5, 4, 2, 1], [1, 2, 4, 4, 5, 5, 2, 2]
+    sheet = tmp_path / "sheet.csv"
+    rows = [f"t{n},{who},warmth,{said[n]}" for who, said in (("anna", anna), ("ben", ben)) for n in range(8)]
+    sheet.write_text("\n".join(["item,rater,metric,value", *rows]) + "\n")
+    bedside.import_ratings(run, sheet)
+    (found,) = agree(open_ratings_view(run.path))
+    assert (found.metric, found.kind, found.statistics["alpha"].estimate) == (
+        "warmth",
+        "people",
+        pytest.approx(krippendorff.alpha([anna, ben], level_of_measurement="interval")),
+    )
+    rows += [f"t{n},judge:m,warmth,{level}" for n, level in enumerate([1, 2, 3, 4, 5, 5, 2, 1])]
+    sheet.write_text("\n".join(["item,rater,metric,value", *rows]) + "\n")
+    bedside.import_ratings(bedside.read_run(run.path), sheet)
+    (card,) = validate(open_ratings_view(run.path))
+    assert [each.metric for each in card.validations] == ["warmth"]

@@ -18,6 +18,7 @@ import pytest
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.annotation.answer_ratings import plan_people
 from bedside.annotation.answer_store import (
     STORE,
     StoreSummary,
@@ -29,6 +30,9 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NONE, NOT_APPLICABLE
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.plan_file import read_plan
+from bedside.annotation.plan_progress import plan_view
+from bedside.api import import_ratings
+from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import Rubric
@@ -430,6 +434,9 @@ import sys, orjson
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.plan_file import read_plan
+from bedside.annotation.plan_progress import plan_view
+from bedside.api import import_ratings
+from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 run = Run(sys.argv[1])
 plan = read_plan(sys.argv[2], run)
@@ -494,3 +501,45 @@ def test_a_failed_write_leaves_everything_as_it_was(run: Run, monkeypatch: pytes
 def test_an_answer_says_what_it_is() -> None:
     answer = RaterAnswer("i", "anna", "submitted", texts={"notes": (" a ", "", "b")})
     assert answer.notes == "a\nb"
+
+
+def test_a_rater_of_a_plan_is_the_person_who_rated_in_the_run_under_another_spelling(run: Run) -> None:
+    """Before, ``ANNA`` of a sheet and ``anna`` of the plan drawn later were two raters, with κ between them."""
+    names = sorted(run.index["id"])[:4]
+    sheet = run.path.parent / "sheet.csv"
+    sheet.write_text(
+        "item,rater,warmth\n" + "".join(f"{name},ANNA,{level}\n" for level, name in enumerate(names))
+    )
+    import_ratings(Run(run.path), sheet)
+    run = Run(run.path)
+    plan = rating_plan(run, round="main")
+    kept = pulled(run, plan, exported(plan, levels, USERS))
+    assert kept.spelt == {"anna": "ANNA"}
+    found = people(run)
+    assert {key[3] for key in found} == {"human:ANNA", "human:ben", "human:cleo"}
+    for item in plan.items:
+        for rater in plan.raters_of[item.id]:
+            key = (item.transcript, "transcript", "empathy", f"human:{'ANNA' if rater == 'anna' else rater}")
+            assert found[key][0] == float(levels(item.id, rater)["empathy"])
+    # The same answers again change nothing, and how far raters are is counted under the plan's name.
+    again = pulled(Run(run.path), plan, exported(plan, levels, USERS))
+    assert (again.new, again.revised, again.standing) == (0, 0, {})
+    assert people(run) == found
+    answers = read_store(run, plan).answers()
+    assert plan_view(Run(run.path), plan, answers).ratings.filter(rated_by_humans()).height == 48
+    # A plan that spells the name as a second one in the run is of that person.
+    sheet.write_text(f"item,rater,warmth\n{names[0]},anna,3\n")
+    import_ratings(Run(run.path), sheet, exact=True)
+    assert plan_people(Run(run.path), plan)["anna"] == "human:anna"
+
+
+def test_answers_in_a_sheet_and_on_the_page_are_one_persons_whatever_comes_first(run: Run) -> None:
+    plan = rating_plan(run)
+    item = next(item for item in plan.items if "anna" in plan.raters_of[item.id])
+    sheet = run.path.parent / "sheet.csv"
+    sheet.write_text(f"item,rater,empathy,goal_alignment\n{item.transcript},Anna,5,5\n")
+    import_ratings(run, sheet)
+    pulled(Run(run.path), plan, exported(plan, levels, USERS))
+    assert {key[3] for key in people(run)} == {"human:Anna", "human:ben", "human:cleo"}
+    import_ratings(Run(run.path), sheet)
+    assert {key[3] for key in people(run)} == {"human:Anna", "human:ben", "human:cleo"}

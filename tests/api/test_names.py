@@ -24,18 +24,20 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "agree": {"rounds": "all", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
     "compare": {
         "systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5", "rounds": "all",
+        "match": "none",
     },
     "preferences": {
         "rubrics": "empathy", "raters": "human:*", "systems": "steady", "scales": "empathy=1-5", "rounds": "all",
     },
-    "gate": {"rounds": "all", "raters": "human:*", "scales": "empathy=1-5"},
+    "gate": {"match": "none", "rounds": "all", "raters": "human:*", "scales": "empathy=1-5"},
     "validate": {"rounds": "all", "judges": "judge:*", "metrics": "empathy", "scales": "empathy=1-5"},
     "estimate": {
         "people": "human:*", "systems": "steady", "metrics": "empathy", "scales": "empathy=1-5", "rounds": "all",
+        "match": "none",
     },
-    "tables": {"rounds": "all", "names": "agreement", "scales": "empathy=1-5"},
+    "tables": {"rounds": "all", "match": "none", "names": "agreement", "scales": "empathy=1-5"},
     "figure": {"rounds": "all", "scales": "empathy=1-5"},
-    "explain": {"rounds": "all", "scales": "empathy=1-5"},
+    "explain": {"rounds": "all", "match": "none", "scales": "empathy=1-5"},
     "import_ratings": {"scales": "1-5", "metrics": "empathy", "without": "partnership"},
     "read_ratings": {"scales": "1-5"},
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},

@@ -15,7 +15,7 @@ from bedside.analysis.metric_facts import known_names
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
-from bedside.support.errors import InputError
+from bedside.support.errors import DataError, InputError
 from bedside.transcripts.transcript import Transcript, Turn
 
 #: Ten talks with two turns.
@@ -321,3 +321,28 @@ def test_a_question_names_a_metric_as_the_sheet_does(tmp_path: Path) -> None:
     sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN), "Partnership": (BEN, ANNA)}))
     (result,) = bedside.agree(sheet, metrics="Empathy").results
     assert result.metric == "empathy"
+
+
+def test_a_scale_that_a_question_is_given_is_of_the_metric_in_any_spelling(run: Run, tmp_path: Path) -> None:
+    """Before, a scale of ``risk level`` was passed over where the sheet wrote ``Risk Level``: κ had no weights."""
+    levels = ["NONE", "Mild risk", "severe"]
+    anna, ben = [0, 1, 2, 2, 1, 0, 1, 0, 2, 1], [0, 1, 2, 1, 1, 0, 2, 0, 2, 0]
+    rows = [
+        f"t{number},{who},{levels[said[number]]}"
+        for who, said in (("anna", anna), ("ben", ben))
+        for number in range(10)
+    ]
+    bedside.import_ratings(run, written(tmp_path, "\n".join(["item,rater,Risk Level", *rows]) + "\n"))
+    scale = "risk_level=none<mild risk<Severe"
+    (table,) = bedside.agree(run.path, scales=scale, metrics="Risk Level")
+    found = {row["statistic"]: row["estimate"] for row in table.records if row["title"] == "Risk level"}
+    assert found["kappa"] == pytest.approx(cohen_kappa_score(anna, ben, weights="quadratic"))
+    with pytest.raises(DataError, match="no metric 'risc' is rated"):
+        bedside.agree(run.path, scales="risc=1-5")
+
+
+def test_a_scale_for_all_is_of_what_a_file_brought_without_one(run: Run, tmp_path: Path) -> None:
+    bedside.import_ratings(run, written(tmp_path, wide({"warmth": (ANNA, BEN)})))
+    (table,) = bedside.agree(run.path, scales="1-5", metrics="warmth")
+    (kappa,) = [row["estimate"] for row in table.records if row["statistic"] == "kappa"]
+    assert kappa == pytest.approx(cohen_kappa_score(ANNA, BEN, weights="quadratic", labels=[1, 2, 3, 4, 5]))

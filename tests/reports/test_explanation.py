@@ -145,3 +145,34 @@ def test_a_run_of_one_system(tmp_path: Path) -> None:
     (table,) = build_tables(view, ["results"])
     found = explain(view, table, "turns.clinician")
     assert next(t for t in found.tables if t.name == "values").records[0]["value"] > 0
+
+
+def test_what_systems_and_tools_said_stands_beside_a_number(tmp_path: Path) -> None:
+    prompt = "You are warm.\nAsk one question at a time. " + "Never diagnose. " * 10
+    talks = [
+        {
+            "id": name,
+            "messages": [
+                {"role": "system", "content": prompt},
+                {"role": "user", "content": "I can't sleep."},
+                {"role": "assistant", "content": "Since when?"},
+                {"role": "tool", "content": f"notes of {name}"},
+                {"role": "user", "content": "For weeks."},
+                {"role": "assistant", "content": "What keeps you awake?"},
+            ],
+        }
+        for name in ("a", "b")
+    ]
+    file = tmp_path / "talks.json"
+    file.write_text(json.dumps(talks), encoding="utf-8")
+    run = score([file], tmp_path / "run", metrics=["structure"]).run
+    view = open_ratings_view(run.path)
+    (results,) = build_tables(view, ["results"])
+    explanation = explain(view, results, "words_per_turn.clinician")
+    beside = next(table for table in explanation.tables if table.name == "provenance")
+    assert [(record["transcript_id"], record["before"], record["text"]) for record in beside.records] == [
+        ("a", 0, prompt), ("a", 2, "notes of a"), ("b", 0, prompt), ("b", 2, "notes of b"),
+    ]  # fmt: skip
+    texts = [tuple(cell.text for cell in row.cells) for row in beside.rows]
+    assert texts[0] == ("system", f"{' '.join(prompt.split())[:79]}…", "2")
+    assert [text[1:] for text in texts[1:]] == [("notes of a", "1"), ("notes of b", "1")]

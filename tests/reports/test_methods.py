@@ -27,7 +27,7 @@ from bedside.scoring.score import score
 from bedside.scoring.versions import library_versions
 from bedside.stats.result import Result
 from bedside.transcripts import read_transcripts
-from tests.annotation.study import new_study, rating_plan
+from tests.annotation.study import EMPATHY, GOAL, new_study, rating_plan
 from tests.conftest import Call, conversation
 from tests.reports.made import made_run
 from tests.reports.test_page import EXAMPLES
@@ -120,6 +120,19 @@ def test_answers_to_a_plan_are_told_and_the_report_is_whole(tmp_path: Path, call
         == 0
     )
     assert "answers to plan" in (tmp_path / "report" / "report.html").read_text("utf-8")
+
+
+def test_it_is_told_where_raters_were_shown_what_systems_were_told(tmp_path: Path) -> None:
+    run = new_study(tmp_path)
+    shown = replace(EMPATHY, shows=("system",))
+    plan = rating_plan(run, rubrics=(shown, GOAL))
+    choices = {"empathy": ("4",), "goal_alignment": ("2",)}
+    item, raters = next(iter(plan.raters_of.items()))
+    keep_answers(run, plan, [RaterAnswer(item, raters[0], "submitted", choices, id="a")])
+    assert f"plan {plan_hash(plan)}, whose raters were shown the system messages (scales:" in told(
+        Run(run.path)
+    )
+    assert Run(run.path).manifest["imports"][-1]["shows"] == ["system"]
 
 
 def test_missing_values_are_counted_by_cause(tmp_path: Path) -> None:
