@@ -36,6 +36,10 @@ class Standing:
         mean: over cases, with its 95 % interval; no estimate where no case has a value.
         with_worst: its mean over all planned cases, were each conversation that has no value at the scale's worst; None
             where nobody says where that is.
+        unrated: how many of its conversations the clinician failed without a transcript, as in simulations of earlier
+            versions: they have no rating, and the mean leaves them out.
+        with_failed: its mean were each of these at the scale's worst, which orders it; None where there are none, or
+            nobody says where the worst is.
         letters: those of the groups it belongs to: two systems that share one can't be told apart. Empty where it has
             no value.
         ranks: the least and greatest rank that it may have; None where it has no value, or neither way is better.
@@ -46,6 +50,8 @@ class Standing:
     of: int
     mean: Result
     with_worst: float | None = None
+    unrated: int = 0
+    with_failed: float | None = None
     letters: str = ""
     ranks: tuple[int, int] | None = None
 
@@ -122,11 +128,14 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
 
 
 def _planned(view: RatingsView) -> pl.DataFrame:
-    """All conversations that were planned, also those without a transcript: ``transcript_id, system, case``."""
-    transcripts = view.transcripts().with_columns(own_case()).select("transcript_id", "system", "case")
+    """All conversations that were planned, also those without a transcript: ``transcript_id, system, case``, and
+    whether the clinician failed one that has none, ``unrated``."""
+    transcripts = view.transcripts().select(
+        "transcript_id", "system", own_case(), pl.lit(False).alias("unrated")
+    )
     talks = simulated_talks(view, read=False)
     gone = [] if talks is None else [talk for talk in talks.talks if talk.state != "finished"]
-    rows = [(talk.id, talk.system, talk.case) for talk in gone]
+    rows = [(talk.id, talk.system, talk.case, bool(talk.failed)) for talk in gone]
     return pl.concat([transcripts, pl.DataFrame(rows, schema=transcripts.schema, orient="row")])
 
 
@@ -135,21 +144,28 @@ def _standing(
 ) -> Standing:
     """A system's mean over cases, with an interval that stays within what the metric's values can be."""
     own = case_values(values, system)
-    own_planned = planned.filter(pl.col("system") == system)
-    with_worst: float | None = None
-    if worst is not None:
-        mean = (
-            own_planned.join(values.select("transcript_id", "value"), on="transcript_id", how="left")
-            .group_by("case")
-            .agg(pl.col("value").fill_null(worst).mean())
-            .sort("case")["value"]
-            .mean()
-        )
-        with_worst = mean if isinstance(mean, float) else None
+    own_planned = planned.filter(pl.col("system") == system).join(
+        values.select("transcript_id", "value"), on="transcript_id", how="left"
+    )
+    unrated = int(own_planned["unrated"].sum())
     of = own_planned["case"].n_unique()
     return Standing(
-        system, own, max(of, own.n + own.missing_cases), mean_within(own.values, bounds), with_worst
+        system,
+        own,
+        max(of, own.n + own.missing_cases),
+        mean_within(own.values, bounds),
+        None if worst is None else _mean_of_cases(own_planned, pl.col("value").fill_null(worst)),
+        unrated,
+        None
+        if worst is None or not unrated
+        else _mean_of_cases(own_planned, pl.when("unrated").then(worst).otherwise("value")),
     )
+
+
+def _mean_of_cases(talks: pl.DataFrame, value: pl.Expr) -> float | None:
+    """The mean over cases of the means of a value over each one's conversations."""
+    mean = talks.group_by("case").agg(value.mean().alias("value")).sort("case")["value"].mean()
+    return mean if isinstance(mean, float) else None
 
 
 def _standings(
@@ -198,8 +214,8 @@ def _worst_order(ordered: Sequence[Standing], direction: Direction) -> tuple[str
 
 
 def _place(standing: Standing, direction: Direction) -> tuple[bool, float, str]:
-    mean = standing.mean.estimate
-    if mean is None:
+    mean = standing.mean.estimate if standing.with_failed is None else standing.with_failed
+    if mean is None or not standing.values.n:
         return True, 0.0, standing.system
     return False, mean if direction == "lower" else -mean, standing.system
 

@@ -9,9 +9,10 @@ from bedside.simulation.actor_contract import CallPlace, reason_and_detail
 from bedside.simulation.conversation_log import CallSite
 from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
-from bedside.simulators.asking import ATTEMPTS, nothing_in, silent_stop
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_REPEATS, nothing_in, silent_stop
 from bedside.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulators.contract import Outcome
+from bedside.simulators.fault_patterns import DECLINED
 from bedside.transcripts.clinician_failures import CLINICIAN_FAILURES
 
 
@@ -98,6 +99,9 @@ class _Conversation:
         outcome = await play(controller, self._answers)
         if self._silence and outcome.stop not in CLINICIAN_FAILURES:
             outcome = replace(outcome, stop=self._silence)
+        if outcome.stop == CLINICIAN_REPEATS and DECLINED.search(_last_words(outcome)):
+            # Words that decline, time and again, are no more an answer than none.
+            outcome = replace(outcome, stop="refused")
         failed, detail = CLINICIAN_FAILURES.get(outcome.stop, ""), ""
         if failed:
             outcome = replace(outcome, completed=False)
@@ -143,6 +147,11 @@ class _Conversation:
         if self._begun and at not in self._replies:
             raise _CutOffError
         return await self._asked.answer(call, at, place, name=name, replies=self._replies)
+
+
+def _last_words(outcome: Outcome) -> str:
+    """What the clinician said last."""
+    return next(turn.text for turn in reversed(outcome.turns) if turn.role == "clinician")
 
 
 def holds_hidden(call: Call, conversation: PlannedConversation, replied: Sequence[str]) -> bool:

@@ -22,6 +22,8 @@ from bedside.simulators.contract import UnusableConversationError
 #: Attempts of a patient's or evaluator's call, and of a clinician's message.
 ATTEMPTS = 3
 CLINICIAN_ATTEMPTS = 2
+#: Why a conversation ends in which the clinician says the same again and again.
+CLINICIAN_REPEATS = "clinician repeats"
 #: What stands before an answer of models that think aloud.
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
 _THOUGHT_END = re.compile(r"\A(.*?)</(?:think|thinking)>", re.DOTALL | re.IGNORECASE)

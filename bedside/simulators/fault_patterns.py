@@ -86,18 +86,23 @@ STAGE = _any(
     r"\[[^\[\]\n]+\]",
     "【[^【】\n]+】",
 )
+_DECLINED = (
+    r"\bi(?:['’]m| am) sorry,? (?:but )?i (?:can['’]t|cannot|can not|am not able to|am unable to|won['’]t) "
+    r"(?:assist|comply|role-?play|continue (?:with )?this (?:role|conversation|request)|fulfil+ (?:this|that|your))",
+    r"\bi(?:['’]m| am) sorry,? (?:but )?i (?:can['’]t|cannot) help (?:you )?with (?:that|this)(?: request)?[.!]?$",
+    r"\bi (?:can['’]t|cannot|can not|am unable to|am not able to|won['’]t) "
+    r"(?:role-?play|continue this role|pretend to be|provide medical (?:advice|diagnos)|assist with (?:that|this)\b)",
+    "我(?:无法|不能)(?:扮演|提供医疗|满足(?:您|你)的(?:请求|要求)|协助(?:您|你)完成|继续(?:这个)?角色)",
+)
+#: A model that declines.
+DECLINED = _any(*_DECLINED)
 #: A model that says what it is, or declines.
 MACHINE = _any(
     rf"\bas an? {_AI}",
-    rf"\bi(?:'m| am) (?:just |only )?an? {_AI}",
-    r"\bi(?:'m| am) sorry,? but i (?:can't|cannot|can not|am not able to|am unable to|won't) "
-    r"(?:assist|comply|role-?play|continue (?:with )?this (?:role|conversation|request)|fulfil+ (?:this|that|your))",
-    r"\bi(?:'m| am) sorry,? but i (?:can't|cannot) help (?:you )?with (?:that|this)(?: request)?[.!]?$",
-    r"\bi (?:can't|cannot|can not|am unable to|am not able to|won't) "
-    r"(?:role-?play|continue this role|pretend to be|provide medical (?:advice|diagnos)|assist with (?:that|this)\b)",
+    rf"\bi(?:['’]m| am) (?:just |only )?an? {_AI}",
+    *_DECLINED,
     f"作为一?[个名款]?{_AI_ZH}",
     f"我(?:只)?是一?[个款]?{_AI_ZH}",
-    "我(?:无法|不能)(?:扮演|提供医疗|满足(?:您|你)的(?:请求|要求)|协助(?:您|你)完成|继续(?:这个)?角色)",
 )
 #: An answer to whoever asked for a text, in place of words in a conversation.
 ASSISTANT = _any(

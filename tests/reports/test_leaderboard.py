@@ -20,6 +20,7 @@ from bedside.reports.planned_tables import check_suite
 from bedside.reports.table import Table
 from bedside.suites import SUITES
 from bedside.support.errors import RegistryError
+from tests.analysis import simulated_run
 from tests.analysis.simulated_run import simulation
 from tests.conftest import Call
 
@@ -127,6 +128,27 @@ def test_the_order_that_hangs_on_what_is_missing_is_told(tmp_path: Path) -> None
         (2 + (3 + 3 + 1 + 1) / 4 + (2 * 3 + 1) / 4) / 3
     )
     assert "The order by Empathy stays the same with the worst in place of what is missing." in steady.notes
+
+
+def test_failed_conversations_of_earlier_versions_order_a_system_as_the_worst(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no transcript and no rating: an agent that breaks where it is hard must not lead by that."""
+    broken = ("infrastructure", "the agent raised ValueError")
+    monkeypatch.setattr(simulated_run, "LOST", dict.fromkeys(simulated_run.LOST, broken))
+    view = judged(scored(tmp_path), best="lab/doctor")
+    level = pl.when(pl.col("system") == "rules-toy", pl.col("metric") == "empathy").then(4.5)
+    ratings = view.ratings.with_columns(level.otherwise("value").alias("value"))
+    scale = known_scale("empathy")
+    assert scale is not None
+    table = leaderboard(RatingsView(ratings, {"empathy": scale}, view.factors, view.name, view.run))
+    # Of four conversations a case, two of one and one of another are 1 in place of 5: (5 + 3 + 4) / 3 = 4.
+    assert [row[1] for row in texts(table)] == ["rules-toy (toy)", "lab/doctor"]
+    assert [record["mean"] for record in table.records] == [4.5, 5.0]
+    assert [row[4] for row in texts(table)] == ["0/12", "3/12"]
+    notes = "\n".join(table.notes)
+    assert "failed conversations without a transcript, as of earlier versions: lab/doctor 3." in notes
+    assert "the mean with the worst for each of them: lab/doctor 4.00." in notes
 
 
 def test_the_suite_names_what_orders_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bedside.api.simulating import Simulation
+from bedside.api.simulating import Simulation, simulate
 from bedside.support.errors import BedsideError, InputError, RegistryError
 from tests.llm.server import Action, JudgeServer, Received
 from tests.simulation.tiny import cases, install, run_tiny
@@ -163,6 +163,40 @@ def test_an_agent_that_never_works_has_failed_each_conversation(
     assert [failure["reason"] for failure in made.failed()] == [
         transcript.reference["simulation"]["failed"] for transcript in made.transcripts()
     ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I'm sorry, but I can't help with that.",
+        "I’m sorry, I can’t help with that.",
+        "I cannot assist with that.",
+    ],
+)
+def test_an_agent_that_only_declines_has_failed_and_one_that_repeats_itself_hasnt(
+    tmp_path: Path, words: str
+) -> None:
+    def declines(request: dict[str, Any]) -> Any:
+        return words if request["kind"] == "message" else {"findings": []}
+
+    def repeats(request: dict[str, Any]) -> Any:
+        return "How has your sleep been lately?" if request["kind"] == "message" else {"findings": []}
+
+    made = simulate(
+        None,
+        "medconceal",
+        tmp_path / "talks",
+        clinician=[declines, repeats],
+        patient="rules",
+        evaluator="rules",
+        sample=2,
+    )
+    ends = {(talk.system, talk.reference["simulation"]["stop"]) for talk in made.transcripts()}
+    declining, repeating = sorted(
+        {talk.system for talk in made.transcripts()}, key=lambda name: "declines" not in name
+    )
+    assert ends == {(declining, "refused"), (repeating, "clinician repeats")}
+    assert made.summary.counts.clinician_failed == {"it refused to answer": 2}
 
 
 @pytest.mark.parametrize("turn", [0, 2])

@@ -249,6 +249,8 @@ class _Board:
                 "Failed: the clinician said nothing, refused or broke. Such a conversation counts, with the worst "
                 "values that its protocol states."
             )
+        if first is not None:
+            yield from self._unrated_notes(first)
         if "missing" in self._told:
             yield "Missing: conversations lost to the patient, the evaluator or the network. They count nowhere."
         for column in self._columns:
@@ -268,6 +270,25 @@ class _Board:
                 and column.standings.systems[0].with_worst is not None
             ):
                 yield f"The order by {column.title} stays the same with the worst in place of what is missing."
+
+    def _unrated_notes(self, first: BoardColumn) -> Iterator[str]:
+        """Which failed conversations have no ratings, and what places their systems."""
+        unrated = [standing for standing in first.standings.systems if standing.unrated]
+        if not unrated:
+            return
+        names = ", ".join(f"{standing.system} {standing.unrated:,}" for standing in unrated)
+        yield (
+            f"Warning: failed conversations without a transcript, as of earlier versions: {names}. They have no "
+            "rating, and no mean counts them. Run the same bedside simulate command again: they get a transcript. Then "
+            "score the folder into a new run."
+        )
+        means = [
+            f"{standing.system} {number(standing.with_failed * first.scale, first.digits)}"
+            for standing in unrated
+            if standing.with_failed is not None and standing.values.n
+        ]
+        if means:
+            yield f"What places these systems is the mean with the worst for each of them: {', '.join(means)}."
 
     def _missing_notes(self) -> Iterator[str]:
         yield from self._measures.missing

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, silent_stop
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, CLINICIAN_REPEATS, Spoken, silent_stop
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.calm_it.candidates import MessageCandidate, RankedChoice, Ranking
 from bedside.simulators.calm_it.client import ClientChoices, SimulatedClient
@@ -202,7 +202,7 @@ class _Session:
         self._say("clinician", candidate, meta, stage)
         self.in_a_row = self.in_a_row + 1 if "repeats itself" in candidate.flags else 0
         if self.in_a_row == REPEATS:
-            return "clinician repeats"
+            return CLINICIAN_REPEATS
         return self._left("clinician", candidate.ends, index)
 
     # -- what is written down -------------------------------------------------------------------------

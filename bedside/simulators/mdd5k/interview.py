@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, silent_stop
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, CLINICIAN_REPEATS, Spoken, silent_stop
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
 from bedside.simulators.mdd5k.case_fields import record_of
@@ -156,7 +156,7 @@ class _TopicInterview:
         self._say("patient", answer, topic)
         self.exchanges = number
         self.repeated = self.repeated + 1 if "repeats itself" in spoken.flags else 0
-        return "clinician repeats" if self.repeated == REPEATS else ""
+        return CLINICIAN_REPEATS if self.repeated == REPEATS else ""
 
     def _let_story_out(self) -> Exchange[None]:
         """The story goes to the patient once the evaluator says that it is to be told, and stays there."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from bedside.protocols.medconceal import Concern, Policy, primary_of, turn_step
 from bedside.protocols.medconceal.policy_parameters import Parameters, find_parameters
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, silent_stop
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, CLINICIAN_REPEATS, Spoken, silent_stop
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.case import Case
 from bedside.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
@@ -122,7 +122,7 @@ class _Consultation:
             yield from self._answered(spoken, number)
             in_a_row = in_a_row + 1 if "repeats itself" in spoken.flags else 0
             if in_a_row == REPEATS:
-                return "clinician repeats"
+                return CLINICIAN_REPEATS
             if self._addressed and self.task.intervention and self.stop_when_addressed:
                 return "addressed"
             if (

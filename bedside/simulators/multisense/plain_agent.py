@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.simulators.asking import ask_clinician, ask_for_data, silent_stop
+from bedside.simulators.asking import CLINICIAN_REPEATS, ask_clinician, ask_for_data, silent_stop
 from bedside.simulators.calls import Call, Exchange, Line
 from bedside.simulators.faults import clinician_flags
 from bedside.simulators.multisense.prompt_guides import guides, guides_reference, listed, prompt_text
@@ -97,7 +97,7 @@ class PlainAgent:
         state["moderations_refused"] = yield from self._moderated(spoken.text, lines, number)
         state["stage"] = self.stage
         self._repeats = self._repeats + 1 if "repeats itself" in spoken.flags else 0
-        stop = "clinician repeats" if self._repeats == REPEATS else ""
+        stop = CLINICIAN_REPEATS if self._repeats == REPEATS else ""
         return AgentMessage(spoken.text, self.stage, spoken.thought, spoken.flags, stop, state)
 
     def _moderated(self, message: str, lines: Sequence[Line], number: int) -> Exchange[list[list[str]]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from bedside.protocols.note2chat.labels import Category
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken, silent_stop
+from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, CLINICIAN_REPEATS, Spoken, silent_stop
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.case import Case, ClinicalNote
 from bedside.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
@@ -67,7 +67,7 @@ class _Interview:
             self._say("patient", (yield from self.patient.reply(self.lines, number)))
             in_a_row = in_a_row + 1 if "repeats itself" in message.spoken.flags else 0
             if in_a_row == REPEATS:
-                return "clinician repeats"
+                return CLINICIAN_REPEATS
         raise AssertionError("the last message ends the interview")
 
     def _taken(self, message: ClinicianMessage, *, last: bool) -> str | None:
