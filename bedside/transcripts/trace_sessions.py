@@ -124,7 +124,8 @@ def _key(message: dict[str, Any]) -> tuple[Any, bytes]:
     if isinstance(content, list):
         parts = [part for part in content if not is_thought(part) and not is_of_tools(part)]
         alone = [part.get("text") if isinstance(part, dict) else part for part in parts]
-        content = "\n".join(alone) if all(isinstance(part, str) for part in alone) else parts
+        texts = [part for part in alone if isinstance(part, str)]
+        content = "\n".join(texts) if len(texts) == len(parts) else parts
     return message["role"], orjson.dumps(content or "")
 
 
