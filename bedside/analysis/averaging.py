@@ -12,7 +12,13 @@ from bedside.analysis.case_values import own_case
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.study_parts import AveragedFactor
-from bedside.ratings.study_design import counterparts, shares_level, varying_factors
+from bedside.ratings.study_design import (
+    FACTOR_COLUMN,
+    beside_values,
+    counterparts,
+    shares_level,
+    varying_factors,
+)
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
 
@@ -148,10 +154,14 @@ def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> Matc
     by = view.matching(systems).by
     if not by or view.factors is None:
         return MatchedRows(rows, (0,) * len(systems))
+    columns = beside_values(by)
     placed = rows.join(
-        view.factors.select("transcript_id", *by), on="transcript_id", how="left", maintain_order="left"
+        view.factors.select("transcript_id", *columns.values()),
+        on="transcript_id",
+        how="left",
+        maintain_order="left",
     )
-    varying = by if view.part.match is not None else varying_factors(placed, by)
+    varying = list(columns) if view.part.match is not None else varying_factors(placed, list(columns))
     names = [name for name in varying if shares_level(placed, name, systems)]
     if not names:
         return MatchedRows(rows, (0,) * len(systems))
@@ -164,4 +174,5 @@ def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> Matc
     of_case, of_cell = (pl.col("value").count().over(*cell, *levels) for levels in ([], names))
     levels = pl.struct(names).filter(pl.col("value").is_not_null()).n_unique().over(cell)
     weighed = pl.concat(matched.values()).with_columns(pl.col("value") * (of_case / (levels * of_cell)))
-    return MatchedRows(weighed.select(rows.columns), left_out, tuple(names))
+    matched_by = tuple(name.removeprefix(FACTOR_COLUMN) for name in names)
+    return MatchedRows(weighed.select(rows.columns), left_out, matched_by)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from bedside.ratings.names import is_human
-from bedside.ratings.study_design import varying_factors
+from bedside.ratings.study_design import PLACE, varying_factors
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
@@ -226,12 +226,18 @@ def checked_match(
     """The factors that systems are to be matched by, each of which there is; :data:`NO_MATCH` stands for none.
 
     Raises:
-        DataError: one isn't there, or is known only after the conversation.
+        DataError: one isn't there, is called as systems or cases are, or is known only after the conversation.
     """
     if list(match) == [NO_MATCH]:
         return ()
     for name in match:
         checked_factor(factors, name, where)
+        if name in PLACE:
+            raise DataError(
+                f"systems are not matched by {name}: it is what they are compared by",
+                where="`match`",
+                todo=f"name conditions, or {NO_MATCH}",
+            )
         if kinds[name] == "outcome":
             raise DataError(
                 f"{name} is an outcome: matched by it, systems would be compared on what is left of them",

@@ -16,6 +16,16 @@ CROSSED_SHARE = 2 / 3
 #: Why systems are not matched by a factor.
 NO_CASE = "systems share no case"
 NOT_CROSSED = "systems have its levels unequally often on their cases"
+#: The same of a factor that lies as a design lays it, though its name says that it is no condition.
+NO_CONDITION: Mapping[Kind | None, str] = {
+    "provenance": "provenance is no condition",
+    "label": "a label is no condition",
+    "repeat": "a repeat is no condition",
+}
+#: Begins the names of factors' columns beside values.
+FACTOR_COLUMN = "factor "
+#: What a transcript is placed by; a factor of such a name says no more than it.
+PLACE = ("transcript_id", "system", "case_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,7 @@ def kinds_of(factors: pl.DataFrame | None, declared: Mapping[str, Kind]) -> dict
     return {
         name: kind_of(name, factors[name].drop_nulls().unique().to_list(), declared)
         for name in factors.columns
-        if name != "transcript_id"
+        if name not in PLACE
     }
 
 
@@ -98,6 +108,19 @@ def _is_crossed(placed: pl.DataFrame, name: str) -> bool:
     return bool(shares.select((pl.col("share") >= CROSSED_SHARE).all()).item())
 
 
+def _is_laid_out(placed: pl.DataFrame, name: str) -> bool:
+    """Whether each system has the same levels of a factor, equally often, on most of its cases, as a design does."""
+    cells = (
+        placed.drop_nulls(["case_id", name])
+        .group_by("system", "case_id", pl.col(name).alias("level"))
+        .len("n")
+    )
+    of_case = cells.group_by("system", "case_id").agg(pl.struct("level", "n").sort().alias("levels"))
+    alike = of_case.group_by("system", "levels").len("cases").group_by("system")
+    shares = alike.agg(pl.col("cases").max() / pl.col("cases").sum(), pl.col("cases").max().alias("most"))
+    return bool(shares.select(((pl.col("cases") >= CROSSED_SHARE) & (pl.col("most") > 1)).all()).item())
+
+
 def matching(
     placed: pl.DataFrame,
     kinds: Mapping[str, Kind | None],
@@ -134,13 +157,42 @@ def matching(
     for name in conditions:
         if possible[name] is None:
             _check_few_levels(own, name, systems, where)
+    others = {
+        name: NOT_CROSSED if pairs else NO_CASE
+        for name in varying
+        if name not in conditions and not is_settled(own, name, conditions)
+    }
+    if pairs:
+        others.update(_laid_out(own, kinds, conditions, systems))
     unmatched = []
-    for name in varying:
-        if name not in conditions and not is_settled(own, name, conditions):
-            kept = _matched_count(within, [*conditions, name], systems)
-            if kept < own.height:
-                unmatched.append(Unmatched(name, NOT_CROSSED if pairs else NO_CASE, kept))
+    for name, why in others.items():
+        kept = _matched_count(within, [*conditions, name], systems)
+        if kept < own.height:
+            unmatched.append(Unmatched(name, why, kept))
     return Matching(conditions, tuple(unmatched), own.height, _matched_count(own, conditions, systems))
+
+
+def _laid_out(
+    own: pl.DataFrame, kinds: Mapping[str, Kind | None], conditions: Sequence[str], systems: Sequence[str]
+) -> dict[str, str]:
+    """Factors that are no conditions by their names, and lie as a design lays them; with why they are not matched."""
+    names = [
+        name
+        for name, kind in kinds.items()
+        if kind in NO_CONDITION and not (kind == "repeat" and _is_numbered(own[name]))
+    ]
+    return {
+        name: NO_CONDITION[kinds[name]]
+        for name in varying_factors(own, names)
+        if shares_level(own, name, systems)
+        and _is_laid_out(own, name)
+        and not is_settled(own, name, ("system", *conditions))
+    }
+
+
+def _is_numbered(levels: pl.Series) -> bool:
+    """Whether every level has a digit, as numbers of repeats do."""
+    return bool(levels.drop_nulls().str.contains(r"\d").all())
 
 
 def _check_few_levels(own: pl.DataFrame, name: str, systems: Sequence[str], where: str) -> None:
@@ -171,9 +223,7 @@ def varying_factors(placed: pl.DataFrame, names: Sequence[str]) -> list[str]:
     varying = placed.group_by("system", "case_id").agg(pl.col(name).drop_nulls().n_unique() for name in names)
     candidates = [name for name in names if (varying.select(pl.col(name).max()).item() or 0) > 1]
     return [
-        name
-        for name in candidates
-        if placed.drop_nulls(name).group_by("system", name).len().select(pl.col("len").max()).item() > 1
+        name for name in candidates if placed.drop_nulls(name).select("system", name).is_duplicated().any()
     ]
 
 
@@ -193,7 +243,8 @@ def is_settled(factors: pl.DataFrame | None, name: str, others: Collection[str])
 
 def shares_level(placed: pl.DataFrame, name: str, systems: Sequence[str]) -> bool:
     """Whether all systems have some level of a factor."""
-    levels = placed.drop_nulls(name).group_by(name).agg(pl.col("system").n_unique().alias("systems"))
+    by_level = placed.drop_nulls(name).group_by(pl.col(name).alias("level"))
+    levels = by_level.agg(pl.col("system").n_unique().alias("systems"))
     return bool(levels.select((pl.col("systems") == len(set(systems))).any()).item())
 
 
@@ -201,8 +252,14 @@ def _matched_count(placed: pl.DataFrame, names: Sequence[str], systems: Sequence
     """How many transcripts have a counterpart in every other system; all where nothing is matched."""
     if not names:
         return placed.height
-    rows = placed.with_columns(pl.lit(1.0).alias("value"))
-    return sum(kept.height for kept in counterparts(rows, names, systems).values())
+    columns = beside_values(names)
+    rows = placed.select("system", "case_id", *columns.values(), pl.lit(1.0).alias("value"))
+    return sum(kept.height for kept in counterparts(rows, list(columns), systems).values())
+
+
+def beside_values(names: Sequence[str]) -> dict[str, pl.Expr]:
+    """Columns of factors that can stand beside values, even of a factor called ``value``; each by its name."""
+    return {(column := f"{FACTOR_COLUMN}{name}"): pl.col(name).alias(column) for name in names}
 
 
 def counterparts(
@@ -213,7 +270,7 @@ def counterparts(
 
     Args:
         placed: a row for each transcript: ``system, case_id, value`` and a column for each factor.
-        names: the factors.
+        names: of these columns, as :func:`beside_values` gives them.
         systems: the systems.
     """
     by_system = {system: placed.filter(pl.col("system") == system) for system in systems}

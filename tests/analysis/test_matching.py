@@ -21,7 +21,7 @@ from bedside.analysis.gate import gate
 from bedside.analysis.leaderboard import standings
 from bedside.analysis.non_inferiority import margins_of
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.analysis.study_parts import StudyPart
+from bedside.analysis.study_parts import StudyPart, checked_match
 from bedside.ratings.study_design import NO_CASE, NOT_CROSSED
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
@@ -286,6 +286,70 @@ def test_a_factor_of_unknown_kind_is_matched_where_it_is_crossed_with_systems_on
     assert by_of(view) == ()
     (factor,) = view.matching(("A", "B")).unmatched
     assert (factor.name, factor.why, factor.kept) == ("variant", NOT_CROSSED, 72 - 8 - 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "why"),
+    [
+        ("model", ("small", "large"), "provenance is no condition"),
+        ("time", ("before", "after"), "provenance is no condition"),
+        ("grade", ("low", "high"), "a label is no condition"),
+        ("sample", ("students", "patients"), "a repeat is no condition"),
+        ("model", ("small", "small"), None),
+        ("sample", ("1", "2"), None),
+    ],
+)
+def test_a_condition_under_a_name_that_says_otherwise_is_named(
+    name: str, levels: tuple[str, str], why: str | None
+) -> None:
+    """A was run at two levels of which the second is 2.5 easier, B at the first, where it is .5 better."""
+    talks: list[Talk] = []
+    for case in range(12):
+        base = 1 + case % 3 / 2
+        talks += [
+            (f"a{case}", "A", f"c{case}", base, {name: levels[0]}),
+            (f"a{case}x", "A", f"c{case}", base + 2.5, {name: levels[1]}),
+            (f"b{case}", "B", f"c{case}", base + 0.5, {name: levels[0]}),
+        ]
+    view = study(talks)
+    assert only(view).difference.estimate == pytest.approx(0.75)
+    unmatched = [(each.name, each.why, each.kept) for each in view.matching(("A", "B")).unmatched]
+    assert unmatched == ([] if why is None else [(name, why, 24)])
+    if why is not None:
+        assert only(study(talks, match=(name,))).difference.estimate == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize("name", ["model", "day", "label", "source"])
+def test_what_comes_about_by_chance_is_not_named_under_such_a_name(name: str) -> None:
+    draw = np.random.default_rng(5)
+    talks: list[Talk] = [
+        (f"{system}{place}", system, f"c{place // 3}", 1.0, {name: f"l{draw.integers(3)}"})
+        for system in "AB"
+        for place in range(60)
+    ]
+    assert study(talks).matching(("A", "B")).unmatched == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["len", "value", "n", "level", "share", "there", "systems", "metric", "group", "weight"]
+)
+def test_a_factor_may_be_called_as_columns_are(name: str) -> None:
+    lost = crossed(3, lambda system, case, level: system == "B" and case < 2 and level == 2, name)
+    for view in (study(lost), study(lost, match=(name,)), study(lost, declared={name: "condition"})):
+        pair = only(view)
+        assert by_of(view) == (name,)
+        assert pair.difference.estimate == pytest.approx(0.0)
+        assert (pair.unmatched_a, pair.unmatched_b) == (2, 0)
+
+
+@pytest.mark.parametrize("name", ["system", "case_id"])
+def test_nothing_is_matched_by_what_is_called_as_systems_and_cases_are(name: str) -> None:
+    lost = crossed(3, lambda system, case, level: system == "B" and case < 2 and level == 2, name)
+    assert by_of(study(lost)) == ()
+    assert only(study(lost)).difference.estimate == pytest.approx(1.0 - (10 * 1.0 + 2 * 0.5) / 12)
+    view = study(lost)
+    with pytest.raises(bedside.BedsideError, match=f"systems are not matched by {name}"):
+        checked_match([name], view.factors, view.kinds(), "study")
 
 
 def test_a_factor_of_many_levels_is_asked_about_only_where_it_matters() -> None:
