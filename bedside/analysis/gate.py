@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -90,7 +91,8 @@ def gate(
     Raises:
         DataError: an unknown name; a metric that has a margin and no value; a level that is not on its metric's
             scale; a metric of which it isn't known which way is better; a metric that several groups
-            of raters rated; or which system is meant isn't known.
+            of raters rated; which system is meant isn't known; or the system passes only where it isn't matched by a
+            factor of which it isn't known whether it is a condition.
     """
     new = _new_system(view, baseline, system)
     rated = by_raters(view, raters)
@@ -114,7 +116,44 @@ def gate(
                 f"{test.metric} was rated by {' and by '.join(groups)}", where=view.name,
                 todo="name whose ratings count with `raters`, such as human:* or judge:*",
             )  # fmt: skip
-    return Gate(new, baseline, tests, _safety_checks(view, new, baseline, safety or {}))
+    held = Gate(new, baseline, tests, _safety_checks(view, new, baseline, safety or {}))
+    if held.passed:
+        _check_matching(view, tests, margins, raters)
+    return held
+
+
+def _check_matching(
+    view: RatingsView, tests: Sequence[MarginTest], margins: Margins, raters: Sequence[str] | None
+) -> None:
+    """Check that no system passes that is worse by the margin once both are taken at equal levels of a factor.
+
+    Where it isn't known whether a factor is a condition, that is not for the gate to decide.
+
+    Raises:
+        DataError: one is; the factor and both differences are named.
+    """
+    systems = (tests[0].a, tests[0].b)
+    matching = view.matching(systems)
+    for factor in matching.unmatched:
+        at_equal_levels = replace(view, part=replace(view.part, match=(*matching.by, factor.name)))
+        matched = within_margins(
+            at_equal_levels, margins, systems=list(systems), reference=systems[1], raters=raters
+        )
+        for test, other in zip(tests, matched, strict=True):
+            difference, at_levels = _difference(test), _difference(other)
+            worse = -at_levels if test.better == "higher" else at_levels
+            if worse > test.margin:
+                raise DataError(
+                    f"whether {test.a} passes hangs on {factor.name}: on {test.metric} the difference from {test.b} "
+                    f"is {difference:+.3g}, and {at_levels:+.3g} at equal levels of {factor.name}",
+                    where=view.name,
+                    todo=f"choose `match={factor.name}`, or `match=none` if it is no condition of the study",
+                )
+
+
+def _difference(test: MarginTest) -> float:
+    """The difference of means; nan where there is none."""
+    return math.nan if test.mean_a is None or test.mean_b is None else test.mean_a - test.mean_b
 
 
 def _tested(view: RatingsView, name: str, tests: Sequence[MarginTest]) -> bool:

@@ -25,6 +25,7 @@ from bedside.analysis.study_parts import StudyPart, checked_match
 from bedside.ratings.study_design import NO_CASE, NOT_CROSSED
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
+from bedside.support.errors import DataError
 from tests.conftest import DATA, conversation
 from tests.soak import budget
 
@@ -350,6 +351,23 @@ def test_nothing_is_matched_by_what_is_called_as_systems_and_cases_are(name: str
     view = study(lost)
     with pytest.raises(bedside.BedsideError, match=f"systems are not matched by {name}"):
         checked_match([name], view.factors, view.kinds(), "study")
+
+
+def test_the_gate_asks_where_it_hangs_on_a_factor_whether_a_system_passes() -> None:
+    """B at two engines, of which the second is 2.5 easier, and A at the first: B is better by .5, and worse by .75."""
+    talks: list[Talk] = []
+    for case in range(16):
+        base, wobble = 3 + 0.1 * (case % 5), 0.1 * (-1) ** case
+        talks.append((f"A{case}", "A", f"c{case}", base + wobble, {"engine": "x"}))
+        for engine, extra in (("x", -0.75), ("y", 1.75)):
+            talks.append((f"B{case}{engine}", "B", f"c{case}", base + extra, {"engine": engine}))
+    margin = margins_of({METRIC: "0.3:higher"})
+    with pytest.raises(
+        DataError, match=r"hangs on engine: .* is \+0\.5, and -0\.75 at equal levels of engine"
+    ):
+        gate(study(talks), baseline="A", margins=margin)
+    assert gate(study(talks, match=()), baseline="A", margins=margin).passed
+    assert not gate(study(talks, match=("engine",)), baseline="A", margins=margin).passed
 
 
 def test_a_factor_of_many_levels_is_asked_about_only_where_it_matters() -> None:
