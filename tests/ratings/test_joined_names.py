@@ -408,3 +408,37 @@ def test_what_the_user_renamed_is_not_said_to_be_kept_apart_by_an_option(tmp_pat
     assert file.account.names.line() == (
         "Renamed: 'warm' is warmth; 'AK' is ben. Joined: 'ANNA' is anna. `exact` keeps them apart."
     )
+
+
+def test_ratings_are_not_replaced_by_those_of_somebody_whose_name_is_spelt_alike(
+    run: Run, tmp_path: Path
+) -> None:
+    """Before, the sheet of a second person, ``a``, took the place of all that ``A`` had rated."""
+
+    def sheet(rater: str, levels: list[int], name: str) -> Path:
+        rows = [f"t{number},{rater},warmth,{level}" for number, level in enumerate(levels)]
+        return written(tmp_path, "\n".join(["item,rater,metric,value", *rows]) + "\n", name)
+
+    def rated() -> dict[str, list[float]]:
+        people = bedside.read_run(run.path).ratings.filter(pl.col("rater").str.starts_with("human:"))
+        return {
+            str(rater): part.sort("transcript_id")["value"].to_list()
+            for (rater,), part in people.group_by("rater")
+        }
+
+    bedside.import_ratings(run, sheet("A", ANNA, "first.csv"))
+    second = sheet("a", BEN, "second.csv")
+    with pytest.raises(
+        InputError, match=r"second.csv:2.*'a' may be 'A', who rated 't0' .*\(5 ratings .*rename=a=A"
+    ):
+        bedside.import_ratings(bedside.read_run(run.path), second)
+    assert rated() == {"human:A": ANNA}
+    # Who says the same is the same, and a file may correct what it said.
+    bedside.import_ratings(bedside.read_run(run.path), sheet("a", ANNA, "again.csv"))
+    assert rated() == {"human:A": ANNA}
+    bedside.import_ratings(bedside.read_run(run.path), sheet("a", JUDGE, "again.csv"))
+    assert rated() == {"human:A": JUDGE}
+    bedside.import_ratings(bedside.read_run(run.path), second, rename={"a": "A"})
+    assert rated() == {"human:A": BEN}
+    bedside.import_ratings(bedside.read_run(run.path), sheet("a", ANNA, "other.csv"), exact=True)
+    assert rated() == {"human:A": BEN, "human:a": ANNA}
