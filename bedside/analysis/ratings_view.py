@@ -496,8 +496,8 @@ def _whole_view(
     }
     asked_scales = _scales_of_run(asked_scales, run)
     of_files = _metrics_of_files(run)
-    in_words = run.ratings.group_by("metric").agg(pl.col("label").is_not_null().any())
-    for name, words in in_words.iter_rows():
+    rated = run.ratings.group_by("metric").agg(pl.col("label").is_not_null().any())
+    for name, words in rated.iter_rows():
         scale = scale_by_metric.get(name) or known_scale(name, rubrics)
         # A scale for all is for what is rated on one, not for measurements.
         of_all = asked_scales.get(None)
