@@ -30,6 +30,7 @@ class JoinedNames:
         metrics: the file's name of a metric → the one in the table, where they differ.
         raters: the file's name of a rater → the one in the table, with its kind, where they differ.
         labels: metric → label as it is written → the one in the table, where they differ.
+        renamed: the file's names that the user replaced.
         apart: whole sentences on metrics that look alike and stay apart.
         apart_raters: the same on raters.
     """
@@ -37,6 +38,7 @@ class JoinedNames:
     metrics: dict[str, str] = field(default_factory=dict)
     raters: dict[str, str] = field(default_factory=dict)
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    renamed: set[str] = field(default_factory=set)
     apart: list[str] = field(default_factory=list)
     apart_raters: list[str] = field(default_factory=list)
 
@@ -49,9 +51,11 @@ class JoinedNames:
         return self.raters.get(name) or rater_name(name)
 
     def line(self) -> str:
-        """What was joined, in a sentence; empty where nothing was."""
-        parts = [f"{name!r} is {now}" for name, now in self.metrics.items()]
-        parts += [f"{name!r} is {person_name(now)}" for name, now in self.raters.items()]
+        """What was renamed and what was joined, in a sentence each; empty where nothing was."""
+        people = {name: person_name(now) for name, now in self.raters.items()}
+        stands = [*self.metrics.items(), *people.items()]
+        renamed = [f"{name!r} is {now}" for name, now in stands if name in self.renamed]
+        parts = [f"{name!r} is {now}" for name, now in stands if name not in self.renamed]
         for metric, labels in self.labels.items():
             several = defaultdict(list)
             for label, now in labels.items():
@@ -61,7 +65,10 @@ class JoinedNames:
                 for now, names in several.items()
             ]
             parts.append(f"of {metric}, {', '.join(of_metric)}")
-        return f"Joined: {'; '.join(parts)}. `exact` keeps them apart." if parts else ""
+        sentences = [f"Renamed: {'; '.join(renamed)}."] if renamed else []
+        if parts:
+            sentences.append(f"Joined: {'; '.join(parts)}. `exact` keeps them apart.")
+        return " ".join(sentences)
 
     def to_json(self) -> dict[str, Any]:
         """For a manifest: of raters only how many, since people are named in the ratings alone."""
@@ -99,6 +106,7 @@ def join_names(cells: Sequence[RatedCell], reading: RatingReading, fits: Fits) -
     rated = [cell._replace(rater=joined.rater(cell.rater)) for cell in cells]
     metrics = _Metrics(rated, reading, joined.apart, fits).standing()
     joined.metrics = {name: now for name, now in metrics.items() if name != now}
+    joined.renamed = {name for name in (*raters, *metrics) if _new_name(name, reading) is not None}
     return joined
 
 

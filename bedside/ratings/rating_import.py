@@ -11,11 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from bedside.ratings.names import is_jury, is_pair, is_turn, second_id, turn_index
+from bedside.ratings.names import is_jury, is_pair, is_turn, person_name, second_id, turn_index
 from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
-from bedside.ratings.table import IMPORTED, SCHEMA, check_round
+from bedside.ratings.table import IMPORTED, KEY, SCHEMA, check_round
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
@@ -43,7 +43,8 @@ def import_ratings(
     Raises:
         DataError: no round can have this name.
         InputError: the run has no such transcript, a turn is past its transcript's end, a metric has another scale in
-            the run, or a rater is a jury; nothing is changed then.
+            the run, a rater is a jury, or a rater who was joined with one of the run says otherwise than that one;
+            nothing is changed then.
     """
     check_round(round)
     note_numbering(run, file)
@@ -78,6 +79,7 @@ def import_ratings(
         .select(SCHEMA.names())
     )
     _check_scales(run, str(path), file)
+    _check_joined_raters(run, str(path), file, frame)
     entry = {
         "file": str(path),
         "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
@@ -128,3 +130,29 @@ def _check_scales(run: Run, path: str, file: RatingFile) -> None:
                     todo="give the scale that both were rated on with `scales`, or import the ratings under another "
                     "metric's name",
                 )
+
+
+def _check_joined_raters(run: Run, path: str, file: RatingFile, frame: pl.DataFrame) -> None:
+    """Raise InputError where a rater would take the place of what another spelling of the name rated otherwise.
+
+    These may be two people, or one who corrects: only the user knows. The same file may correct its own.
+    """
+    names = file.account.names
+    spelt = {now: name for name, now in names.raters.items() if name not in names.renamed}
+    if not spelt or any(entry["file"] == path for entry in run.manifest["imports"]):
+        return
+    mine = frame.with_row_index("row").filter(pl.col("rater").is_in(list(spelt)))
+    there = run.scan().filter(pl.col("rater").is_in(list(spelt)), pl.col("error").is_null()).collect()
+    other = mine.join(there, on=KEY, how="inner", suffix=" (run)").filter(
+        pl.col("value").ne_missing(pl.col("value (run)")) | pl.col("label").ne_missing(pl.col("label (run)"))
+    )
+    if other.is_empty():
+        return
+    row, now, item, metric = other.sort("row").select("row", "rater", "transcript_id", "metric").row(0)
+    name, person = spelt[now], person_name(now)
+    raise InputError(
+        f"{name!r} may be {person!r}, who rated {item!r} on {metric} otherwise in the run "
+        f"({counted(other.height, 'rating')} like this)",
+        where=file.places[row],
+        todo=f"say `rename={name}={person}` to replace them, or `exact` if these are two people",
+    )

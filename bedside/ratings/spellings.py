@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 _BLANKS = re.compile(r"\s+")
 _BETWEEN_WORDS = re.compile(r"(?<=\w)[\s_\-‐‑–]+(?=\w)")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
+#: Marks behind a question or a field of a form.
+_MARKS = "?:*"
 #: How often one rater must use each of two labels of one letter for their case to carry a meaning.
 _OFTEN = 3
 
@@ -29,8 +31,11 @@ def metric_key(name: str) -> str:
 
     >>> metric_key("GoalAlignment") == metric_key("goal_alignment"), metric_key("q1_1") == metric_key("q11")
     (True, False)
+    >>> metric_key("Crisis? *") == metric_key("crisis")
+    True
     """
-    return _BETWEEN_LETTERS.sub("", folded(name))
+    words = folded(name)
+    return _BETWEEN_LETTERS.sub("", words.rstrip(f"{_MARKS} ") or words)
 
 
 def commonest(names: Iterable[str]) -> str:

@@ -386,7 +386,59 @@ def test_labels_that_look_like_comments_are_labels_where_the_user_says_so(
 def test_a_sheet_of_nothing_but_comments_says_how_to_read_them_as_labels(run: Run, tmp_path: Path) -> None:
     rows = [f"t{number},anna,{phrase}" for number, phrase in enumerate(PHRASES)]
     sheet = written(tmp_path, "\n".join(["item,rater,Verhalten", *rows]) + "\n")
-    with pytest.raises(
-        InputError, match=r"the texts in 'Verhalten' look like comments; .*metrics=Verhalten"
-    ):
+    with pytest.raises(InputError, match=r"the texts in 'Verhalten' look like comments; .*metrics=Verhalten"):
         bedside.import_ratings(run, sheet)
+
+
+def test_a_mark_behind_a_question_makes_no_other_metric(run: Run, tmp_path: Path) -> None:
+    """Before, comments on ``Crisis?`` were nine labels of a metric ``Comments on crisis``."""
+    rows = [
+        f"t{number},anna,{JUDGE[number]},yes,{'see turn 3' if number < 2 else ''}" for number in range(10)
+    ]
+    head = "item,rater,Empathy: *,Crisis?,Comments on crisis"
+    bedside.import_ratings(run, written(tmp_path, "\n".join([head, *rows]) + "\n"))
+    people = bedside.read_run(run.path).ratings.filter(pl.col("rater") == "human:anna")
+    assert sorted(people["metric"].unique()) == ["Crisis?", "empathy"]
+    assert people.filter(pl.col("reason") == "see turn 3")["metric"].to_list() == ["Crisis?"] * 2
+
+
+def test_what_the_user_renamed_is_not_said_to_be_kept_apart_by_an_option(tmp_path: Path) -> None:
+    text = "item,rater,metric,value\nt0,anna,warm,3\nt1,ANNA,warm,4\nt2,AK,warm,2\nt3,anna,warm,3\n"
+    file = read_rating_file(written(tmp_path, text), rename={"warm": "warmth", "AK": "ben"})
+    assert file.account.names.line() == (
+        "Renamed: 'warm' is warmth; 'AK' is ben. Joined: 'ANNA' is anna. `exact` keeps them apart."
+    )
+
+
+def test_ratings_are_not_replaced_by_those_of_somebody_whose_name_is_spelt_alike(
+    run: Run, tmp_path: Path
+) -> None:
+    """Before, the sheet of a second person, ``a``, took the place of all that ``A`` had rated."""
+
+    def sheet(rater: str, levels: list[int], name: str) -> Path:
+        rows = [f"t{number},{rater},warmth,{level}" for number, level in enumerate(levels)]
+        return written(tmp_path, "\n".join(["item,rater,metric,value", *rows]) + "\n", name)
+
+    def rated() -> dict[str, list[float]]:
+        people = bedside.read_run(run.path).ratings.filter(pl.col("rater").str.starts_with("human:"))
+        return {
+            str(rater): part.sort("transcript_id")["value"].to_list()
+            for (rater,), part in people.group_by("rater")
+        }
+
+    bedside.import_ratings(run, sheet("A", ANNA, "first.csv"))
+    second = sheet("a", BEN, "second.csv")
+    with pytest.raises(
+        InputError, match=r"second.csv:2.*'a' may be 'A', who rated 't0' .*\(5 ratings .*rename=a=A"
+    ):
+        bedside.import_ratings(bedside.read_run(run.path), second)
+    assert rated() == {"human:A": ANNA}
+    # Who says the same is the same, and a file may correct what it said.
+    bedside.import_ratings(bedside.read_run(run.path), sheet("a", ANNA, "again.csv"))
+    assert rated() == {"human:A": ANNA}
+    bedside.import_ratings(bedside.read_run(run.path), sheet("a", JUDGE, "again.csv"))
+    assert rated() == {"human:A": JUDGE}
+    bedside.import_ratings(bedside.read_run(run.path), second, rename={"a": "A"})
+    assert rated() == {"human:A": BEN}
+    bedside.import_ratings(bedside.read_run(run.path), sheet("a", ANNA, "other.csv"), exact=True)
+    assert rated() == {"human:A": BEN, "human:a": ANNA}
