@@ -151,6 +151,36 @@ def test_failed_conversations_of_earlier_versions_order_a_system_as_the_worst(
     assert "the mean with the worst for each of them: lab/doctor 4.00." in notes
 
 
+def test_what_only_failed_conversations_are_rated_with_orders_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge that could rate none of the sound conversations doesn't put those first that failed."""
+    whole = simulated_run.conversation
+
+    def failing(system: str, case: str, persona: str, repeat: int) -> dict[str, Any]:
+        talk = whole(system, case, persona, repeat)
+        if system == "rules-toy":
+            talk["reference"]["simulation"]["stop"] = "clinician empty"
+        return talk
+
+    monkeypatch.setattr(simulated_run, "conversation", failing)
+    view = judged(scored(tmp_path))
+    shown = "Empathy ↑" in [column.title for column in leaderboard(view).columns]
+    only = view.ratings.filter((pl.col("metric") != "empathy") | (pl.col("system") == "rules-toy"))
+    table = leaderboard(RatingsView(only, view.scales, view.factors, view.name, view.run))
+    assert shown
+    assert [column.title for column in table.columns] == [
+        "Rank",
+        "System",
+        "Completed",
+        "Failed",
+        "Missing",
+        "Cost",
+    ]
+    assert [row[:2] for row in texts(table)] == [["–", "lab/doctor"], ["–", "rules-toy (toy)"]]
+    assert [row[3] for row in texts(table)] == ["0/12", "12/12"]
+
+
 def test_the_suite_names_what_orders_it(tmp_path: Path) -> None:
     view = judged(scored(tmp_path, main=["partnership", "empathy"]))
     table = leaderboard(view)
