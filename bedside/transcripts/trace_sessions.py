@@ -123,8 +123,9 @@ def _key(message: dict[str, Any]) -> tuple[Any, bytes]:
     content = message.get("content")
     if isinstance(content, list):
         parts = [part for part in content if not is_thought(part) and not is_of_tools(part)]
-        alone = [part.get("text") if isinstance(part, dict) else part for part in parts]
-        content = "\n".join(alone) if all(isinstance(part, str) for part in alone) else parts
+        texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+        alone = [text for text in texts if isinstance(text, str)]
+        content = "\n".join(alone) if len(alone) == len(texts) else parts
     return message["role"], orjson.dumps(content or "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -155,15 +156,28 @@ def test_what_only_failed_conversations_are_rated_with_orders_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A judge that could rate none of the sound conversations doesn't put those first that failed."""
-    whole = simulated_run.conversation
 
-    def failing(system: str, case: str, persona: str, repeat: int) -> dict[str, Any]:
-        talk = whole(system, case, persona, repeat)
-        if system == "rules-toy":
-            talk["reference"]["simulation"]["stop"] = "clinician empty"
-        return talk
+    original = simulation
 
-    monkeypatch.setattr(simulated_run, "conversation", failing)
+    def failing(folder: Path) -> Path:
+        """The simulation, with one system's conversations failed by it, which have transcripts all the same."""
+        original(folder)
+        talks = [json.loads(line) for line in (folder / "transcripts.jsonl").read_text("utf-8").splitlines()]
+        with (folder / "failed.jsonl").open("a", encoding="utf-8") as file:
+            for talk in talks:
+                if talk["system"] == "rules-toy":
+                    names = {
+                        "id": talk["id"],
+                        "system": "rules-toy",
+                        "case": talk["case_id"],
+                        "state": "failed",
+                    }
+                    file.write(
+                        json.dumps({**names, "whose": "clinician", "reason": "it said nothing"}) + "\n"
+                    )
+        return folder
+
+    monkeypatch.setattr("tests.reports.test_leaderboard.simulation", failing)
     view = judged(scored(tmp_path))
     shown = "Empathy ↑" in [column.title for column in leaderboard(view).columns]
     only = view.ratings.filter((pl.col("metric") != "empathy") | (pl.col("system") == "rules-toy"))
