@@ -451,6 +451,11 @@ def open_ratings_view(
     return replace(chosen, part=replace(chosen.part, match=by))
 
 
+def _in_words(ratings: pl.DataFrame) -> dict[str, bool]:
+    """Whether each metric has labels."""
+    return dict(ratings.group_by("metric").agg(pl.col("label").is_not_null().any()).iter_rows())
+
+
 def _whole_view(
     source: RatingSource,
     *,
@@ -461,13 +466,10 @@ def _whole_view(
     """The view of all ratings, as :func:`open_ratings_view` reads them."""
     asked_scales = dict(scales or {})
     if isinstance(source, RatingFile):
-        in_words = dict(
-            source.ratings.group_by("metric").agg(pl.col("label").is_not_null().any()).iter_rows()
-        )
         of_all = asked_scales.get(None)
         asked = {
             name: scale
-            for name, words in in_words.items()
+            for name, words in _in_words(source.ratings).items()
             if (scale := asked_scales.get(name) or (None if words and of_all and of_all.numeric else of_all))
         }
         return RatingsView(source.ratings, {**source.scales, **asked}, None, source.name)
@@ -496,8 +498,7 @@ def _whole_view(
     }
     asked_scales = _scales_of_run(asked_scales, run)
     of_files = _metrics_of_files(run)
-    in_words = run.ratings.group_by("metric").agg(pl.col("label").is_not_null().any())
-    for name, words in in_words.iter_rows():
+    for name, words in _in_words(run.ratings).items():
         scale = scale_by_metric.get(name) or known_scale(name, rubrics)
         # A scale for all is for what is rated on one, not for measurements.
         of_all = asked_scales.get(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -364,14 +364,30 @@ def _temperature(settings: Mapping[str, Any], unknown: str) -> str:
     return "the provider's own" if temperature is None else str(temperature)
 
 
+def _scorings(view: RatingsView, rater: str, metrics: Sequence[str]) -> list[Mapping[str, Any]]:
+    """What the run records of when a rater rated by these metrics, in order: of each metric, the last time.
+
+    A judge may be asked by one rubric today and by another tomorrow, with other settings.
+    """
+    if view.run is None:
+        return []
+    entries = [entry for entry in view.run.manifest["scorings"] if rater in entry["raters"]]
+    last: dict[str, int] = {}
+    for place, entry in enumerate(entries):
+        last |= dict.fromkeys(entry.get("judges", {}).get(rater, {}).get("prompts", {}), place)
+    places = {last[metric] for metric in metrics if metric in last}
+    return [entries[place] for place in sorted(places)] or entries[-1:]
+
+
+def _each_once(words: Iterable[object], unknown: str) -> str:
+    return ", ".join(dict.fromkeys(map(str, words))) or unknown
+
+
 def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> tuple[tuple[str, str], ...]:
     """What is known of a judge: its kind, date, model, prompts, passes and failures."""
     unknown = "not recorded"
-    scoring: Mapping[str, Any] = {}
-    if view.run is not None:
-        for entry in view.run.manifest["scorings"]:
-            if judge in entry["raters"]:
-                scoring = entry
+    metrics = [validation.metric for validation in validations]
+    scorings = _scorings(view, judge, metrics)
     rated = sum(validation.rated for validation in validations)
     with_people = sum(validation.with_people for validation in validations)
     failures = sum(validation.failures for validation in validations)
@@ -379,17 +395,16 @@ def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> t
     facts = [
         ("Rater", judge),
         ("Kind", kind_words(view, judge)),
-        ("Date", str(scoring.get("date", unknown))),
-        ("bedside", str(scoring.get("bedside", unknown))),
+        ("Date", _each_once((entry.get("date", unknown) for entry in scorings), unknown)),
+        ("bedside", _each_once((entry.get("bedside", unknown) for entry in scorings), unknown)),
     ]
     if is_judge(judge):
-        settings = scoring.get("judges", {}).get(judge, {})
+        settings = [entry.get("judges", {}).get(judge, {}) for entry in scorings]
+        prompts = {name: version for each in settings for name, version in each.get("prompts", {}).items()}
         facts += [
-            ("Model", str(settings.get("model", unknown))),
-            ("Temperature", _temperature(settings, unknown)),
+            ("Model", _each_once((each.get("model", unknown) for each in settings), unknown)),
+            ("Temperature", _each_once((_temperature(each, unknown) for each in settings), unknown)),
         ]
-        prompts = settings.get("prompts", {})
-        metrics = [validation.metric for validation in validations]
         versions = [f"{metric} {prompts[metric]}" for metric in metrics if metric in prompts]
         facts.append(("Rubric versions", ", ".join(versions) or unknown))
         tuned = [view.rubrics.get(f"{metric}@{prompts.get(metric)}") for metric in metrics]

@@ -128,9 +128,7 @@ class RatingContent:
                 break
             if name not in self.columns.names:
                 return self.columns.missing(name, self.place)
-        return InputError(
-            "no column holds ratings", where=self.place, todo=f"columns: {', '.join(self.columns.header)}"
-        )
+        return self.columns.without_ratings("no column holds ratings", self.place)
 
 
 class _MadeTable(RatingContent):

@@ -285,7 +285,10 @@ class _CollectedRatings:
             return False
         if reading.known.scale(name) is not None:
             return False
-        return are_comments(name, [cell.value for cell in cells if not is_no_answer(cell.value)], metrics)
+        if name == reading.only_metric and cells[0].column == reading.columns.get("value"):
+            return False  # the only column there is, which the user named
+        answers = [cell.value for cell in cells if not is_no_answer(cell.value)]
+        return not reading.has_labels(answers) and are_comments(name, answers, metrics)
 
     def _check_named(self, metrics: Collection[str]) -> None:
         """See that the file has the metrics that the user named."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from bedside.ratings.column_words import plain
 from bedside.ratings.known_names import NO_NAMES, KnownNames
 from bedside.ratings.scales import Scale
-from bedside.ratings.spellings import metric_key
+from bedside.ratings.spellings import folded, metric_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,13 @@ class RatingReading:
         if of_all is not None and not (in_words and of_all.numeric):
             return of_all
         return self.known.scale(metric)
+
+    def has_labels(self, answers: Iterable[str]) -> bool:
+        """Whether answers are all labels of the scale that the user gave for all metrics."""
+        of_all = self.scales.get(None)
+        if of_all is None or of_all.numeric:
+            return False
+        return {folded(answer) for answer in answers} <= {folded(str(level)) for level in of_all.levels}
 
     def knows_metric(self, name: str) -> bool:
         """Whether a name is that of a metric: a rubric's, a code's or a run's, or one that the user said."""

@@ -49,10 +49,23 @@ class TableColumns:
 
     def missing(self, name: str, where: str) -> InputError:
         """The message for a column that is needed and isn't there."""
+        if name == "value" and self.comments:
+            return self.without_ratings(f"no column holds the {name}", where)
         return InputError(
             f"no column holds the {name}",
             where=where,
             todo=f"say which with `columns={name}=NAME`; columns: {', '.join(self.header)}",
+        )
+
+    def without_ratings(self, lack: str, where: str) -> InputError:
+        """The message for a table of whose columns none can be ratings, and of which texts are taken for comments."""
+        if not self.comments:
+            return InputError(lack, where=where, todo=f"columns: {', '.join(self.header)}")
+        texts = " and ".join(map(repr, self.comments))
+        return InputError(
+            f"{lack}: the texts in {texts} look like comments",
+            where=where,
+            todo=f"if they are labels, say which there are with `scales=A/B/…`, or `metrics={self.comments[0]}`",
         )
 
 
@@ -88,7 +101,11 @@ def table_columns(
             (rated if name in chosen or not chosen else texts).append(name)
         elif is_derived(name):
             derived.append(name)
-        elif is_about_the_row(name) or comment_about(name) is not None or not _may_be_labels(cells_of[name]):
+        elif (
+            is_about_the_row(name)
+            or comment_about(name) is not None
+            or not _may_be_labels(cells_of[name], reading)
+        ):
             texts.append(name)
         else:
             rated.append(name)
@@ -106,15 +123,18 @@ def table_columns(
         if name not in comments
         and not chosen
         and not is_about_the_row(name)
-        and _may_be_labels(cells_of[name])
+        and _may_be_labels(cells_of[name], reading)
     ]
     rated.sort(key=header.index)
     return TableColumns(tuple(header), names, tuple(rated), tuple(derived), tuple(comments))
 
 
-def _may_be_labels(cells: Sequence[str]) -> bool:
+def _may_be_labels(cells: Sequence[str], reading: RatingReading) -> bool:
     """Whether cells can be ratings, and no texts."""
-    return may_be_answers(cells) and not is_free_text(cells)
+    answers = [cell for cell in cells if not is_no_answer(cell)]
+    return bool(answers and reading.has_labels(answers)) or (
+        may_be_answers(cells) and not is_free_text(cells)
+    )
 
 
 def _is_of_raters(name: str, cells: Sequence[str], items: Sequence[str]) -> bool:

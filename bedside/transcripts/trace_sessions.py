@@ -123,9 +123,9 @@ def _key(message: dict[str, Any]) -> tuple[Any, bytes]:
     content = message.get("content")
     if isinstance(content, list):
         parts = [part for part in content if not is_thought(part) and not is_of_tools(part)]
-        texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-        alone = [text for text in texts if isinstance(text, str)]
-        content = "\n".join(alone) if len(alone) == len(texts) else parts
+        alone = [part.get("text") if isinstance(part, dict) else part for part in parts]
+        texts = [part for part in alone if isinstance(part, str)]
+        content = "\n".join(texts) if len(texts) == len(parts) else parts
     return message["role"], orjson.dumps(content or "")
 
 

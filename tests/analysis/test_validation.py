@@ -15,10 +15,12 @@ import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.ratings.scales import parse_scales
+from bedside.ratings.table import frame_of
 from bedside.reports.validation import validation_tables
 from bedside.scoring.score import score
 from bedside.stats.alternative_annotator import alternative_annotator
 from bedside.support.errors import DataError
+from tests.annotation.study import JUDGE, new_study
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 
@@ -138,6 +140,34 @@ def test_a_coder_in_a_run_has_a_card(tmp_path: Path) -> None:
     assert facts["bedside"] == bedside.__version__
     assert facts["Checked against people"] == "132 ratings (100 % of those given)"
     assert card.validations[0].mean is not None
+
+
+def test_a_judge_asked_one_rubric_a_day_has_each_on_its_card(tmp_path: Path) -> None:
+    """Of each rubric the last time counts; what was asked then and rated by no person stands on no card."""
+    run = new_study(tmp_path)
+    rows = [
+        (*cells, "transcript", metric, "human:anna", 0, float(1 + place % 5), None, None, None)
+        for place, cells in enumerate(run.index.select("id", "system", "case_id").iter_rows())
+        for metric in ("empathy", "goal_alignment")
+    ]
+    asked = (
+        ("2026-01-01", 0.0, {"empathy": "e1", "goal_alignment": "g1"}),
+        ("2026-01-02", 0.5, {"goal_alignment": "g2"}),
+        ("2026-01-03", 0.5, {"empathy": "e3"}),
+        ("2026-01-04", 1.0, {"partnership": "p4"}),
+    )
+    scorings = [
+        {**run.manifest["scorings"][0], "date": date, "raters": [JUDGE],
+         "judges": {JUDGE: {"model": "model", "temperature": temperature, "prompts": prompts}}}
+        for date, temperature, prompts in asked
+    ]  # fmt: skip
+    with run.locked():
+        run.add(frame_of(rows).lazy(), {**run.manifest, "scorings": [*run.manifest["scorings"], *scorings]})
+    facts = dict(validate(open_ratings_view(run.path))[0].facts)
+    assert facts["Rubric versions"] == "empathy e3, goal_alignment g2"
+    assert facts["Date"] == "2026-01-02, 2026-01-03"
+    assert facts["Temperature"] == "0.5"
+    assert facts["Model"] == "model"
 
 
 def test_judges_that_favour_length_are_seen(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import bedside
 from bedside.engines.contract import open_engine
 from bedside.ratings.run import Run
+from bedside.ratings.table import IMPORTED
 from tests.metamorphic.questions import Rewriting
 from tests.metamorphic.studies import (
     METRICS,
@@ -34,35 +35,41 @@ class Variant:
         run: the run.
         renamed: what is called otherwise in it → its first name.
         rewriting: what of its records is to be left out or read otherwise.
+        part: the ``rounds`` of it that are asked about, where they have to be named.
     """
 
     run: Run
     renamed: Mapping[str, str] = field(default_factory=dict)
     rewriting: Rewriting | None = None
+    part: Mapping[str, Any] = field(default_factory=dict)
 
 
 Change = Callable[[Study, Path, int], Variant]
 
 
-def _shuffled(rows: tuple[Row, ...], seed: int) -> tuple[Row, ...]:
+def _in_other_order(rows: tuple[Row, ...], seed: int) -> tuple[Row, ...]:
     return tuple(random.Random(seed).sample(rows, len(rows)))
 
 
-def rows_shuffled(made: Study, folder: Path, seed: int) -> Variant:
-    other = replace(
+def shuffled(made: Study, seed: int) -> Study:
+    """The study with its conversations, ratings and comparisons in another order."""
+    return replace(
         made,
-        talks=_shuffled(made.talks, seed),
-        ratings=_shuffled(made.ratings, seed),
-        pairs=_shuffled(made.pairs, seed),
+        talks=_in_other_order(made.talks, seed),
+        ratings=_in_other_order(made.ratings, seed),
+        pairs=_in_other_order(made.pairs, seed),
     )
-    return Variant(written_run(other, folder))
+
+
+def rows_shuffled(made: Study, folder: Path, seed: int) -> Variant:
+    return Variant(written_run(shuffled(made, seed), folder))
 
 
 def files_split(made: Study, folder: Path, seed: int) -> Variant:
     """A file for each conversation, and two of ratings."""
     talks = folder / "talks"
     talks.mkdir(parents=True)
-    for number, talk in enumerate(_shuffled(made.talks, seed)):
+    for number, talk in enumerate(_in_other_order(made.talks, seed)):
         (talks / f"{number}.jsonl").write_text(json.dumps(talk) + "\n", "utf-8")
     run = bedside.score([talks], folder / "run", metrics=list(METRICS)).run
     half = len(made.ratings) // 2
@@ -180,7 +187,7 @@ def columns_in_capitals(made: Study, folder: Path, seed: int) -> Variant:
     return Variant(bedside.read_run(run.path))
 
 
-def _with_factor(values: Callable[[random.Random, int, Row], object]) -> Change:
+def with_factor(values: Callable[[random.Random, int, Row], object]) -> Change:
     def change(made: Study, folder: Path, seed: int) -> Variant:
         rng = random.Random(seed)
         talks = tuple(
@@ -190,6 +197,12 @@ def _with_factor(values: Callable[[random.Random, int, Row], object]) -> Change:
         return Variant(written_run(replace(made, talks=talks), folder))
 
     return change
+
+
+def with_a_case_each(made: Study, folder: Path, seed: int) -> Variant:
+    """Conversations of no case, each of a case of its own: what is said of cases is another, and no number."""
+    own = made.with_talks(lambda talk: {**talk, "case_id": f"of {talk['id']}"})
+    return Variant(written_run(own, folder), rewriting=_without(fields=("caseless", "case_id")))
 
 
 def _with_outcomes(made: Study, folder: Path, seed: int) -> Variant:
@@ -225,6 +238,51 @@ def with_unrelated_metric(made: Study, folder: Path, seed: int) -> Variant:
             "warmth", "Warmth", "mean of absolute changes", "Ratings given", "Checked against"
         ),
     )
+
+
+def with_unrelated_rater(made: Study, folder: Path, seed: int) -> Variant:
+    """A person more, who rates by a metric of their own, conversations and turns."""
+    rng = random.Random(seed)
+    new = [
+        {**_by_nora(talk["id"], metric, rng.randint(1, 5)), "turn": turn}
+        for talk in made.talks if rng.random() < 0.7
+        for metric, turn in (("tempo", None), ("tempo_of_turns", 0), ("tempo_of_turns", 2))
+    ]  # fmt: skip
+    scales = {**made.scales, "tempo": "1-5", "tempo_of_turns": "1-5"}
+    other = replace(made, ratings=(*made.ratings, *new), scales=scales)
+    return Variant(
+        written_run(other, folder),
+        rewriting=_without("tempo", "Tempo", "nora", "mean of absolute changes", "Ratings given"),
+    )
+
+
+def _by_nora(item: str, metric: str, value: object) -> Row:
+    return {"item": item, "rater": "nora", "metric": metric, "value": value, "replicate": 0, "drawn": None}
+
+
+def with_other_round(made: Study, folder: Path, seed: int) -> Variant:
+    """A pilot in which the same people and another rated, and preferred, otherwise; the first round is asked about."""
+    rng = random.Random(seed)
+    run = written_run(made, folder)
+    people = [row for row in made.ratings if ":" not in row["rater"] and rng.random() < 0.6]
+    pilot = []
+    for row in people:
+        value = rng.randint(1, 5) if isinstance(row["value"], int) else rng.choice(("yes", "no"))
+        pilot.append({**row, "value": value, "drawn": None})
+    pilot += [
+        _by_nora(row["item"], row["metric"], row["value"])
+        for row in pilot
+        if row["rater"] == people[0]["rater"]
+    ]
+    pairs = [
+        {**row, "preferred": rng.choice(("first", "second", "tie"))}
+        for row in made.pairs if ":" not in row["rater"]
+    ]  # fmt: skip
+    (folder / "pilot").mkdir()
+    for name, rows in (("ratings", pilot), ("pairs", pairs)):
+        if rows:
+            bedside.import_ratings(run, written_table(rows, folder / "pilot" / f"{name}.csv"), round="pilot")
+    return Variant(bedside.read_run(run.path), part={"rounds": [IMPORTED]})
 
 
 #: Tables whose numbers are of all systems together.
@@ -430,18 +488,20 @@ UNCHANGED: Mapping[str, Change] = {
     "numbers as text": numbers_as_text,
     "empty rows": empty_rows,
     "columns in capitals": columns_in_capitals,
-    "constant column": _with_factor(lambda rng, place, talk: "v2"),
-    "unique column": _with_factor(lambda rng, place, talk: f"session {place}"),
-    "unique number": _with_factor(lambda rng, place, talk: place * 17),
-    "two random levels": _with_factor(lambda rng, place, talk: rng.choice("xy")),
-    "five random levels": _with_factor(lambda rng, place, talk: f"site {rng.randint(1, 5)}"),
-    "44 random levels": _with_factor(lambda rng, place, talk: f"topic {rng.randint(1, 44)}"),
-    "dates": _with_factor(lambda rng, place, talk: rng.choice(_DATES)),
-    "free text": _with_factor(
+    "constant column": with_factor(lambda rng, place, talk: "v2"),
+    "unique column": with_factor(lambda rng, place, talk: f"session {place}"),
+    "unique number": with_factor(lambda rng, place, talk: place * 17),
+    "two random levels": with_factor(lambda rng, place, talk: rng.choice("xy")),
+    "five random levels": with_factor(lambda rng, place, talk: f"site {rng.randint(1, 5)}"),
+    "44 random levels": with_factor(lambda rng, place, talk: f"topic {rng.randint(1, 44)}"),
+    "dates": with_factor(lambda rng, place, talk: rng.choice(_DATES)),
+    "free text": with_factor(
         lambda rng, place, talk: f"Note {rng.randint(1, 9)}: the line was bad at the beginning."
     ),
     "outcomes": _with_outcomes,
     "unrelated metric": with_unrelated_metric,
+    "unrelated rater": with_unrelated_rater,
+    "other round": with_other_round,
     "other system": with_other_system,
     "imported twice": imported_twice,
     "copied": copied,
@@ -460,3 +520,23 @@ UNCHANGED_UNCODED: Mapping[str, Change] = {
     "a chat": as_chat(False),
     "a chat with prompts and tools": as_chat(True),
 }
+#: Of a study whose conversations are of no cases.
+UNCHANGED_CASELESS: Mapping[str, Change] = {
+    "a case each": with_a_case_each,
+    **{
+        name: UNCHANGED[name]
+        for name in (
+            "ids renamed", "systems merged", "two random levels", "rows shuffled", "files split", "systems renamed",
+            "44 random levels", "outcomes", "unrelated metric", "unrelated rater", "other system", "imported twice",
+            "halves merged",
+        )
+    },
+}  # fmt: skip
+#: Of a study each of whose systems has cases of its own.
+UNCHANGED_UNPAIRED: Mapping[str, Change] = {
+    name: UNCHANGED[name]
+    for name in (
+        "five random levels", "cases renamed", "systems merged", "rows shuffled", "ids renamed", "two random levels",
+        "44 random levels", "outcomes", "other round", "other system", "halves merged",
+    )
+}  # fmt: skip

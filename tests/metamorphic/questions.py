@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import bedside
@@ -37,69 +38,75 @@ _NAMES = (
 _NUMBERED = ("judge_card", "validation", "bias", "accuracy", "confusion", "calibration")
 
 
-def _compare(run: Run, systems: list[str]) -> Iterable[Table]:
-    return bedside.compare(run, margin={"empathy": 0.5})
+def _compare(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
+    return bedside.compare(run, margin={"empathy": 0.5}, **part)
 
 
-def _permuted(run: Run, systems: list[str]) -> Iterable[Table]:
+def _permuted(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
     return bedside.compare(
         run,
         test="permutation",
         metrics=["empathy", "partnership", "turns"],
         raters=["judge:*", "algorithm:*"],
+        **part,
     )
 
 
-def _unpaired(run: Run, systems: list[str]) -> Iterable[Table]:
-    return bedside.compare(run, test="mannwhitney", metrics=["empathy", "partnership", "turns"])
+def _unpaired(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
+    return bedside.compare(run, test="mannwhitney", metrics=["empathy", "partnership", "turns"], **part)
 
 
-def _gate(run: Run, systems: list[str]) -> Iterable[Table]:
+def _gate(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
     return bedside.gate(
         run,
         baseline=systems[0],
         system=systems[1],
         margin={"empathy": 0.5, "partnership": 0.5},
         raters=[JUDGE],
+        **part,
     )
 
 
-def _trend(run: Run, systems: list[str]) -> Iterable[Table]:
-    return [length_table(trend(open_ratings_view(run), edges=(6, 10)))]
+def _trend(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
+    return [length_table(trend(open_ratings_view(run, **part), edges=(6, 10)))]
 
 
-def _size(run: Run, systems: list[str]) -> Iterable[Table]:
-    pilot = pilot_differences(open_ratings_view(run), "empathy", systems[:2])
+def _size(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
+    pilot = pilot_differences(open_ratings_view(run, **part), "empathy", systems[:2])
     return [difference_table(sizes_for_difference(0.5, pilot=pilot))]
 
 
-def _deviation(run: Run, systems: list[str]) -> Iterable[Table]:
-    return [deviation_table(deviation(open_ratings_view(run), systems[0]), systems[0])]
+def _deviation(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
+    return [deviation_table(deviation(open_ratings_view(run, **part), systems[0]), systems[0])]
 
 
-def _report(run: Run, systems: list[str]) -> Iterable[Table]:
+def _report(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
     """All tables; bins of lengths that nobody named are quartiles of all systems', and are told apart."""
     return [
-        replace(table, name="quartiles") if table.name == "length" else table for table in bedside.tables(run)
+        replace(table, name="quartiles") if table.name == "length" else table
+        for table in bedside.tables(run, **part)
     ]
 
 
-#: Question → tables of a run, whose systems are given in the order of their first names.
-QUESTIONS: Mapping[str, Callable[[Run, list[str]], Iterable[Table]]] = {
-    "agree": lambda run, systems: bedside.agree(run, confusion=True),
-    "validate": lambda run, systems: bedside.validate(run),
-    "estimate": lambda run, systems: bedside.estimate(run),
-    "estimate of the run": lambda run, systems: bedside.estimate(run, about="run"),
+#: Tables of a run, whose systems are given in the order of their first names; of the rounds that are named, if any are.
+Question = Callable[..., Iterable[Table]]
+QUESTIONS: Mapping[str, Question] = {
+    "agree": lambda run, systems, **part: bedside.agree(run, confusion=True, **part),
+    "validate": lambda run, systems, **part: bedside.validate(run, **part),
+    "estimate": lambda run, systems, **part: bedside.estimate(run, **part),
+    "estimate of the run": lambda run, systems, **part: bedside.estimate(run, about="run", **part),
     "compare": _compare,
     "compare by permutation": _permuted,
     "compare unpaired": _unpaired,
     "gate": _gate,
-    "preferences": lambda run, systems: bedside.preferences(run),
+    "preferences": lambda run, systems, **part: bedside.preferences(run, **part),
     "deviation": _deviation,
     "trend": _trend,
     "study size": _size,
     "report": _report,
-    "explain": lambda run, systems: bedside.explain(run, f"empathy@people/{systems[0]}").tables,
+    "explain": lambda run, systems, **part: (
+        bedside.explain(run, f"empathy@people/{systems[0]}", **part).tables
+    ),
 }
 
 
@@ -110,6 +117,7 @@ def answers(
     *,
     renamed: Mapping[str, str] | None = None,
     rewriting: Rewriting | None = None,
+    **part: Any,
 ) -> dict[str, Numbers]:
     """What each question is answered with.
 
@@ -119,19 +127,22 @@ def answers(
         questions: names of :data:`QUESTIONS`.
         renamed: what is called otherwise in the run → its first name, everywhere.
         rewriting: a change of records, or None to leave one out.
+        part: the ``rounds`` that count, where they have to be named.
     """
-    return {name: _numbers(QUESTIONS[name], run, systems, renamed or {}, rewriting) for name in questions}
+    return {
+        name: _numbers(partial(QUESTIONS[name], run, systems, **part), run, renamed or {}, rewriting)
+        for name in questions
+    }
 
 
 def _numbers(
-    question: Callable[[Run, list[str]], Iterable[Table]],
+    question: Callable[[], Iterable[Table]],
     run: Run,
-    systems: list[str],
     renamed: Mapping[str, str],
     rewriting: Rewriting | None,
 ) -> Numbers:
     try:
-        tables = list(question(run, systems))
+        tables = list(question())
     except bedside.BedsideError as error:
         return {("error", "", ""): _first_names(str(error).replace(str(run.path), "RUN"), renamed)}
     return numbers_of(tables, renamed=renamed, rewriting=rewriting)

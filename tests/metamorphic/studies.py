@@ -180,6 +180,17 @@ def without_codes(made: Study) -> Study:
     )  # fmt: skip
 
 
+def without_cases(made: Study) -> Study:
+    """The study whose conversations are of no cases, so that nothing pairs them."""
+    return replace(made.with_talks(lambda talk: {**talk, "case_id": None}), pairs=())
+
+
+def with_own_cases(made: Study) -> Study:
+    """The study in which each system has cases of its own."""
+    own = lambda talk: {**talk, "case_id": f"{talk['case_id']} of {talk['system']}"}  # noqa: E731
+    return replace(made.with_talks(own), pairs=())
+
+
 #: Forms of a table of ratings: ending → how it is written.
 RATING_FORMS = ("csv", "tsv", "xlsx", "parquet")
 #: Forms of conversations.

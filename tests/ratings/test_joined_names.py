@@ -346,3 +346,47 @@ def test_a_scale_for_all_is_of_what_a_file_brought_without_one(run: Run, tmp_pat
     (table,) = bedside.agree(run.path, scales="1-5", metrics="warmth")
     (kappa,) = [row["estimate"] for row in table.records if row["statistic"] == "kappa"]
     assert kappa == pytest.approx(cohen_kappa_score(ANNA, BEN, weights="quadratic", labels=[1, 2, 3, 4, 5]))
+
+
+#: Labels of five words and more, of which a small sheet has hardly one twice.
+PHRASES = [
+    "open question about her feelings",
+    "closed question about a fact",
+    "reflection of what was said before",
+]
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [
+        ("item,rater,Verhalten", {"columns": {"value": "Verhalten"}}),
+        ("item,rater,Verhalten", {"metrics": "Verhalten"}),
+        ("item,rater,Verhalten", {"scales": "/".join(PHRASES)}),
+        ("item,rater,metric,value", {"scales": f"behaviour={'/'.join(PHRASES)}"}),
+        ("item,rater,metric,value", {"scales": "/".join(PHRASES).upper()}),
+        ("item,anna", {"scales": "/".join(PHRASES), "form": "by_rater"}),
+    ],
+)
+def test_labels_that_look_like_comments_are_labels_where_the_user_says_so(
+    run: Run, tmp_path: Path, header: str, options: dict[str, Any]
+) -> None:
+    """Before, a column that was named as the value held no rating, and so did a scale for all of such labels."""
+    between = {
+        "item,rater,Verhalten": ",anna",
+        "item,rater,metric,value": ",anna,behaviour",
+        "item,anna": "",
+    }[header]
+    rows = [f"t{number}{between},{phrase}" for number, phrase in enumerate(PHRASES)]
+    sheet = written(tmp_path, "\n".join([header, *rows]) + "\n")
+    bedside.import_ratings(run, sheet, **options)
+    people = bedside.read_run(run.path).ratings.filter(pl.col("rater") == "human:anna").sort("transcript_id")
+    assert [label.casefold() for label in people["label"]] == PHRASES
+
+
+def test_a_sheet_of_nothing_but_comments_says_how_to_read_them_as_labels(run: Run, tmp_path: Path) -> None:
+    rows = [f"t{number},anna,{phrase}" for number, phrase in enumerate(PHRASES)]
+    sheet = written(tmp_path, "\n".join(["item,rater,Verhalten", *rows]) + "\n")
+    with pytest.raises(
+        InputError, match=r"the texts in 'Verhalten' look like comments; .*metrics=Verhalten"
+    ):
+        bedside.import_ratings(run, sheet)

@@ -291,6 +291,35 @@ def whisker_ends(axis: Any) -> np.ndarray[Any, Any]:
     return np.array([segment[:, 1] for lines in axis.collections for segment in lines.get_segments()])
 
 
+def test_equal_values_stand_beside_one_another_whatever_the_order_of_transcripts() -> None:
+    """Five equal values stand in five places; by the order of the transcripts the fives would share one."""
+    scale = known_scale("empathy")
+    assert scale is not None
+    strips = []
+    for values in ([5, 1, 2, 3, 4] * 5, sorted([5, 1, 2, 3, 4] * 5)):
+        rows: list[Any] = [
+            (
+                f"t{place:02}",
+                "A",
+                f"c{place}",
+                "transcript",
+                "empathy",
+                "judge:m",
+                0,
+                float(value),
+                None,
+                None,
+                None,
+            )
+            for place, value in enumerate(values)
+        ]
+        _, figure = drawn("points", RatingsView(frame_of(rows), {"empathy": scale}, None, "ratings"))
+        dots = shown_axes(figure)[0].lines[0]
+        strips.append(sorted(zip(dots.get_xdata(), dots.get_ydata(), strict=True)))
+    assert strips[0] == strips[1]
+    assert len(set(strips[0])) == 25
+
+
 def test_sixty_four_systems_have_styles_of_their_own() -> None:
     styles = [style(position) for position in range(64)]
     assert len({(look.colour, look.hatch) for look in styles}) == 64

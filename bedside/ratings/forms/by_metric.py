@@ -10,7 +10,6 @@ from bedside.ratings.form_contract import FormClaim, RatingForm
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import TableCells, possible, quoted_columns
-from bedside.support.errors import InputError
 
 
 def _claims(content: RatingContent) -> FormClaim | None:
@@ -33,11 +32,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table.need("item")
     metrics = list(table.columns.rated)
     if not metrics:
-        raise InputError(
-            "no column holds a metric's ratings",
-            where=content.place,
-            todo=f"columns: {', '.join(table.columns.header)}",
-        )
+        raise table.columns.without_ratings("no column holds a metric's ratings", content.place)
     comments = table.columns.comments
     table.took({f"metric {name}": name for name in metrics} | {f"comment {name}": name for name in comments})
     rater = ""

@@ -34,11 +34,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table.need("item")
     raters = table.columns.of_raters()
     if not raters:
-        raise InputError(
-            "no column holds a rater's ratings",
-            where=content.place,
-            todo=f"columns: {', '.join(table.columns.header)}",
-        )
+        raise table.columns.without_ratings("no column holds a rater's ratings", content.place)
     table.took({f"rater {name}": name for name in raters})
     if "rater" in table.columns.names:
         raise InputError(

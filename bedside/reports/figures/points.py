@@ -122,7 +122,7 @@ def _strip(
             )
             continue
         values = sample.values * item.scale
-        points = np.sort(values)[:: -(-values.size // most)] if values.size > most else values
+        points = np.sort(values)[:: -(-values.size // most)]
         look = style(position)
         # Points are spread by rank, not at random, so that equal values don't hide one another.
         spread = (np.arange(points.size) % 5 - 2) * 0.055
