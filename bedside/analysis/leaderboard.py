@@ -86,6 +86,9 @@ class Standings(MetricRatings):
 def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standings, ...]:
     """Where all systems stand on a metric, for each group of raters that gave values; people first.
 
+    Raters of whom there is only what failed conversations are given, and nothing of any other, order nobody: the
+    systems that failed would stand first.
+
     A case counts once: a value is the mean over a case's conversations. Two systems are compared case by case, at what
     both have of the factors that vary within a case (:func:`~bedside.analysis.comparison.compare`), and told apart
     where p, corrected by Holm over all pairs, is below :data:`ALPHA`. So the chance that any two that don't differ are
@@ -99,7 +102,7 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     facts = view.facts(metric)
     numbered = label_numbers(view, [metric]).view
     rated = numbered.transcript_values([metric])
-    with_value = rated.filter(pl.col("value").is_not_null())["group"].unique().to_list()
+    with_value = _told_of(view, rated.filter(pl.col("value").is_not_null()))["group"].unique().to_list()
     groups = sorted(with_value, key=lambda name: (name != PEOPLE, name))
     talks = _planned(view)
     ends = scale_ends(numbered, metric)
@@ -125,6 +128,14 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
             )
         )
     return tuple(by_group)
+
+
+def _told_of(view: RatingsView, values: pl.DataFrame) -> pl.DataFrame:
+    """The values of conversations that nobody failed; all of them where the clinician failed each conversation."""
+    talks = simulated_talks(view, read=False)
+    failed = [] if talks is None else [talk.id for talk in talks.talks if talk.failed]
+    own = ~pl.col("transcript_id").is_in(failed)
+    return values.filter(own) if failed and view.transcripts().filter(own).height else values
 
 
 def _planned(view: RatingsView) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,49 @@ def test_failed_conversations_of_earlier_versions_order_a_system_as_the_worst(
     notes = "\n".join(table.notes)
     assert "failed conversations without a transcript, as of earlier versions: lab/doctor 3." in notes
     assert "the mean with the worst for each of them: lab/doctor 4.00." in notes
+
+
+def test_what_only_failed_conversations_are_rated_with_orders_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge that could rate none of the sound conversations doesn't put those first that failed."""
+
+    original = simulation
+
+    def failing(folder: Path) -> Path:
+        """The simulation, with one system's conversations failed by it, which have transcripts all the same."""
+        original(folder)
+        talks = [json.loads(line) for line in (folder / "transcripts.jsonl").read_text("utf-8").splitlines()]
+        with (folder / "failed.jsonl").open("a", encoding="utf-8") as file:
+            for talk in talks:
+                if talk["system"] == "rules-toy":
+                    names = {
+                        "id": talk["id"],
+                        "system": "rules-toy",
+                        "case": talk["case_id"],
+                        "state": "failed",
+                    }
+                    file.write(
+                        json.dumps({**names, "whose": "clinician", "reason": "it said nothing"}) + "\n"
+                    )
+        return folder
+
+    monkeypatch.setattr("tests.reports.test_leaderboard.simulation", failing)
+    view = judged(scored(tmp_path))
+    shown = "Empathy ↑" in [column.title for column in leaderboard(view).columns]
+    only = view.ratings.filter((pl.col("metric") != "empathy") | (pl.col("system") == "rules-toy"))
+    table = leaderboard(RatingsView(only, view.scales, view.factors, view.name, view.run))
+    assert shown
+    assert [column.title for column in table.columns] == [
+        "Rank",
+        "System",
+        "Completed",
+        "Failed",
+        "Missing",
+        "Cost",
+    ]
+    assert [row[:2] for row in texts(table)] == [["–", "lab/doctor"], ["–", "rules-toy (toy)"]]
+    assert [row[3] for row in texts(table)] == ["0/12", "12/12"]
 
 
 def test_the_suite_names_what_orders_it(tmp_path: Path) -> None:

@@ -97,7 +97,10 @@ class _Board:
         ranked = [standing.system for standing in first]
         self.order = [*ranked, *(system for system in talks.systems if system not in ranked)]
         counts = Counter(
-            standing.values.n for column in self._columns for standing in column.standings.systems
+            standing.values.n
+            for column in self._columns
+            for standing in column.standings.systems
+            if standing.values.n
         )
         self._usual = max(counts, key=lambda n: (counts[n], n), default=0)
         self._counts = {system: _TalkCounts.of(talks, system) for system in self.order}
