@@ -101,7 +101,7 @@ def test_neither_order_nor_names_move_a_mark(written: Written, tmp_path: Path) -
     for seed in range(budget(1, 24)):
         made, run = written(seed)
         before = {name: marks(run, name, {}) for name in FIGURES}
-        assert all(before[name] for name in FIGURES if name != "drift")
+        assert all(before[name] for name in FIGURES if name not in ("drift", "strengths"))
         for change in (_shuffled_and_renamed, systems_renamed)[: budget(1, 2)]:
             variant = change(made, tmp_path / f"{seed}-{change.__name__}", seed)
             for name in FIGURES:
