@@ -138,6 +138,9 @@ def test_what_is_drawn_stands_in_the_tables(written: Written) -> None:
         _, run = written(seed)
         for figure, (table, *fields) in _OF_TABLES.items():
             drawn = [_forest(axis) for axis in _panels(run.path, figure)]
+            if not drawn:
+                assert figure == "strengths"
+                continue
             told = _written(bedside.tables(run, [table]), *fields)
             assert all(drawn), (seed, figure)
             assert set().union(*drawn) <= told, (seed, figure)
