@@ -125,7 +125,8 @@ def table_columns(
         and not is_about_the_row(name)
         and _may_be_labels(cells_of[name], reading)
     ]
-    rated.sort(key=header.index)
+    places = {name: place for place, name in reversed(list(enumerate(header)))}
+    rated.sort(key=places.__getitem__)
     return TableColumns(tuple(header), names, tuple(rated), tuple(derived), tuple(comments))
 
 
