@@ -353,8 +353,8 @@ def address_to_read(path: Path) -> str:
     log = path.with_name(f"{path.name}-wal")
     if not log.is_file():
         return f"{address}?immutable=1"  # else SQLite makes files for those who write at the same time
-    in_use = path.with_name(f"{path.name}-shm").exists() or any(path.parent.glob(f".{path.stem}-*.lock"))
-    if in_use or not log.stat().st_size:
+    # Who held the file alone leaves a log without the index by which it could be read where it stands.
+    if path.with_name(f"{path.name}-shm").exists() or not log.stat().st_size:
         return f"{address}?mode=ro"
     folder = Path(tempfile.mkdtemp(prefix="bedside-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

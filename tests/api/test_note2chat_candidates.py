@@ -46,7 +46,7 @@ class Told:
     def __call__(self, told: Any) -> str:
         self.sites.append((told["role"], told["purpose"], told["instruction"], str(told["material"])))
         if len(self.sites) > self.until:
-            raise RuntimeError("cut off")
+            raise ConnectionError("cut off")
         call = Call(told["role"], told["purpose"], 1, material=told["material"], history=())
         return TRAINING_RULES[told["role"]](call).text
 
