@@ -139,8 +139,11 @@ def _check_matching(
         matched = within_margins(
             at_equal_levels, margins, systems=list(systems), reference=systems[1], raters=raters
         )
-        for test, other in zip(tests, matched, strict=True):
-            difference, at_levels = _difference(test), _difference(other)
+        at_levels_of = {(other.metric, other.raters): _difference(other) for other in matched}
+        for test in tests:
+            difference = _difference(test)
+            # Where no value has a counterpart, nothing is known of it.
+            at_levels = at_levels_of.get((test.metric, test.raters), math.nan)
             worse = -at_levels if test.better == "higher" else at_levels
             if worse > test.margin:
                 raise DataError(
