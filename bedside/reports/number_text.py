@@ -10,7 +10,8 @@ def number(value: float | None, digits: int = 2) -> str:
     """A number as printed, with a true minus sign; a dash where there is none."""
     if value is None:
         return DASH
-    text = f"{value:.{digits}f}"
+    # The same mean by two ways of adding differs in its last bits: both print the same at an exact half.
+    text = f"{float(f'{value:.13g}'):.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")

@@ -94,9 +94,17 @@ def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
         or signal.getsignal(signal.SIGINT) is not _stop
     ):
         return asyncio.run(work)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    early: list[int] = []
+    # A loop that is interrupted while it is made complains of its missing parts when it is collected.
+    signal.signal(signal.SIGINT, lambda number, _: early.append(number))
     try:
-        return asyncio.run(work)
+        with asyncio.Runner() as runner:
+            runner.get_loop()
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if early:
+                work.close()
+                raise KeyboardInterrupt
+            return runner.run(work)
     finally:
         signal.signal(signal.SIGINT, _stop)
 

@@ -57,7 +57,7 @@ def test_a_level_of_a_factor_is_a_study_of_its_own(tmp_path: Path) -> None:
         }
         questions: tuple[tuple[Question, dict[str, Any]], ...] = (
             (bedside.agree, {}), (bedside.validate, {}), (bedside.estimate, {}), (bedside.compare, {}),
-            (bedside.preferences, {}), (bedside.gate, margin),
+            (bedside.gate, margin), *(((bedside.preferences, {}),) if made.pairs else ()),
         )  # fmt: skip
         for question, options in questions:
             _same(question(run, where={"target_length": "8"}, **options), question(short, **options))
@@ -71,13 +71,14 @@ def test_systems_raters_and_metrics_that_are_named_are_all_there_is(tmp_path: Pa
         of_two = written_run(
             _part(made, lambda talk, two=two: talk["system"] in two), tmp_path / f"{seed}-two"
         )  # type: ignore[misc]
-        for question in (bedside.estimate, bedside.compare, bedside.preferences):
+        compared = (bedside.preferences,) if made.pairs else ()
+        for question in (bedside.estimate, bedside.compare, *compared):
             _same(question(run, systems=two), question(of_two))
         people = {"raters": ["human:anna", "human:ben"]}
         by_them = written_run(
             _part(made, rating=lambda row: row["rater"] in ("anna", "ben")), tmp_path / f"{seed}-people"
         )
-        for question in (bedside.agree, bedside.compare, bedside.preferences):
+        for question in (bedside.agree, bedside.compare, *compared):
             _same(question(run, **people), question(by_them, **people))
         metric = {"metrics": ["empathy"]}
         by_it = written_run(
@@ -88,9 +89,11 @@ def test_systems_raters_and_metrics_that_are_named_are_all_there_is(tmp_path: Pa
 
 
 def test_a_file_of_ratings_is_answered_as_its_run(tmp_path: Path) -> None:
-    """But for what ratings alone don't know: how long conversations are."""
+    """But for what ratings alone don't know: how long conversations are, and that no plan drew any."""
     for seed in range(1, 1 + 2 * SEEDS, 2):
-        made = replace(study(seed), pairs=())
+        made = replace(study(seed), pairs=()).with_ratings(
+            lambda row: row if ":" in row["rater"] else {**row, "drawn": row["drawn"] or 1.0}
+        )
         run = written_run(made, tmp_path / f"{seed}")
         of = {talk["id"]: talk for talk in made.talks}
         rows = [
