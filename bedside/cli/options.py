@@ -253,6 +253,16 @@ DropTagsOption = Annotated[
     ),
 ]
 
+LeaveOutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--leave-out",
+        metavar="A,B",
+        help="Columns, keys, speakers or kinds of parts that are left out, and counted; * stands for any letters.",
+        rich_help_panel=READING,
+    ),
+]
+
 ConditionsOption = Annotated[
     str | None,
     typer.Option(

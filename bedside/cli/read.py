@@ -14,6 +14,7 @@ from bedside.cli.options import (
     EncodingOption,
     FormatOption,
     HeaderRowOption,
+    LeaveOutOption,
     OnErrorOption,
     OutcomesOption,
     PathFieldsOption,
@@ -26,12 +27,14 @@ from bedside.cli.parsing import read_options
 from bedside.cli.rating_source import RatingFormOption
 from bedside.cli.score import ScoredFilesArgument
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.transcripts import ReadOptions, Transcript
+    from bedside.transcripts.reading_account import ReadingAccount
 
-#: Turns that are shown, and the widest line.
-_TURNS, _WIDTH = 6, 100
+#: Turns that are shown of a transcript's beginning and end, and the widest line.
+_TURNS, _LAST, _WIDTH = 6, 2, 100
 
 
 def read(
@@ -45,6 +48,7 @@ def read(
     encoding: EncodingOption = None,
     drop_empty: DropEmptyOption = False,
     drop_tags: DropTagsOption = False,
+    leave_out: LeaveOutOption = None,
     on_error: OnErrorOption = "stop",
     conditions: ConditionsOption = None,
     outcomes: OutcomesOption = None,
@@ -70,6 +74,7 @@ def read(
         encoding=encoding,
         drop_empty=drop_empty,
         drop_tags=drop_tags,
+        leave_out=leave_out,
         on_error=on_error,
         conditions=conditions,
         outcomes=outcomes,
@@ -112,19 +117,39 @@ def _show_transcripts(files: list[str], options: ReadOptions) -> None:
         say(line)
     show_records("understood", "What was understood of the files", [{"line": line} for line in lines])
     if first is not None:
+        _show_turns(first, reading.account)
+
+
+def _show_turns(first: Transcript, account: ReadingAccount) -> None:
+    """Show the first and the last turns of a transcript, and the longest of all."""
+    last = first.turns[max(_TURNS, len(first.turns) - _LAST) :]
+    shown = [("first", turn) for turn in first.turns[:_TURNS]] + [("last", turn) for turn in last]
+    for place, title in (("first", f"The first turns of {first.id}"), ("last", "Its last turns")):
+        turns = [turn for of, turn in shown if of == place]
+        if turns:
+            say()
+            say(f"{title}:")
+        for turn in turns:
+            say(_one_line(f"{turn.index} {turn.role} ({turn.speaker}): {turn.text}"))
+    if account.longest is not None:
         say()
-        say(f"The first turns of {first.id}:")
-        for turn in first.turns[:_TURNS]:
-            line = " ".join(f"{turn.index} {turn.role} ({turn.speaker}): {turn.text}".split())
-            say(line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…")
-        show_records(
-            "turns",
-            f"The first turns of {first.id}",
-            [
-                {"turn": turn.index, "role": turn.role, "speaker": turn.speaker, "text": turn.text}
-                for turn in first.turns[:_TURNS]
-            ],
+        say(
+            f"The longest turn has {counted(account.longest.longest, 'character')} ({account.longest.place}):"
         )
+        say(_one_line(account.longest.example))
+    show_records(
+        "turns",
+        f"The first and last turns of {first.id}",
+        [
+            {"turn": turn.index, "role": turn.role, "speaker": turn.speaker, "text": turn.text}
+            for _, turn in shown
+        ],
+    )
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 
 def _only_file(files: list[str], options: ReadOptions) -> str:

@@ -5,6 +5,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+#: Longest example of a text that is kept, in characters.
+_EXAMPLE = 60
+
+
+class Texts(NamedTuple):
+    """Texts of one name, such as a key or a column.
+
+    Attributes:
+        number: how many.
+        longest: the length of the longest, in characters.
+        place: where that stands.
+        example: how it begins.
+    """
+
+    number: int
+    longest: int
+    place: str
+    example: str
+
+    def with_others(self, other: Texts | None) -> Texts:
+        """These and others of the same name."""
+        if other is None:
+            return self
+        longer = self if self.longest >= other.longest else other
+        return longer._replace(number=self.number + other.number)
+
+
+def text_of(text: str, place: str) -> Texts:
+    """One text."""
+    return Texts(1, len(text), place, " ".join(text[: 2 * _EXAMPLE].split())[:_EXAMPLE])
 
 
 @dataclass(slots=True)
@@ -20,6 +52,7 @@ class FileAccount:
         unused: columns of which nothing was taken.
         left_out: what was left out, a plural noun such as ``empty turns`` or ``lines above the first speaker`` → how
             many.
+        lost: texts that are neither turns nor fields, by the name of their key, column, part or line.
         remarks: whole sentences on how the form was understood, each once.
     """
 
@@ -30,7 +63,12 @@ class FileAccount:
     columns: dict[str, str] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    lost: dict[str, Texts] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+
+    def lose(self, name: str, text: str, place: str) -> None:
+        """Note a text that is neither a turn nor a field."""
+        self.lost[name] = text_of(text, place).with_others(self.lost.get(name))
 
     def remark(self, sentence: str) -> None:
         """Add a sentence, unless it stands there."""

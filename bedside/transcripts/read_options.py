@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from bedside.transcripts.transcript import Role
@@ -26,6 +27,8 @@ class ReadOptions:
         drop_empty: whether turns without text are left out and counted, in place of an error.
         drop_tags: whether tags of a transcriber (``<UNIN/>``, ``[inaudible]``) are taken out of the text and counted;
             they count as words else.
+        leave_out: what is left out knowingly, and counted: names of columns, keys (or paths joined by points), speakers
+            or kinds of parts; ``*`` stands for any letters.
         on_error: ``stop`` at the first bad transcript, or ``skip`` it, keep the reason and go on.
         conditions: factors that are conditions: set before the conversation. Systems are matched by them.
         outcomes: factors that are outcomes: known only after it. Nothing is matched by them.
@@ -40,6 +43,12 @@ class ReadOptions:
     encoding: str | None = None
     drop_empty: bool = False
     drop_tags: bool = False
+    leave_out: Sequence[str] = ()
     on_error: Literal["stop", "skip"] = "stop"
     conditions: Sequence[str] = ()
     outcomes: Sequence[str] = ()
+
+    def leaves_out(self, name: str) -> bool:
+        """Whether the user said that what is called so is left out."""
+        plain = name.strip().casefold()
+        return any(fnmatchcase(plain, pattern.strip().casefold()) for pattern in self.leave_out)

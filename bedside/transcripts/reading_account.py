@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bedside.support.plurals import counted
 from bedside.transcripts.factor_kinds import KINDS, Kind, kind_of
-from bedside.transcripts.file_account import FileAccount
+from bedside.transcripts.file_account import FileAccount, Texts, text_of
 from bedside.transcripts.transcript import ROLES, Role, Transcript
 from bedside.transcripts.transcription_tags import tags_in
 
@@ -25,6 +25,8 @@ _SIDES: frozenset[Role] = frozenset({"clinician", "patient"})
 
 #: Lines of a screen, and characters of a line.
 SCREEN, WIDTH = 24, 100
+#: Most examples of texts of one name.
+_EXAMPLES = 12
 #: Most names of one thing, most kinds of files told apart, and most lines of one thing.
 _NAMES, _KINDS, _LINES = 6, 3, 4
 
@@ -71,7 +73,10 @@ class ReadingAccount:
         declared: the kinds of factors that the user declared.
         tags: transcribers' tags within the text, and one of them.
         provenance: texts that are no turns, by their kind.
-        left_out: what was left out, as in a :class:`FileAccount`.
+        longest: the longest turn.
+        beside: what transcripts keep in their reference, by its key.
+        with_turns: turns of which something of a name is kept (``meta``), and one example of each.
+        left_out, lost: as in a :class:`FileAccount`.
         remarks: whole sentences on how a form was understood.
         skipped: transcripts and files that could not be read.
         ignored: files of searched folders that by their ending are no transcripts.
@@ -91,7 +96,12 @@ class ReadingAccount:
     tags: int = 0
     tag: str = ""
     provenance: Counter[str] = field(default_factory=Counter)
+    longest: Texts | None = None
+    beside: dict[str, Texts] = field(default_factory=dict)
+    with_turns: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
+    lost: dict[str, Texts] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     skipped: int = 0
     ignored: int = 0
@@ -103,11 +113,21 @@ class ReadingAccount:
         self.turns += len(turns)
         # One loop, as short as it can be: this is done for all that is read.
         speakers = self.speakers
+        longest = self.longest.longest if self.longest else 0
         for turn in turns:
             speakers[turn.role][turn.speaker] += 1
             text = turn.text
             if "<" in text or "[" in text:
                 self._add_tags(text)
+            if len(text) > longest:
+                longest = len(text)
+                self.longest = text_of(text, f"{transcript.id}, turn {turn.index}")
+            if turn.meta:
+                self._add_meta(turn.meta)
+        for key, value in transcript.reference.items():
+            if key in self.beside or len(self.beside) < MOST_FACTORS:
+                shown = text_of(_longest_text(value), transcript.source)
+                self.beside[key] = shown.with_others(self.beside.get(key))
         self._limit_names()
         if transcript.provenance:
             self.provenance.update(item.kind for item in transcript.provenance)
@@ -127,6 +147,13 @@ class ReadingAccount:
                 levels[level] += 1
             else:
                 self._add_levels(name, {level: 1})
+
+    def _add_meta(self, meta: Mapping[str, Any]) -> None:
+        if len(self.examples) < MOST_FACTORS:
+            for key in meta.keys() - self.examples.keys():
+                # Of codes, how many turns have them is what tells.
+                self.examples[key] = "" if key == "codes" else text_of(_longest_text(meta[key]), "").example
+        self.with_turns.update(meta.keys() & self.examples.keys())
 
     def _add_tags(self, text: str) -> None:
         tags = tags_in(text)
@@ -166,6 +193,7 @@ class ReadingAccount:
         )
         self._add_kind(kind, [name])
         self.left_out.update(account.left_out)
+        _merge_texts(self.lost, account.lost)
         self._add_remarks(account.remarks)
 
     def _add_kind(self, kind: FileKind, names: Iterable[str]) -> None:
@@ -196,7 +224,15 @@ class ReadingAccount:
         self.tags += other.tags
         self.tag = self.tag or other.tag
         self.provenance.update(other.provenance)
+        if other.longest is not None and (
+            self.longest is None or self.longest.longest < other.longest.longest
+        ):
+            self.longest = other.longest
+        _merge_texts(self.beside, other.beside)
+        self.with_turns.update(other.with_turns)
+        self.examples = {**other.examples, **self.examples}
         self.left_out.update(other.left_out)
+        _merge_texts(self.lost, other.lost)
         self._add_remarks(other.remarks)
 
     def as_json(self) -> dict[str, Any]:
@@ -219,7 +255,12 @@ class ReadingAccount:
             "tags": self.tags,
             "tag": self.tag,
             "provenance": dict(self.provenance),
+            "longest": self.longest,
+            "beside": self.beside,
+            "with_turns": dict(self.with_turns),
+            "examples": self.examples,
             "left_out": dict(self.left_out),
+            "lost": self.lost,
             "remarks": self.remarks,
             "skipped": self.skipped,
             "ignored": self.ignored,
@@ -242,7 +283,11 @@ class ReadingAccount:
                     for name, levels in data["factors"].items()
                 },
                 "provenance": Counter(data.get("provenance", {})),
+                "longest": Texts(*data["longest"]) if data.get("longest") else None,
+                "beside": {name: Texts(*texts) for name, texts in data.get("beside", {}).items()},
+                "with_turns": Counter(data.get("with_turns", {})),
                 "left_out": Counter(data["left_out"]),
+                "lost": {name: Texts(*texts) for name, texts in data.get("lost", {}).items()},
                 "remarks": list(data["remarks"]),
             }
         )
@@ -279,7 +324,9 @@ class ReadingAccount:
             "kinds": self.kinds_of_factors(),
             "tags": self.tags,
             **({"provenance": dict(self.provenance)} if self.provenance else {}),
+            **({"beside": {key: texts.number for key, texts in self.beside.items()}} if self.beside else {}),
             "left_out": dict(self.left_out),
+            **({"lost": {name: texts.number for name, texts in self.lost.items()}} if self.lost else {}),
             "remarks": self.remarks if names else [],
             "skipped": self.skipped,
             "ignored": self.ignored,
@@ -372,6 +419,16 @@ def _parts(account: ReadingAccount) -> Iterator[tuple[str, str]]:
         left_out["files that by their ending are no transcripts"] = account.ignored
     if left_out:
         yield "Left out", " · ".join(f"{name} ({n:,})" for name, n in left_out.items())
+    if account.lost:
+        yield "Not read", _texts(account.lost)
+    if account.beside:
+        yield "Beside", _texts(account.beside)
+    if account.with_turns:
+        most = account.with_turns.most_common(_EXAMPLES)
+        kept = [(key, n, account.examples.get(key, "")) for key, n in most]
+        more = len(account.with_turns) - len(kept)
+        texts = " · ".join(f"{key:.40} ({n:,}){example and ': '}{example}" for key, n, example in kept)
+        yield "With turns", texts + (f" · {more:,} more" if more else "")
     for remark in account.remarks:
         yield "", remark
     yield "Language", _with_counts(account.languages, "not stated")
@@ -403,6 +460,28 @@ def _file_parts(kinds: Mapping[FileKind, Sequence[str]]) -> Iterator[tuple[str, 
             yield label, text if len(by_text) == 1 else f"{text} ({_some(map(_file_name, of), 2)})"
         if len(texts) > _KINDS:
             yield label, f"{len(texts) - _KINDS:,} more of other files"
+
+
+def _merge_texts(into: dict[str, Texts], others: Mapping[str, Texts]) -> None:
+    for name, texts in others.items():
+        into[name] = texts.with_others(into.get(name))
+
+
+def _longest_text(value: Any) -> str:
+    """The longest text within a value of a reference or a meta; a number's own."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return max(map(_longest_text, parts), key=len, default="")
+    return str(value)
+
+
+def _texts(texts: Mapping[str, Texts]) -> str:
+    """Names of texts, how many there are and how the longest begins."""
+    shown = [
+        f"{name:.40} ({own.number:,}, up to {counted(own.longest, 'character')}): {own.example}"
+        for name, own in list(texts.items())[:_EXAMPLES]
+    ]
+    return " · ".join([*shown, *([f"{len(texts) - _EXAMPLES:,} more"] if len(texts) > _EXAMPLES else [])])
 
 
 def _file_name(path: str) -> str:

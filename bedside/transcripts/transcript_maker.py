@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from bedside.support.errors import BedsideError, InputError
+from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.clinician_failures import clinician_failure
@@ -44,6 +44,11 @@ T = TypeVar("T")
 MAX_TURNS = 100_000
 #: Deepest nesting of what is kept beside the turns.
 MAX_DEPTH = 50
+
+#: Least words of what may have been said.
+_LEAST_WORDS = 3
+_WORD = re.compile(r"[^\W\d_]+")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 
 #: What provenance may have in a file.
 _PROVENANCE_KEYS = {"before", "kind", "speaker", "text", "meta"}
@@ -103,6 +108,27 @@ class TranscriptMaker:
                 raise
             self._skipped.append(error)
             return None
+
+    def leave(self, name: str, text: str, where: str, *, instead: str = "") -> None:
+        """Note a text of the file that is neither a turn nor a field; stop at one that may have been said.
+
+        Args:
+            name: of its key or path, column, part or line.
+            text: the text.
+            where: its place.
+            instead: what makes a turn or a field of it, as the end of a sentence.
+
+        Raises:
+            AmbiguousError: it is as long as a turn, and the user did not say that it is left out.
+        """
+        if is_speech(text) and not self.options.leaves_out(name):
+            raise AmbiguousError(
+                f"the text under {name!r} would be lost, which may have been said: {text:.60}",
+                where=where,
+                todo=f"leave it out with `leave_out={_quoted(name)}`"
+                + (f", or {instead}" if instead else ""),
+            )
+        self.account.lose(name, text, where)
 
     def role(self, speaker: Any, where: str) -> Role:
         """The role of a speaker, or an error that shows how to give one.
@@ -438,6 +464,11 @@ class TranscriptMaker:
 
 def _digest(name: str) -> bytes:
     return hashlib.blake2b(name.encode("utf-8"), digest_size=12).digest()
+
+
+def is_speech(text: str) -> bool:
+    """Whether a text is long enough to have been said: three words, or six letters of a script without spaces."""
+    return len(_WORD.findall(text)) >= _LEAST_WORDS or len(_UNSPACED.findall(text)) >= 2 * _LEAST_WORDS
 
 
 def _is_empty(text: Any) -> bool:
