@@ -155,10 +155,14 @@ def matching_notes(view: RatingsView, pairs: Sequence[tuple[str, str]]) -> Itera
             counts = (other.kept, matching.transcripts, (*matching.by, other.name))
             reasons.setdefault(other.why, {}).setdefault(other.name, []).append(counts)
     for why, factors in reasons.items():
-        kept_by_pair, of_by_pair, options = zip(*next(iter(factors.values())), strict=True)
+        keeping = []
+        for counts in list(factors.values())[:_MOST]:
+            kept_by_pair, of_by_pair, options = zip(*counts, strict=True)
+            span = f"{_span(kept_by_pair)} of {_span(of_by_pair)} transcripts"
+            keeping.append(f"--match {','.join(options[0])} keeps {span}")
         yield (
-            f"Not matched by {_listed(list(factors), _MOST)}, as {why}, so nothing is left out for it; "
-            f"--match {','.join(options[0])} keeps {_span(kept_by_pair)} of {_span(of_by_pair)} transcripts."
+            f"Not matched by {_listed(list(factors), _MOST)}, as {why}, so nothing is left out for "
+            f"{'it' if len(factors) == 1 else 'them'}; {'; '.join(keeping)}."
         )
 
 
