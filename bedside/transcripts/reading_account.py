@@ -355,7 +355,7 @@ class ReadingAccount:
             longest: most lines; None for all.
         """
         lines: list[str] = []
-        for label, text in _parts(self):
+        for label, text in _parts(self, kept=longest is None):
             printable = "".join(mark if mark.isprintable() else " " for mark in text)
             wrapped = textwrap.wrap(
                 f"{label}: {printable}" if label else printable, WIDTH, subsequent_indent="  "
@@ -394,8 +394,13 @@ def _counts(counts: Mapping[Any, int]) -> list[list[Any]]:
     ]
 
 
-def _parts(account: ReadingAccount) -> Iterator[tuple[str, str]]:
-    """Label and text of each thing to say, what is worth a look first."""
+def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
+    """Label and text of each thing to say, what is worth a look first.
+
+    Args:
+        account: of the reading.
+        kept: whether what is kept beside and with the turns is told, too.
+    """
     files = sum(len(names) for names in account.kinds.values())
     read = [counted(account.transcripts, "transcript"), counted(account.turns, "turn")]
     yield "Read", ", ".join([*read, *([counted(files, "file")] if files else [])])
@@ -421,13 +426,13 @@ def _parts(account: ReadingAccount) -> Iterator[tuple[str, str]]:
         yield "Left out", " · ".join(f"{name} ({n:,})" for name, n in left_out.items())
     if account.lost:
         yield "Not read", _texts(account.lost)
-    if account.beside:
+    if kept and account.beside:
         yield "Beside", _texts(account.beside)
-    if account.with_turns:
+    if kept and account.with_turns:
         most = account.with_turns.most_common(_EXAMPLES)
-        kept = [(key, n, account.examples.get(key, "")) for key, n in most]
-        more = len(account.with_turns) - len(kept)
-        texts = " · ".join(f"{key:.40} ({n:,}){example and ': '}{example}" for key, n, example in kept)
+        shown = [(key, n, account.examples.get(key, "")) for key, n in most]
+        more = len(account.with_turns) - len(shown)
+        texts = " · ".join(f"{key:.40} ({n:,}){example and ': '}{example}" for key, n, example in shown)
         yield "With turns", texts + (f" · {more:,} more" if more else "")
     for remark in account.remarks:
         yield "", remark
