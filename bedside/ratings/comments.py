@@ -119,7 +119,8 @@ class FileComments:
         metrics = {metric_key(cell.metric) for cell in ratings}
         reasons: Mapping[int, list[str]] = defaultdict(list)
         for comment in comments:
-            about = metric_key(comment_about(comment.metric) or "")
+            name = metric_key(comment.metric)
+            about = name if name in metrics else metric_key(comment_about(comment.metric) or "")
             row = by_row[_row(comment)]
             if about in metrics:
                 row = [position for position in row if metric_key(ratings[position].metric) == about]

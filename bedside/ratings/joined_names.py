@@ -238,6 +238,12 @@ class _Metrics:
             self._apart.append(f"{both[0]!r} and {both[1]!r} both stand in the file, and stay two metrics.")
             return {}
         own = commonest(without_ends(name)[0] for name in group for _ in self._cells[name])
+        other = next(
+            (name for name in self._cells if name not in group and metric_key(name) == metric_key(own)), None
+        )
+        if known is None and other is not None and own not in group:
+            self._apart.append(f"{group[0]!r} and {other!r} both stand in the file, and stay two metrics.")
+            return {}
         return dict.fromkeys(group, known or own)
 
     def _different(self, group: Sequence[str]) -> tuple[str, str] | None:

@@ -279,21 +279,27 @@ class _CollectedRatings:
         texts = {
             name
             for name, of_metric in by_metric.items()
-            if of_metric[0].kind or self._is_text(name, of_metric, metrics)
+            if self._is_text(name, [cell for cell in of_metric if not cell.kind], metrics)
         }
         left = {
             name
             for name in by_metric
             if reading.is_left(name)
-            or not (reading.metrics is None or name in texts or reading.is_chosen(name))
+            or not (
+                reading.metrics is None
+                or name in texts
+                or all(cell.kind for cell in by_metric[name])
+                or reading.is_chosen(name)
+            )
         }
         rated, remarked = [], []
         for cell in cells:
-            if is_no_answer(cell.value) and cell.metric in texts | left:
+            is_text = bool(cell.kind) or cell.metric in texts
+            if is_no_answer(cell.value) and (is_text or cell.metric in left):
                 continue
             if cell.metric in left:
                 self._account.leave("answers to what is not taken", cell.where)
-            elif cell.metric in texts:
+            elif is_text:
                 remarked.append(cell)
             elif reading.is_missing(cell.metric, cell.value):
                 self._empty[cell.value.strip()] += 1
@@ -308,7 +314,7 @@ class _CollectedRatings:
             return False
         if reading.known.scale(name) is not None:
             return False
-        if name == reading.only_metric and cells[0].column == reading.columns.get("value"):
+        if cells and name == reading.only_metric and cells[0].column == reading.columns.get("value"):
             return False  # the only column there is, which the user named
         answers = [cell.value for cell in cells if not is_no_answer(cell.value)]
         return not reading.has_labels(answers) and are_comments(name, answers, metrics)

@@ -120,9 +120,10 @@ def test_label_studio(tmp_path: Path) -> None:
     ]
     assert file.ratings["system"].to_list() == ["A"] * 3
     assert file.account.file.left_out == {
-        "texts": 1, "answers of several labels": 1, "rankings and labels of parts of the text": 1,
-        "items that somebody skipped": 1,
+        "answers of several labels": 1, "rankings and labels of parts of the text": 1, "items that somebody skipped": 1,
     }  # fmt: skip
+    assert file.account.file.first_left["answers of several labels"] == f"{path} item 0"
+    assert file.ratings["reason"].to_list() == ["why: kind"] * 3
     # No copy of an address goes into a manifest.
     assert "anna" not in json.dumps(file.account.to_json())
 
@@ -180,8 +181,9 @@ def test_label_studios_json_min_holds_what_its_json_holds(extra: dict[str, int],
     assert set(file.ratings["system"]) == {"A", "B"}
     assert set(file.ratings["rater"]) == {"human:anna@example.org", "human:user-4"}
     assert file.account.file.left_out == {
-        "texts": 3, "answers of several labels": 1, "rankings and labels of parts of the text": 3
+        "answers of several labels": 1, "rankings and labels of parts of the text": 3
     }  # fmt: skip
+    assert file.ratings["reason"].str.starts_with("why: Because it").all()
     assert "taken for labels is what stands under 'warm', 'cues'" in " ".join(file.account.file.remarks)
 
 
@@ -288,7 +290,8 @@ def test_potato_takes_the_rater_from_the_folder(tmp_path: Path) -> None:
         ("a-1", "transcript", "empathy", "human:anna", 0, 4.0, None),
         ("a-1", "transcript", "tone", "human:anna", 0, None, "warm"),
     ]
-    assert file.account.file.left_out == {"texts": 1, "answers of several labels": 1}
+    assert file.account.file.left_out == {"answers of several labels": 1}
+    assert file.ratings["reason"].to_list() == ["why: kind words"] * 2
     other = tmp_path / "answers.jsonl"
     other.write_text(json.dumps(line) + "\n")
     with pytest.raises(InputError, match="nothing says who rated"):

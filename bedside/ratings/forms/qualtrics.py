@@ -45,9 +45,9 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     if "Status" in header:
         position = header.index("Status")
         kept = [row for row in kept if row[1][position].strip().casefold() not in _TRIALS]
-        trials = len(rows) - more - len(kept)
-        if trials:
-            content.account.left_out["previews of the survey"] += trials
+        for where, row in rows[more:]:
+            if row[position].strip().casefold() in _TRIALS:
+                content.account.leave("previews of the survey", where)
     answered = content.with_table(header, kept)
     loops = looped_columns(header, [cell for _, row in rows[1:more] for cell in row])
     if loops:
