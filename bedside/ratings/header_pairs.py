@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from bedside.ratings.column_words import COLUMN_NAMES, is_about_the_row, is_derived, names_rater, plain
+from bedside.ratings.column_words import (
+    COLUMN_NAMES,
+    ITEM_NAMES,
+    is_about_the_row,
+    is_derived,
+    names_rater,
+    plain,
+)
 from bedside.ratings.form_contract import FormClaim
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
@@ -77,6 +84,8 @@ def header_pairs(content: RatingContent) -> HeaderPairs | None:
 
 def _row_name(name: str) -> str | None:
     word = plain(name)
+    if word in ITEM_NAMES:
+        return "item"
     return next((known for known, spellings in COLUMN_NAMES.items() if word in spellings), None)
 
 

@@ -130,6 +130,44 @@ def test_means_dates_durations_and_ids_are_nobody(tmp_path: Path) -> None:
     assert any("Columns not used: mean, date" in line for line in file.account.lines())
 
 
+@pytest.mark.parametrize("name", ["Session", "Session ID", "Transcript", "Conversation", "Vignette", "Case"])
+def test_the_item_by_its_other_names(name: str, tmp_path: Path) -> None:
+    file = read_rating_file(written(tmp_path, f"{name},rater,score\na,anna,4\nb,anna,3\n"))
+    assert file.ratings["transcript_id"].to_list() == ["a", "b"]
+    assert file.ratings["case_id"].null_count() == 2
+    assert file.account.file.columns["item"] == name
+
+
+def test_a_case_is_no_item_where_there_is_another(tmp_path: Path) -> None:
+    for name in ("Session", "item", "Vignette"):
+        file = read_rating_file(written(tmp_path, f"Case,{name},rater,score\nc,a,anna,4\nc,b,anna,3\n"))
+        assert file.ratings.select("transcript_id", "case_id").rows() == [("a", "c"), ("b", "c")]
+    # Of each system there is a conversation on the case: none of the columns names it.
+    with pytest.raises(InputError, match="no column holds the item"):
+        read_rating_file(written(tmp_path, "case,system,rater,score\nc,A,anna,4\nc,B,anna,3\n"))
+    # What stands beside the item is no metric.
+    file = read_rating_file(written(tmp_path, "item,session,rater,warmth\na,1,anna,4\nb,2,anna,3\n"))
+    assert (list(file.account.metrics), file.account.file.unused) == (["warmth"], ["session"])
+
+
+def test_what_may_be_the_item_or_not_is_asked_about(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,session,rater,score\n1,a,anna,4\n2,b,anna,3\n")
+    with pytest.raises(AmbiguousError, match=r"`columns=item=session` or `columns=item=id`"):
+        read_rating_file(path)
+    assert read_rating_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == [
+        "a",
+        "b",
+    ]
+    path = written(tmp_path, "case,session,rater,score\nc,1,anna,4\nd,1,ben,3\n")
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(path)
+    assert error.value.where == f"{path}:3"
+    assert read_rating_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == [
+        "1",
+        "1",
+    ]
+
+
 # -- numbers ---------------------------------------------------------------------------------------------
 
 
@@ -222,6 +260,46 @@ def test_a_code_off_the_scale_may_be_a_mistake_or_no_answer(tmp_path: Path) -> N
     with pytest.raises(AmbiguousError, match="`missing=99`"):
         read_rating_file(path, scales=parse_scales(["1-5"]))
     assert values(read_rating_file(path, scales=parse_scales(["1-5"]), missing=["99"])) == [4]
+
+
+def test_the_ends_of_a_scale_behind_a_name_are_its_scale(tmp_path: Path) -> None:
+    rows = "a,anna,4,10\nb,anna,5,0\n"
+    path = written(tmp_path, "item,rater,Empathy (1-5),Warmth [0–10]\n" + rows)
+    file = read_rating_file(path, known=known_names())
+    assert {name: (scale.levels[0], scale.levels[-1]) for name, scale in file.scales.items()} == {
+        "empathy": (1, 5), "Warmth": (0, 10),
+    }  # fmt: skip
+    typed = read_rating_file(path, scales=parse_scales(["warmth=0-20", "1-5"]))
+    assert (typed.scales["Warmth"].levels[-1], typed.scales["Empathy"].levels[-1]) == (20, 5)
+    with pytest.raises(InputError, match="'5' is not on the scale of Empathy"):
+        read_rating_file(written(tmp_path, "item,rater,Empathy (1-4),Pace\n" + rows, "four.csv"))
+    exact = read_rating_file(path, exact=True)
+    assert list(exact.scales) == ["Empathy (1-5)", "Warmth [0–10]"]
+    # Two scales are two metrics.
+    both = read_rating_file(written(tmp_path, "item,rater,Warmth (1-5),Warmth (0-10)\n" + rows))
+    assert list(both.scales) == ["Warmth (1-5)", "Warmth (0-10)"]
+    # A name with a scale is a metric's, and nobody's.
+    alone = written(tmp_path, "item,Warmth (1-5),Pace (1-5)\na,4,3\n")
+    assert list(read_rating_file(alone).account.metrics) == ["Warmth", "Pace"]
+
+
+def test_a_scale_of_a_metric_that_the_file_hasnt_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,Mood\na,anna,4\nb,anna,3\n")
+    with pytest.raises(InputError, match=r"the file has no metric 'Mod'.*Mood") as error:
+        read_rating_file(path, scales=parse_scales(["Mod=0-6"]))
+    assert error.value.where == "`scales`"
+    file = read_rating_file(path, scales=parse_scales(["warmth=0-6"]), rename={"mood": "warmth"})
+    assert list(file.scales) == ["warmth"]
+
+
+def test_a_renaming_onto_a_name_that_is_there(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,Warmth,empathy\na,anna,4,6\nb,anna,5,7\n")
+    with pytest.raises(InputError, match="'Warmth' can't be renamed to 'empathy'") as error:
+        read_rating_file(path, rename={"Warmth": "empathy"})
+    assert error.value.where == f"{path}:2 column Warmth and {path}:2 column empathy"
+    path = written(tmp_path, "item,rater,score\na,anna,4\na,AK,5\n")
+    with pytest.raises(InputError, match="'AK' can't be renamed to 'human:anna'"):
+        read_rating_file(path, rename={"AK": "anna"})
 
 
 # -- words -----------------------------------------------------------------------------------------------

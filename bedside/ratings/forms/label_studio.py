@@ -54,7 +54,11 @@ def _task_cells(content: RatingContent, where: str, task: Mapping[str, Any]) -> 
             if "start" in value or (kind not in _VALUES and kind != "textarea"):
                 leave(SPANS, where)
             elif kind == "textarea":
-                text = "\n".join(map(str, value["text"])) if isinstance(value["text"], list) else str(value["text"])
+                text = (
+                    "\n".join(map(str, value["text"]))
+                    if isinstance(value["text"], list)
+                    else str(value["text"])
+                )
                 yield RatedCell(where, metric, value=text, kind="comment", **said)
             elif (answer := answer_text(value[_VALUES[kind]])) is None:
                 leave(SETS, where)

@@ -56,7 +56,9 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
                 continue
             item = needed_item(content, where, record)
             rater = _rater(where, record["annotator"])
-            yield RatedCell(where, field, item=item, rater=rater, metric=field, value=answer, kind=kind, **said)
+            yield RatedCell(
+                where, field, item=item, rater=rater, metric=field, value=answer, kind=kind, **said
+            )
 
 
 def _rater(where: str, annotator: Any) -> str:
@@ -106,7 +108,8 @@ def _is_typed(value: Any) -> bool:
     """Whether an answer is texts that say so themselves."""
     parts = value if isinstance(value, list) else [value]
     return bool(parts) and all(
-        isinstance(part, dict) and "text" in part and part.keys().isdisjoint(("start", *_VALUES)) for part in parts
+        isinstance(part, dict) and "text" in part and part.keys().isdisjoint(("start", *_VALUES))
+        for part in parts
     )
 
 
