@@ -222,6 +222,14 @@ class FileContent(RatingContent):
         header, rows = table(self._source)
         return header, _held(rows, self.place)
 
+    @property
+    def sample(self) -> tuple[list[str], list[list[str]]]:
+        """Column names and some rows of the first table; nothing where it is none."""
+        if self._source.json is not None:
+            return [], []
+        first = raw_tables(self._source)[0] if self._parquet else self._raw_tables[0]
+        return first.names, [row for number, row in first.sample if number > first.header]
+
     def _check_height(self) -> None:
         if parquet_height(self._source) > _MOST_ROWS:
             raise _too_large(self.place)

@@ -14,7 +14,7 @@ import polars as pl
 from bedside.ratings.answer_values import MetricAnswers, holds_rating
 from bedside.ratings.answer_words import is_no_answer, is_number
 from bedside.ratings.comments import FileComments, are_comments
-from bedside.ratings.form_contract import form_of
+from bedside.ratings.form_contract import form_of, holds_ratings
 from bedside.ratings.frames import FRAME, Frame, is_ratings_table, ratings_table, row_place
 from bedside.ratings.joined_names import JoinedNames, join_names
 from bedside.ratings.known_names import NO_NAMES, KnownMetric, KnownNames
@@ -124,6 +124,24 @@ def read_rating_file(
         missing=parse_missing(missing), struck=struck, known=known,
     )  # fmt: skip
     return _read(FileContent(Path(path), reading), str(path))
+
+
+def is_rating_file(
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+    encoding: str | None = None,
+) -> bool:
+    """Whether a file is one of ratings and not of conversations, by its columns or its tool; arguments as for
+    :func:`read_rating_file`.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    reading = RatingReading(columns=columns or {}, sheet=sheet, header_row=header_row, encoding=encoding)
+    return holds_ratings(FileContent(Path(path), reading))
 
 
 def read_rating_frame(

@@ -197,21 +197,21 @@ def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *,
     Raises:
         AmbiguousError: several may be.
     """
-    found = [by_word[word] for word in ITEM_NAMES if word in by_word and by_word[word] not in names.values()]
+    likely = [by_word[word] for word in ITEM_NAMES if word in by_word and by_word[word] not in names.values()]
     item = names.get("item")
     # An id may be the transcript's or the response's.
     if item is not None and plain(item) == "id":
-        found.append(item)
+        likely.append(item)
     elif item is not None:
         return
-    if len(found) > 1:
+    if len(likely) > 1:
         raise AmbiguousError(
-            f"the item may be {' or '.join(map(repr, found))}",
+            f"the item may be {' or '.join(map(repr, likely))}",
             where=where,
-            todo=f"say which with {' or '.join(f'`columns=item={name}`' for name in found)}",
+            todo=f"say which with {' or '.join(f'`columns=item={name}`' for name in likely)}",
         )
-    if found:
-        names["item"] = found[0]
+    if likely:
+        names["item"] = likely[0]
     elif item is None and may_be_case and "case" in names and "system" not in names:
         names["item"] = names.pop("case")
 

@@ -154,19 +154,19 @@ def word_key(text: str) -> str:
 @cache
 def _sets() -> tuple[tuple[_Levels, ...], dict[str, frozenset[int]]]:
     """All sets, and which of them each word is of."""
-    found: list[_Levels] = []
+    sets: list[_Levels] = []
     for line in _SETS.strip().splitlines():
         texts = line.split("<")
         levels = [{word_key(word): word for word in text.strip("()").split("|")} for text in texts]
         optional = [at for at, text in enumerate(texts) if text.startswith("(")]
-        found.append(tuple(levels))
-        found += [tuple(level for at, level in enumerate(levels) if at != left) for left in optional]
+        sets.append(tuple(levels))
+        sets += [tuple(level for at, level in enumerate(levels) if at != left) for left in optional]
     places: dict[str, set[int]] = defaultdict(set)
-    for number, of_set in enumerate(found):
+    for number, of_set in enumerate(sets):
         for level in of_set:
             for word in level:
                 places[word].add(number)
-    return tuple(found), {word: frozenset(numbers) for word, numbers in places.items()}
+    return tuple(sets), {word: frozenset(numbers) for word, numbers in places.items()}
 
 
 def set_keys(words: Iterable[str]) -> dict[str, str]:
