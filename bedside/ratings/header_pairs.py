@@ -129,7 +129,13 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
         )
     first = "rater" if upper == "rater" else "metric"
     account = content.account
-    account.columns.update({name: name for name in crossed.names})
+    upper_row, lower_row = (dict(enumerate(row)) for row in content.first_rows[:2])
+    account.columns.update(
+        {
+            name: (upper_row.get(at, "").strip() or lower_row.get(at, "").strip())
+            for name, at in crossed.names.items()
+        }
+    )
     account.columns.update({f"{first} {above}, {below}": below for _, above, below in crossed.pairs})
     account.unused = crossed.others
     for table in content.typed_tables:
