@@ -126,12 +126,15 @@ def test_no_cell_vanishes(form: str, tmp_path: Path) -> None:
         path = tmp_path / f"{number}.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(rows)
+        refused = None
         try:
             ratings = read_rating_file(path)
         except InputError as error:
-            assert number, error
-            assert error.where, error
-            assert "\n" not in str(error)
+            refused = error
+        if refused is not None:
+            assert number, refused
+            assert refused.where, refused
+            assert "\n" not in str(refused)
             continue
         read += 1
         check_accounted(path, rows, names, ratings)
