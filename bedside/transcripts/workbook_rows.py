@@ -108,11 +108,11 @@ class Workbook:
         """
         left = self._struck_texts(sheet, header)
         if left and struck is None:
-            (row, column), _ = min(left.items())
+            (at, column), _ = min(left.items())
             are = "cell is" if len(left) == 1 else "cells are"
             raise AmbiguousError(
                 f"{len(left):,} {are} struck through in {sheet!r}, and may be withdrawn or count all the same",
-                where=f"{self._source.name}:{row} cell {_column_letters(column)}{row}",
+                where=f"{self._source.name}:{at} cell {_column_letters(column)}{at}",
                 todo="`struck=leave` leaves them out, `struck=keep` takes them",
             )
         merged: dict[int, list[_Rectangle]] = defaultdict(list)
@@ -148,9 +148,9 @@ class Workbook:
             )
         if left and struck == "keep":
             self._source.account.remark(f"{counted(len(left), 'cell')} struck through of {sheet!r} count.")
-        for row, column in sorted(left) if struck == "leave" else ():
+        for at, column in sorted(left) if struck == "leave" else ():
             self._source.account.leave(
-                "texts struck through", f"{self._source.name}:{row} cell {_column_letters(column)}{row}"
+                "texts struck through", f"{self._source.name}:{at} cell {_column_letters(column)}{at}"
             )
 
     def _all_rows(self, sheet: str) -> Iterator[tuple[int, list[str]]]:
