@@ -164,7 +164,10 @@ class Reading:
             return error
         told = self._unknown_speakers()
         # A reader may have asked in another way than by the name.
-        return error if told is None else UnknownSpeakerError(told[0], where=error.where, todo=told[1])
+        if told is None:
+            return error
+        todo = f"{told[1]}; and {error.beside}" if error.beside else told[1]
+        return UnknownSpeakerError(told[0], where=error.where, todo=todo)
 
     def _unknown_speakers(self) -> tuple[str, str] | None:
         """What is wrong with all unknown speakers of all files, and what to do; None where there are none."""

@@ -67,10 +67,10 @@ def test_names_that_recur_are_speakers_and_a_colon_in_running_text_is_none(tmp_p
         ("Anna", "I see."),
         ("Bob", "https://example.org helps."),
     ]
-    assert reading.account.left_out == {"lines above the first speaker": 2}
-    assert reading.account.remarks == [
-        "'Note' before a colon stands once and is taken for words of the turn it is in."
-    ]
+    assert reading.account.lost["lines above the first speaker"].number == 2
+    (remark,) = reading.account.remarks
+    assert "'Note'" in remark
+    assert "line 6" in remark
 
 
 def test_a_third_who_speaks_once_is_not_swallowed(tmp_path: Path) -> None:
@@ -118,10 +118,10 @@ def test_headings_and_rules_of_markdown_are_counted(tmp_path: Path) -> None:
     reading = Reading([write(tmp_path, "talk.md", text)])
     (transcript,) = reading
     assert [turn.text for turn in transcript.turns] == ["Hello.", "Hi.\nMore."]
-    assert reading.account.left_out == {
+    assert reading.account.left_out == {"rules": 1}
+    assert {name: texts.number for name, texts in reading.account.lost.items()} == {
         "lines above the first speaker": 2,
         "headings": 1,
-        "lines that are rules": 1,
     }
     assert reading.account.remarks == ["T is taken for the clinician and C is taken for the patient."]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_lines import labelled_lines, note_labels
+from bedside.transcripts.labelled_lines import labelled_lines, settle_labels
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, joined_text, seconds, speech_turns
 from bedside.transcripts.transcript import Transcript
@@ -125,21 +125,26 @@ def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[SpeechStretch]:
 
 def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[SpeechStretch]:
     """What is said by whom, where names stand before what they say."""
-    rows = [(cue, plain) for cue in cues for line in cue.text if (plain := _plain(line, captions))]
-    empty = len(cues) - len({cue.line for cue, _ in rows})
+    rows = [
+        (cue, f"{source.name}:{number}", plain)
+        for cue in cues
+        for number, line in enumerate(cue.text, cue.line + 1)
+        if (plain := _plain(line, captions))
+    ]
+    empty = len(cues) - len({cue.line for cue, _, _ in rows})
     if empty:
         source.account.left_out["empty cues"] += empty
-    labelled = labelled_lines([line for _, line in rows], source.options.roles)
+    labelled = labelled_lines([line for _, _, line in rows], source.options.roles)
     if not labelled.speakers:
         raise InputError(
             "the subtitles name nobody who speaks",
             where=source.name,
             todo="export them with the speakers' names, as <v Name> or before each text as Name:",
         )
-    note_labels(source, labelled)
+    settle_labels(source, labelled, [row[1:] for row in rows])
     speaker = NO_SPEAKER
     speeches: list[SpeechStretch] = []
-    for (cue, line), label in zip(rows, labelled.labels, strict=True):
+    for (cue, _, line), label in zip(rows, labelled.labels, strict=True):
         where = f"{source.name}:{cue.line}"
         if label is None and speeches and speeches[-1].where == where:
             last = speeches.pop()
