@@ -133,7 +133,7 @@ def _may_be_named(name: str, named: bool, times: int) -> bool:
 
 
 def _behind_sentences(
-    text: str, roles: Mapping[str, Role], labels: list[DialogueLabel]
+    text: str, roles: Mapping[str, str], labels: list[DialogueLabel]
 ) -> list[DialogueLabel]:
     """Labels of known names within lines, where others stand at the beginnings of lines."""
     capital = not labels[0].name[0].islower()

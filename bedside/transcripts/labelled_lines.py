@@ -182,18 +182,21 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     result = LabelledLines([])
     strangers: dict[str, list[tuple[int, _Entry, bool]]] = {}
     goes_on: list[int] = []
-    for at in range(first + 1, len(lines)):
-        if entries[at] is not None or not stripped[at].strip() or _RULE.fullmatch(stripped[at]):
+    awaited = False  # whether what was said by whom the last line named is still to come
+    for at in range(first, len(lines)):
+        if not stripped[at].strip() or _RULE.fullmatch(stripped[at]):
             continue
-        like = next((each for each in of_line[at] if _is_like_a_label(each, chosen, roles)), None)
-        alike = like is not None and _style(like, stripped[at]) in styles
-        if like is not None and (_is_third(_name(like)) or (alike and timed and like[0] == chosen)):
-            entries[at] = like
-            continue
-        if like is not None:
-            strangers.setdefault(_name(like), []).append((at, like, alike))
-        if not alike:
-            goes_on.append(at)
+        like = entries[at]
+        if like is None:
+            like = next((each for each in of_line[at] if _is_like_a_label(each, chosen, roles)), None)
+            alike = like is not None and _style(like, stripped[at]) in styles
+            if like is not None and (_is_third(_name(like)) or (alike and timed and like[0] == chosen)):
+                entries[at] = like
+            elif like is not None:
+                strangers.setdefault(_name(like), []).append((at, like, alike))
+            if not (alike or awaited or entries[at]):
+                goes_on.append(at)
+        awaited = like is not None and not _style(like, stripped[at])[4]
     told = sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
     for name, places in strangers.items():
         numbers = [at for at, _, _ in places]
@@ -230,7 +233,8 @@ def _is_like_a_label(entry: _Entry, chosen: str, roles: Mapping[str, str]) -> bo
         return False
     if form in ("bracket", "round"):
         behind = entry[1].string[entry[1].end() :].strip()
-        return bool(behind) and may_be_bracketed(name) and (chosen == form or _is_third(name))
+        told = behind or entry[1].groupdict().get("after")
+        return bool(told) and may_be_bracketed(name) and (chosen == form or _is_third(name))
     return form in (chosen, "colon") and (
         _is_third(name) or bool(form != "alone" and _MAY_BE.fullmatch(name))
     )
@@ -315,7 +319,7 @@ def _label(entry: _Entry, line: str) -> SpeakerLabel:
     mark = (parts.get("mark") or "").strip()
     if mark and not parts.get("close") and text.startswith(mark):
         text = text[len(mark) :].strip()
-    start, stop = (parts[key] and seconds(parts[key]) for key in ("start", "stop"))
+    start, stop = (seconds(parts[key]) if parts[key] else None for key in ("start", "stop"))
     if parts["date"] or parts["half"]:
         meta = {"time": " ".join(f"{parts['date'] or ''}{parts['start']}{parts['half'] or ''}".split())}
     else:

@@ -102,7 +102,7 @@ def _transcript(source: SourceFile) -> Transcript:
     )
 
 
-def _layout(source: SourceFile, table: list[_Row], roles: Mapping[str, Role]) -> _TableLayout | None:
+def _layout(source: SourceFile, table: list[_Row], roles: Mapping[str, str]) -> _TableLayout | None:
     """Which columns hold speakers, what they say and times; None for a table of something else.
 
     Raises:
@@ -160,7 +160,7 @@ def _all(cells: list[str], pattern: re.Pattern[str]) -> bool:
     return bool(cells) and all(pattern.fullmatch(cell) for cell in cells)
 
 
-def _names(cells: list[str], roles: Mapping[str, Role]) -> bool:
+def _names(cells: list[str], roles: Mapping[str, str]) -> bool:
     """Whether cells are names of speakers: short, and all known or each there twice or more."""
     counts = Counter(cell.rstrip(":：").strip() for cell in cells)
     if len(counts) < 2 or any(len(name) > _LONGEST or name.isdigit() for name in counts):
@@ -171,7 +171,7 @@ def _names(cells: list[str], roles: Mapping[str, Role]) -> bool:
     return known > 1 or (known > 0 and len(counts) < 4) or recurring > len(cells) / 2
 
 
-def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[str, Role]) -> LabelledTurns:
+def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[str, str]) -> LabelledTurns:
     """Turns of a document's tables, row by row; a row without a speaker goes on with the one before."""
     turns = LabelledTurns()
     left_out = source.account.left_out
