@@ -487,7 +487,10 @@ def settle_labels(source: SourceFile, labelled: LabelledLines, lines: Sequence[_
             f"say that it is no speaker with `roles={name}=text`, or who it is, such as `roles={name}=other`; what "
             "stands once or twice is text where `roles` names two who speak"
         )
-        first = {label.name: place for (place, _), label in zip(lines, labelled.labels, strict=True) if label}
+        first: dict[str, str] = {}
+        for (place, _), label in zip(lines, labelled.labels, strict=True):
+            if label is not None:
+                first.setdefault(label.name, place)
         try:
             source.roles(list(first), list(first.values()))
         except UnknownSpeakerError as error:
