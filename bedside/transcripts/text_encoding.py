@@ -58,8 +58,8 @@ _FREQUENT = frozenset(
 _ENOUGH_CHINESE = 8
 #: Encodings that are tried where a text is in doubt, how many are offered, and how much of a text is tried.
 _OFTEN = (
-    "cp1252", "cp1250", "cp1251", "iso8859_2", "koi8_r", "mac_roman", "cp850", "cp1253", "cp1254", "cp1255", "cp1256", "gb18030",
-    "big5", "shift_jis", "euc_jp", "euc_kr",
+    "cp1252", "cp1250", "cp1251", "iso8859_2", "koi8_r", "mac_roman", "cp850", "cp1253", "cp1254", "cp1255", "cp1256",
+    "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr",
 )  # fmt: skip
 _OFFERED, _SAMPLE = 3, 1 << 14
 #: Signs that hardly any text has, and frequent characters of Chinese as it is written elsewhere.
@@ -226,33 +226,41 @@ def _doubt(data: bytes, where: str, cut: bool) -> InputError:
     from charset_normalizer import from_bytes
 
     guesses = [match.encoding for match in from_bytes(data[: 1 << 16])]
-    line = next(line for line in re.split(rb"[\r\n]+", data) if not line.isascii())
     texts = {name: _decoded(data[:_SAMPLE], name, cut=True) for name in dict.fromkeys((*_OFTEN, *guesses))}
-    readings: dict[str, str] = {}
+    likely: dict[str, str] = {}
     for encoding in sorted(texts, key=lambda name: _strangeness(texts[name] or "\x80")):
-        if _decoded(data, encoding, cut) is None:
-            continue
-        read = " ".join((_decoded(line, encoding, cut=True) or "").split())
-        beyond = next((at for at, letter in enumerate(read) if letter > "\x7f"), 0)
-        sample = read[max(0, beyond - 20) : beyond + 20]
-        # Of encodings in which the line reads alike one is enough.
-        if sample not in readings.values():
-            readings[encoding] = sample
-    likely = list(readings)[:_OFFERED]
+        text = texts[encoding]
+        if text and text not in likely.values() and _decoded(data, encoding, cut) is not None:
+            likely[encoding] = text
+            if len(likely) == _OFFERED:
+                break
     if not likely:
         return InputError(
             "the text is not UTF-8, nor in another encoding that bedside can tell",
             where=where,
             todo="say which with `encoding=NAME`, or save it as UTF-8",
         )
-    number = data[: data.index(line)].count(b"\n") + 1
-    shown = " or ".join(f"{encoding_title(encoding)} ({readings[encoding]!r})" for encoding in likely)
+    # The first line that tells them apart.
+    lines = list(zip(*(re.split(r"\r\n?|\n", text) for text in likely.values()), strict=False))
+    beyond = [at for at, line in enumerate(lines) if not line[0].isascii()]
+    at = next((at for at in beyond if len({*lines[at]}) == len(likely)), beyond[0] if beyond else 0)
+    shown = " or ".join(
+        f"{encoding_title(encoding)} ({_sample(line)!r})"
+        for encoding, line in zip(likely, lines[at], strict=True)
+    )
     return AmbiguousError(
         f"the text is not UTF-8, and may be {shown}",
-        where=f"{where}:{number}",
+        where=f"{where}:{at + 1}",
         todo=f"say in which the line reads right: {', '.join(f'`encoding={encoding}`' for encoding in likely)} or "
         "another, or save it as UTF-8",
     )
+
+
+def _sample(line: str) -> str:
+    """The part of a line that has the first letter beyond ASCII."""
+    read = " ".join(line.split())
+    at = next((at for at, letter in enumerate(read) if letter > "\x7f"), 0)
+    return read[max(0, at - 20) : at + 20]
 
 
 def _strangeness(text: str) -> float:

@@ -164,8 +164,7 @@ def _where(
     reading = Reading(file, ReadOptions(**options))  # type: ignore[arg-type]
     try:
         found = list(reading)
-    except BedsideError as error:
-        assert "\n" not in str(error)
+    except BedsideError:
         return {}
     losses = sum(texts.number for texts in reading.account.lost.values())
     places: dict[str, set[str]] = {}

@@ -164,8 +164,9 @@ READER = Reader(
         "follow one another are one turn; times become `start` and `stop` of its `meta`, in seconds. Of the "
         "text stay the words as they were said: fillers (`&-um`), retraced words, fragments (`&+w`), `xxx`, and "
         "letters in parentheses; out go codes in brackets, events (`&=laughs`), pauses, suffixes (`@o`), and "
-        "the signs of conversation analysis. Left out and counted: dependent tiers (`%mor`), other headers (`@ID`), words "
-        "of others within a turn (`&*INV:mhm`), utterances without a word. `@Languages` with one language gives the language."
+        "the signs of conversation analysis. Left out and counted: dependent tiers (`%mor`), other headers "
+        "(`@ID`), words of others within a turn (`&*INV:mhm`), utterances without a word. `@Languages` with one "
+        "language gives the language."
     ),
     example=(
         "@UTF8\n@Begin\n@Languages:\teng\n@Participants:\tTHE Therapist , CLI Client\n"

@@ -19,7 +19,7 @@ from bedside.transcripts.labelled_lines import (
 )
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import TIME, seconds, times
-from bedside.transcripts.transcript import Role, Transcript, is_speaker_word
+from bedside.transcripts.transcript import Transcript, is_speaker_word
 from bedside.transcripts.word_document import BODY, archive_parts, text_blocks, text_boxes, word_document
 
 _SPEAKER = ("speaker", "who", "role", "name", "interlocutor", "person")

@@ -192,8 +192,9 @@ READER = Reader(
         "speaker one tier that depends on no other holds the words. Turns stand in order of their start, also "
         "where speech overlaps; annotations of one speaker that follow one another are one turn, with `start` "
         "and `stop` in its `meta`, in seconds. Left out and counted: tiers that depend on others (glosses, "
-        "codes), where what may have been said stops the reading, and empty annotations. `--columns clinician=TIER,patient=TIER` chooses tiers by their names and says "
-        "whose they are, `--columns text=PATTERN` chooses them alone."
+        "codes), where what may have been said stops the reading, and empty annotations. "
+        "`--columns clinician=TIER,patient=TIER` chooses tiers by their names and says whose they are, "
+        "`--columns text=PATTERN` chooses them alone."
     ),
     example=(
         '<?xml version="1.0" encoding="UTF-8"?>\n<ANNOTATION_DOCUMENT AUTHOR="" '
