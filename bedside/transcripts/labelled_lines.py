@@ -166,18 +166,18 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     matches = {form: [pattern.match(line) for line in stripped] for form, pattern in _FORMS.items()}
     chosen, names, most = "", set[str](), 0
     for form, of_lines in matches.items():
-        found = [match["name"].strip() for match in of_lines if match]
-        speakers = _speakers(form, found, roles)
-        count = sum(name in speakers for name in found)
+        said = [match["name"].strip() for match in of_lines if match]
+        speakers = _speakers(form, said, roles)
+        count = sum(name in speakers for name in said)
         if len(speakers) > 1 and count > most:
             chosen, names, most = form, speakers, count
     if not chosen:
         return LabelledLines([None] * len(lines))
     forms = [chosen, *(form for form in _FORMS if form not in (chosen, "alone"))]
     of_line = [[(form, match) for form in forms if (match := matches[form][at])] for at in range(len(lines))]
-    entries = [next((each for each in found if _name(each) in names), None) for found in of_line]
-    first = next(at for at, each in enumerate(entries) if each)
-    styles = {_style(each, stripped[at]) for at, each in enumerate(entries) if each}
+    entries = [next((entry for entry in begins if _name(entry) in names), None) for begins in of_line]
+    first = next(at for at, entry in enumerate(entries) if entry)
+    styles = {_style(entry, stripped[at]) for at, entry in enumerate(entries) if entry}
     timed = all(style[3] for style in styles)
     result = LabelledLines([])
     strangers: dict[str, list[tuple[int, _Entry, bool]]] = {}
@@ -188,7 +188,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             continue
         like = entries[at]
         if like is None:
-            like = next((each for each in of_line[at] if _is_like_a_label(each, chosen, roles)), None)
+            like = next((entry for entry in of_line[at] if _is_like_a_label(entry, chosen, roles)), None)
             alike = like is not None and _style(like, stripped[at]) in styles
             if like is not None and (_is_third(_name(like)) or (alike and timed and like[0] == chosen)):
                 entries[at] = like
@@ -197,18 +197,18 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             if not (alike or awaited or entries[at]):
                 goes_on.append(at)
         awaited = like is not None and not _style(like, stripped[at])[4]
-    told = sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
+    names_two = sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
     for name, places in strangers.items():
         numbers = [at for at, _, _ in places]
         if not goes_on:
             for at, like, _ in places:
                 entries[at] = like
-        elif len(places) > 2 or (not told and any(alike for _, _, alike in places)):
+        elif len(places) > 2 or (not names_two and any(alike for _, _, alike in places)):
             result.doubtful[name] = numbers
         else:
             result.plain[name] = numbers
-    result.labels = [each and _label(each, lines[at]) for at, each in enumerate(entries)]
-    if not told:
+    result.labels = [entry and _label(entry, lines[at]) for at, entry in enumerate(entries)]
+    if not names_two:
         result.unlabelled = _unlabelled(result.labels, goes_on, stripped)
     _number_turns(result)
     return result
@@ -480,7 +480,7 @@ def settle_labels(source: SourceFile, labelled: LabelledLines, lines: Sequence[_
             for name, places in list(labelled.doubtful.items())[:_SHOWN]
         ]
         more = f" and {len(labelled.doubtful) - _SHOWN:,} more" if len(labelled.doubtful) > _SHOWN else ""
-        told = f"{', '.join(shown)}{more} may be who speaks, or words of the turn before"
+        doubt = f"{', '.join(shown)}{more} may be who speaks, or words of the turn before"
         example = next(iter(labelled.doubtful))
         name = f'"{example}"' if re.search(r"\W", example) else example
         decides = (
@@ -494,9 +494,9 @@ def settle_labels(source: SourceFile, labelled: LabelledLines, lines: Sequence[_
         try:
             source.roles(list(first), list(first.values()))
         except UnknownSpeakerError as error:
-            error.beside = f"{told}: {decides}"
+            error.beside = f"{doubt}: {decides}"
             raise
-        raise AmbiguousError(told, where=lines[labelled.doubtful[example][0]][0], todo=decides)
+        raise AmbiguousError(doubt, where=lines[labelled.doubtful[example][0]][0], todo=decides)
     if labelled.unlabelled:
         place, text = lines[labelled.unlabelled[0]]
         raise AmbiguousError(

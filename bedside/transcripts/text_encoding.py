@@ -266,7 +266,7 @@ def _sample(line: str) -> str:
 def _strangeness(text: str) -> float:
     """The share of letters and signs beyond ASCII that stand as they do in no language: within a word of another
     script, as a capital within a word, or as a sign or control within one."""
-    beyond = strange = 0
+    beyond, strange = 0, 0.0
     for at, letter in enumerate(text):
         if letter < "\x80":
             continue
