@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bedside.support.errors import AmbiguousError
-from bedside.transcripts.transcript import Role
 
 #: Least turns of each side before the way they talk tells anything.
 _LEAST_TURNS = 3
