@@ -274,7 +274,9 @@ def _unlabelled(
 def _speakers(form: str, names: list[str], roles: Mapping[str, str]) -> set[str]:
     """The names that are a speaker's where they stand in this form."""
     counts = Counter(names)
-    known = {name for name in counts if is_speaker_word(name, roles) or _is_short(name, counts)}
+    lowered = {name.casefold() for name in counts}
+    short = {word for pair in _SHORT if pair.keys() <= lowered for word in pair}
+    known = {name for name in counts if name.casefold() in short or is_speaker_word(name, roles)}
     if form == "alone":
         return known
     bases = {_NUMBER.sub("", name) for name in known if is_speaker_word(_NUMBER.sub("", name), roles)}
@@ -304,12 +306,6 @@ def _speakers(form: str, names: list[str], roles: Mapping[str, str]) -> set[str]
 def _may_recur(name: str, roles: Mapping[str, str]) -> bool:
     first = name.split()[0].casefold()
     return bool(_LOOKS.fullmatch(name)) and first not in _NO_NAMES and not is_no_speaker(name, roles)
-
-
-def _is_short(name: str, names: Iterable[str]) -> bool:
-    """Whether a label is one of a pair of short ones that both stand in the text."""
-    lowered = {other.casefold() for other in names}
-    return any(name.casefold() in pair and pair.keys() <= lowered for pair in _SHORT)
 
 
 def _label(entry: _Entry, line: str) -> SpeakerLabel:
