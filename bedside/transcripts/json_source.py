@@ -99,14 +99,19 @@ class JsonSource(ByteSource):
         """
         form, _ = self.json or ("object", None)
         if form == "object":
-            yield self.name, self.stem, self._object()
+            yield self.name, self.stem, self._without_left_out(self._object(), self.name)
         elif form == "lines":
             for position, (number, line) in enumerate(self.lines(), self.values_before):
                 value = line if isinstance(line, InputError) else self._parsed(line, number)
-                yield f"{self.name}:{number}", f"{self.stem}#{position}", value
+                yield (
+                    f"{self.name}:{number}",
+                    f"{self.stem}#{position}",
+                    self._without_left_out(value, f"{self.name}:{number}"),
+                )
         elif self._value is not None:
             for position, value in enumerate(self._value):
-                yield f"{self.name} item {position}", f"{self.stem}#{position}", value
+                where = f"{self.name} item {position}"
+                yield where, f"{self.stem}#{position}", self._without_left_out(value, where)
         else:
             yield from self._items()
 
@@ -116,14 +121,28 @@ class JsonSource(ByteSource):
             items = array_items(lambda size: self.unpacking(file.read, size), MAX_RECORD)
             try:
                 for position, (line, item) in enumerate(items):
-                    yield (
-                        f"{self.name} item {position}",
-                        f"{self.stem}#{position}",
-                        self._parsed(item, line, " of the item"),
-                    )
+                    where = f"{self.name} item {position}"
+                    value = self._parsed(item, line, " of the item")
+                    yield where, f"{self.stem}#{position}", self._without_left_out(value, where)
             except ArrayError as error:
                 where = f"{self.name}:{error.line}"
                 yield where, self.stem, InputError(f"not JSON ({error.what})", where=where, todo=_MEND)
+
+    def _without_left_out(self, value: Any, where: str, path: str = "") -> Any:
+        """A value without the keys that the user left out, whose texts are counted."""
+        if not self.options.leave_out or not isinstance(value, dict | list):
+            return value
+        if isinstance(value, list):
+            return [self._without_left_out(part, where, path) for part in value]
+        kept = {}
+        for key, part in value.items():
+            below = f"{path}.{key}" if path else key
+            if not self.options.leaves_out(key) and not self.options.leaves_out(below):
+                kept[key] = self._without_left_out(part, where, below)
+                continue
+            for text in _texts(part):
+                self.account.lose(below, text, where)
+        return kept
 
     def _object(self) -> Any:
         if self._value is not None:
@@ -173,6 +192,15 @@ class JsonSource(ByteSource):
                 raise item
             items.append(item)
         return items
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts within a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def _loaded(text: bytes) -> Any:
