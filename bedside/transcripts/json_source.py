@@ -16,6 +16,8 @@ from bedside.transcripts.json_pieces import ArrayError, array_items, beginning
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 
+#: Longest text that may be a name, such as of a role, in characters.
+_MARK = 12
 _MEND = "mend or remove it"
 
 #: How the JSON values of a file stand: one a line, as items of an array, or one alone.
@@ -203,6 +205,12 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
+def _repeats(before: bytes, line: bytes) -> bool:
+    """Whether a line of JSON says most of what the line before says."""
+    said, again = ({text for text in _texts(_loaded(each)) if len(text) > _MARK} for each in (before, line))
+    return 2 * len(said & again) > len(said)
+
+
 def _loaded(text: bytes) -> Any:
     try:
         return orjson.loads(text)
@@ -211,7 +219,11 @@ def _loaded(text: bytes) -> Any:
 
 
 def line_spans(
-    source: JsonSource, size: int, owner: Callable[[bytes], str | None] | None = None
+    source: JsonSource,
+    size: int,
+    owner: Callable[[bytes], str | None] | None = None,
+    *,
+    growing: bool = False,
 ) -> list[Span]:
     """Pieces of a file of JSON lines; none where it isn't one.
 
@@ -220,15 +232,19 @@ def line_spans(
         size: of a piece, in bytes.
         owner: the id of the transcript a line belongs to, where a transcript is of several lines; None for a line that
             can't be read.
+        growing: whether a line that repeats the one before may be of the same transcript.
     """
     if source.json is None or source.json.form != "lines":
         return []
     divider, owners = Divider(size), Owners()
     offset = values = 0
+    last = b""
     for lines, line in enumerate(source.plain_lines()):
         if not line.isspace():
             if owner is None:
-                divider.here(offset, lines, values)
+                if not (growing and divider.is_due(offset) and _repeats(last, line)):
+                    divider.here(offset, lines, values)
+                last = line
             else:
                 name = owner(line)
                 if name is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -81,6 +82,7 @@ _LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "t
 _OF_LANGCHAIN = frozenset(("type", "lc", "id", "kwargs", "data", "content", "additional_kwargs"))
 #: Keys whose texts say nothing of a conversation: names and marks of a call.
 _MARKS = frozenset("signature logprobs usage token_ids thoughtSignature".split())
+_ROLE, _CONTENT = itemgetter("role"), itemgetter("content")
 _WORDS = re.compile(r"\S\s+\S|[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 
 
@@ -182,15 +184,18 @@ def messages_in(
             ]
         if any(map(is_message, value)):
             # A text among messages is nobody's, and whoever makes turns of them says so.
-            value = [{"content": part} if isinstance(part, str) and part.strip() else part for part in value]
+            value = [
+                {"role": None, "content": part} if isinstance(part, str) and part.strip() else part
+                for part in value
+            ]
         return [
             message
             for number, part in enumerate(value)
             for message in messages_in(part, role, (*path, str(number)), depth - 1)
         ]
     message = plain_message(value, role)
-    if message is not None or value.keys() == {"content"}:
-        return [message or value]
+    if message is not None:
+        return [message]
     key = next((key for key in _INNER if value.get(key)), None)
     if key is None:
         return []
@@ -249,6 +254,8 @@ def plain_message(value: dict[str, Any], role: str) -> dict[str, Any] | None:
         return {"role": speaker, "content": kept.get("content"), **more}
     if "message.role" in value:
         return {key.removeprefix("message."): part for key, part in value.items()}
+    if isinstance(value.get("contents"), list) and "role" in value:
+        return {"content" if key == "contents" else key: part for key, part in value.items()}
     if is_thought(value) or is_of_tools(value):
         return value
     if value.get("type") in ("text", "output_text", "input_text") and ("text" in value or "content" in value):
@@ -309,12 +316,11 @@ def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialog
     """
     try:
         # Most files have these two keys and no more.
-        plain = all(len(message) == 2 and type(message["content"]) is str for message in messages)
-        speakers = [message["role"] for message in messages] if plain else []
+        speakers, texts = list(map(_ROLE, messages)), list(map(_CONTENT, messages))
+        plain = {*map(len, messages)} == {2} and {*map(type, texts)} == {str}
     except (KeyError, TypeError):
         plain = False
     if plain:
-        texts = [message["content"] for message in messages]
         metas: list[dict[str, Any]] | None = None
     else:
         said = [_said(source, message, f"{where}, turn {at}") for at, message in enumerate(messages)]
@@ -366,8 +372,10 @@ def _said(source: SourceFile, message: Any, where: str) -> list[tuple[Any, Any, 
     speaker = next((meta.pop(key) for key in SPEAKER_KEYS if key in meta), None)
     for key in [*_THOUGHT_KEYS.intersection(meta)]:
         source.account.left_out[THOUGHTS] += bool(meta.pop(key))
-    key = next((key for key in TEXT_KEYS if isinstance(meta.get(key), list) and meta[key]), None)
-    key = key or next((key for key in TEXT_KEYS if key in meta), "refusal")
+    held = [key for key in TEXT_KEYS if key in meta]
+    key = next(
+        (key for key in held if isinstance(meta[key], list) and meta[key]), held[0] if held else "refusal"
+    )
     text = meta.pop(key, message.get(key))
     called: Any = None
     if isinstance(text, dict):

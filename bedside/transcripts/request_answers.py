@@ -57,10 +57,22 @@ _QUESTIONS = frozenset(
     currentinput currentmessage currentquestion newmessage
     """.split()
 )
-_EXPECTED = re.compile(
-    r"(?:ideal|reference|target|expected|gold|golden|groundtruth|correct|true|label|best|worst|rejected|chosen|human|user|"
-    r"patient|client|previous|last|num|max|min|n)(?=.)|(?:ideal|reference|target|expected|gold|golden|groundtruth)$"
+#: Beginnings of the names of what a model should say, and of what is another's or no answer.
+_EXPECTED = ("ideal", "reference", "target", "expected", "gold", "groundtruth", "correct", "true", "best")
+_OF_OTHERS = (
+    "human",
+    "user",
+    "patient",
+    "client",
+    "previous",
+    "last",
+    "num",
+    "max",
+    "min",
+    "rejected",
+    "chosen",
 )
+_EXPECTED_NAMES = frozenset(("ideal", "reference", "target", "expected", "gold", "golden", "groundtruth"))
 #: Names of answers that may be no more than a label.
 _LABELS = frozenset(("answer", "answers", "prediction", "predictions", "result", "output", "finalanswer"))
 #: The value of ``columns=id=…`` by which each record is a transcript.
@@ -76,14 +88,18 @@ def _plain(key: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_expected(key: str) -> bool:
-    """Whether a key's name is that of what a model should say, or of what somebody else said."""
-    return _EXPECTED.match(_plain(key)) is not None
+    """Whether a key's name is that of what a model should say."""
+    plain = _plain(key).removesuffix("data").removesuffix("s")
+    return plain in _EXPECTED_NAMES or (plain.startswith(_EXPECTED) and plain.endswith(_ANSWER_ENDS))
 
 
 @lru_cache(maxsize=4096)
 def is_answer(key: str) -> bool:
     """Whether a key's name is that of a model's answer."""
-    return _plain(key) in _ANSWERS or (_plain(key).endswith(_ANSWER_ENDS) and not is_expected(key))
+    plain = _plain(key)
+    return plain in _ANSWERS or (
+        plain.endswith(_ANSWER_ENDS) and not plain.startswith((*_EXPECTED, *_OF_OTHERS))
+    )
 
 
 def list_of(item: Mapping[str, Any]) -> str | None:
@@ -468,7 +484,7 @@ def _ends(messages: list[Any], end: list[Any]) -> bool:
     return bool(last) and parties[-len(last) :] == last
 
 
-def _is_party(message: Mapping[str, Any]) -> bool:
+def _is_party(message: dict[str, Any]) -> bool:
     return side_of(speaker_of(message)) != "other" and message_key(message)[1] not in (b'""', b"[]", b"null")
 
 

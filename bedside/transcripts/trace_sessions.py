@@ -48,7 +48,7 @@ class TracedCall:
         model: its name, where known.
         tools: definitions of tools that it was given.
         place: of the record in its file.
-        record: all that was recorded.
+        record: all that was recorded; empty where another call replaced this one.
     """
 
     name: str
@@ -160,6 +160,10 @@ def _joined(source: SourceFile, name: str, calls: list[TracedCall]) -> list[dict
         chosen = next((one for one in again if now[: len(_keys(one.messages))] == _keys(one.messages)), None)
         if now[: len(before)] == before or chosen is not None:
             if len(now) > len(before) or chosen is not None:
+                replaced = [call for call in (*again, *([last] if chosen else ())) if call is not chosen]
+                for each in replaced:
+                    source.account.left_out["answers that were replaced by others"] += 1
+                    each.record = []
                 again = []
             said, last = list(call.messages), call
         elif before[: len(now)] == now:

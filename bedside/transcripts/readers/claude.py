@@ -30,14 +30,16 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     messages = item.get("chat_messages") if isinstance(item, dict) else None
     if not isinstance(messages, list):
         raise InputError("there is no list called 'chat_messages'", where=where, todo=_SEE)
-    rest = {key: value for key, value in item.items() if key not in ("chat_messages", "uuid", "name")}
+    beside = {key: value for key, value in item.items() if key not in ("chat_messages", "uuid", "name")}
     said = [_message(source, message, where) for message in messages]
-    (talk,) = talks(source, {"messages": said, **rest}, where)
+    (talk,) = talks(source, {"messages": said, **beside}, where)
     fields = fields_of(source, talk, where)
     if item.get("name") and isinstance(item["name"], str):
         fields["reference"]["title"] = item["name"]
     transcript = record_transcript(source, talk, where, name, {**fields, "id": item.get("uuid") or name})
-    leave_rest(source, messages, transcript, where)
+    # The plain text holds what the model thought too.
+    rest = [{**message, "text": None} if message.get("content") else message for message in messages]
+    leave_rest(source, rest, transcript, where)
     return transcript
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Literal
 
 from bedside.support.errors import InputError
@@ -113,6 +114,6 @@ READER = Reader(
     endings=(".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,
-    spans=line_spans,
+    spans=partial(line_spans, growing=True),
     priority=40,
 )

@@ -122,7 +122,9 @@ def _calls(source: SourceFile) -> Iterator[TracedCall]:
         if not calls and _said(record) != (None, None) and (_kind(record) in _CALLS or not _kind(record)):
             # A trace may tell no more than what went in and what came out.
             calls = [record]
-        source.account.left_out["records that are no call of a model"] += max(1, len(parts)) - len(calls)
+        others = max(1, len(parts)) - len(calls)
+        if others > 0:
+            source.account.left_out["records that are no call of a model"] += others
         for part in calls:
             yield _call(source, part, record, where, name)
     for where, name, record in events.values():
