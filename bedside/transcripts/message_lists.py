@@ -281,7 +281,7 @@ def _of_langchain(value: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     return (_LANGCHAIN[plain], kept) if plain in _LANGCHAIN and "content" in kept else None
 
 
-def message_key(message: dict[str, Any]) -> tuple[Any, bytes]:
+def message_key(message: dict[str, Any]) -> tuple[str, bytes]:
     """What a message is known by in another record, where thoughts and calls may be left out or written otherwise."""
     message = plain_message(message, "") or message
     content = next((message[key] for key in TEXT_KEYS if message.get(key)), message.get("refusal") or "")
@@ -293,7 +293,7 @@ def message_key(message: dict[str, Any]) -> tuple[Any, bytes]:
         alone = [text for text in texts if isinstance(text, str)]
         content = "\n".join(alone) if len(alone) == len(texts) else texts
     who = speaker_of(message)
-    return side_of(who) or who, orjson.dumps(content.strip() if isinstance(content, str) else content)
+    return side_of(who) or repr(who), orjson.dumps(content.strip() if isinstance(content, str) else content)
 
 
 def is_empty(message: Mapping[str, Any]) -> bool:
@@ -381,7 +381,7 @@ def _said(source: SourceFile, message: Any, where: str) -> list[tuple[Any, Any, 
     if isinstance(text, dict):
         text = text["parts"] if isinstance(text.get("parts"), list) else [text]
     if isinstance(text, list):
-        parts = _Parts(source, where, meta)
+        parts = _MessageParts(source, where, meta)
         for part in text:
             parts.add(part)
         text, called = "\n".join(parts.texts), parts.calls
@@ -397,7 +397,7 @@ def _said(source: SourceFile, message: Any, where: str) -> list[tuple[Any, Any, 
         and any(isinstance(part, dict) for part in meta.values())
     ):
         # Google AI Studio has pictures and files among the messages.
-        parts = _Parts(source, where, {})
+        parts = _MessageParts(source, where, {})
         parts.add(meta)
         return []
     calls = [part for part in (called, *(meta.pop(key, None) for key in _CALLS)) if part]
@@ -416,7 +416,7 @@ def _dumped(part: Any, where: str) -> str:
     return orjson.dumps(part).decode()
 
 
-class _Parts:
+class _MessageParts:
     """The parts of a message, told apart.
 
     Attributes:

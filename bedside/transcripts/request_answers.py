@@ -141,15 +141,10 @@ def claims_record(item: Any) -> bool:
         isinstance(item.get(key), list) and not item[key] for key in ("messages", "conversations")
     ):
         return True
-    return any(_is_question(key, value) for key, value in _questions(item)) and any(
-        is_answer(key) and isinstance(value, dict | list) and _of_messages(value)
-        for key, value in item.items()
-    )
-
-
-def _of_messages(value: Any) -> bool:
+    asked = any(_is_question(key, value) for key, value in item.items())
+    answers = [value for key, value in item.items() if is_answer(key) and isinstance(value, dict | list)]
     try:
-        return bool(messages_in(value, "assistant"))
+        return asked and any(messages_in(value, "assistant") for value in answers)
     except SeveralAnswersError:
         return True
 
@@ -194,23 +189,23 @@ def talks(source: SourceFile, item: Any, where: str) -> list[Talk]:
         )
     item = _opened(item)
     pattern = source.options.columns.get("messages")
-    found = list(_named(item, pattern, where)) if pattern else [_found(source, item, where)]
-    for talk in found:
+    listed = list(_named(item, pattern, where)) if pattern else [_only_talk(source, item, where)]
+    for talk in listed:
         _complete(source, item, talk, where)
         _check_strays(talk, where)
-    return found
+    return listed
 
 
 def _named(item: Mapping[str, Any], pattern: str, where: str) -> Iterator[Talk]:
-    found = list(_matching(item, pattern.split("."), (), [], {}))
-    if not found:
+    matches = list(_matching(item, pattern.split("."), (), [], {}))
+    if not matches:
         raise InputError(
             f"there is nothing under {pattern}",
             where=where,
             todo=f"name where the messages stand with `columns=messages=PATH`; keys: {', '.join(map(str, item))}",
         )
-    roots = {talk.path[0] for talk in found} | {path[0] for path in _lists(item)}
-    for talk in found:
+    roots = {talk.path[0] for talk in matches} | {path[0] for path in _lists(item)}
+    for talk in matches:
         if not isinstance(talk.messages, list):
             raise InputError(
                 f"under {'.'.join(talk.path)} stands {json_kind(talk.messages)} and no list of messages",
@@ -247,7 +242,7 @@ def _level(key: str, pattern: str) -> dict[str, str | int | float]:
     return {name: number_or_text(key[len(before) : len(key) - len(after)])}
 
 
-def _found(source: SourceFile, item: Mapping[str, Any], where: str) -> Talk:
+def _only_talk(source: SourceFile, item: Mapping[str, Any], where: str) -> Talk:
     """The one conversation of a record."""
     paths = list(_lists(item))
     if not paths:
@@ -264,9 +259,7 @@ def _found(source: SourceFile, item: Mapping[str, Any], where: str) -> Talk:
         longest = max(paths, key=lambda path: len(lists[path]))
         rest = [path for path in paths if path != longest and not _begins(lists[path], lists[longest])]
         if rest:
-            raise _several_lists(source, [longest, *rest] if longest in paths[:1] else paths, where)
-        for path in paths:
-            lists.setdefault(path, lists[longest])
+            raise _several_lists([longest, *rest] if longest in paths[:1] else paths, where)
         return _talk(item, longest, lists[longest], {path[0] for path in paths if len(path) == 1})
     if paths:
         path = paths[0]
@@ -304,7 +297,7 @@ def _begins(some: list[Any], more: list[Any]) -> bool:
     return list(map(message_key, some)) == list(map(message_key, more[: len(some)]))
 
 
-def _several_lists(source: SourceFile, paths: list[tuple[str, ...]], where: str) -> AmbiguousError:
+def _several_lists(paths: list[tuple[str, ...]], where: str) -> AmbiguousError:
     named = [".".join(path) for path in paths]
     common = {re.sub(r"\d+", "*", path) for path in named}
     both = common.pop() if len(common) == 1 else named[1]
@@ -345,6 +338,11 @@ def _complete(source: SourceFile, item: Mapping[str, Any], talk: Talk, where: st
             used.add("instructions")
     if columns.get("answer"):
         answers = [_chosen(item, columns["answer"], "answer", where)]
+        root = columns["answer"].split(".")[0]
+        taken = {text for _, text in texts_in(answers[0][2])}
+        for path, text in texts_in(item.get(root), root):
+            if text not in taken:
+                source.account.lose(path, text, where)  # The user chose another.
     else:
         answers = _answers(source, beside, talk, where) if columns.get("answer") is None else []
         answers = [one for one in answers if not _is_said(one, talk)]
@@ -362,10 +360,10 @@ def _check_strays(talk: Talk, where: str) -> None:
     said: set[Any] | None = None
     for level, (holder, used) in enumerate(talk.holders):
         for key, value in holder.items():
-            if type(value) not in (dict, list) or key in used or is_expected(key):
+            if type(value) not in (dict, list) or key in used or is_answer(key) or is_expected(key):
                 continue
             for path, message in _messages_below(value, ".".join((*talk.path[:level], key))):
-                said = {*map(message_key, talk.messages)} if said is None else said
+                said = said or {message_key(each) for each in talk.messages if isinstance(each, dict)}
                 if message_key(message) not in said:
                     raise AmbiguousError(
                         f"a message stands under {path} too, apart from the others",
@@ -425,23 +423,20 @@ def _answers(
     source: SourceFile, beside: list[tuple[int, str, Any]], talk: Talk, where: str
 ) -> list[_Candidate]:
     """What stands under the names of answers, and isn't said in the messages."""
-    found: list[_Candidate] = []
+    candidates: list[_Candidate] = []
     for level, key, value in beside:
         if not is_answer(key) or (_plain(key) in _QUESTIONS and isinstance(value, str)):
             continue
         path = ".".join((*talk.path[:level], key))
         messages = _answer_messages(key, value, path, where)
         if not messages:
-            if isinstance(value, dict | list) and next(texts_in(value), None) is not None:
-                for inner, text in texts_in(value, path):
-                    source.leave(
-                        inner, text, where, instead=f"take it as the answer with `columns=answer={inner}`"
-                    )
+            for inner, text in texts_in(value, path):
+                source.leave(inner, text, where, instead=f"take it with `columns=answer={inner}`")
             continue
         label = isinstance(value, str) and len(value.split()) == 1 and _plain(key) in _LABELS
         if not (label and _last_side(talk.messages) == "clinician"):
-            found.append((path, messages, value))
-    return found
+            candidates.append((path, messages, value))
+    return candidates
 
 
 def _is_said(answer: _Candidate, talk: Talk) -> bool:
@@ -499,12 +494,8 @@ def _last_side(messages: list[Any]) -> str | None:
     return None
 
 
-def _questions(item: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    return ((key, value) for key, value in item.items() if _plain(key) in _QUESTIONS)
-
-
 def _is_question(key: str, value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return _plain(key) in _QUESTIONS and isinstance(value, str) and bool(value.strip())
 
 
 def _ask(
@@ -515,9 +506,7 @@ def _ask(
     new = [
         (level, key, value)
         for level, key, value in beside
-        if _plain(key) in _QUESTIONS
-        and _is_question(key, value)
-        and message_key({"role": "user", "content": value}) not in said
+        if _is_question(key, value) and message_key({"role": "user", "content": value}) not in said
     ]
     asked = answered or not talk.messages or "history" in talk.path[-1]
     if not new or not asked:
@@ -648,7 +637,7 @@ def _single(item: Mapping[str, Any], path: str, name: str, where: str) -> Any:
 
 
 def unrepeated(source: SourceFile, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
-    """Transcripts without those that the next one repeats whole and goes on from, which are counted.
+    """Transcripts without those that the next one, or the one before, holds whole and goes on from; they are counted.
 
     A log of calls has the same conversation in each of its records, longer each time.
 
@@ -657,6 +646,12 @@ def unrepeated(source: SourceFile, transcripts: Iterable[Transcript]) -> Iterato
     """
     last: Transcript | None = None
     for transcript in transcripts:
+        if (
+            last is not None
+            and _goes_on(transcript, last)
+            and source.attempt(_is_same, source, transcript, last)
+        ):
+            continue
         if last is not None and not (
             _goes_on(last, transcript) and source.attempt(_is_same, source, last, transcript)
         ):
@@ -666,25 +661,25 @@ def unrepeated(source: SourceFile, transcripts: Iterable[Transcript]) -> Iterato
         yield last
 
 
-def _goes_on(one: Transcript, other: Transcript) -> bool:
+def _goes_on(before: Transcript, after: Transcript) -> bool:
     """Whether a transcript begins with all that another says."""
     return (
-        1 < len(one.turns) < len(other.turns)
-        and one.turns[0].text == other.turns[0].text
-        and all(turn.text == again.text for turn, again in zip(one.turns, other.turns, strict=False))
+        1 < len(before.turns) < len(after.turns)
+        and before.turns[0].text == after.turns[0].text
+        and all(turn.text == again.text for turn, again in zip(before.turns, after.turns, strict=False))
     )
 
 
-def _is_same(source: SourceFile, one: Transcript, other: Transcript) -> bool:
+def _is_same(source: SourceFile, before: Transcript, after: Transcript) -> bool:
     named = source.options.columns.get("id")
-    if one.id != other.id and named is None:
+    if before.id != after.id and named is None:
         raise AmbiguousError(
-            f"the conversation repeats {one.id!r} and goes on: it may be the same, later on, or another",
-            where=other.source,
+            f"the conversation repeats {before.id!r} and goes on: it may be the same, later on, or another",
+            where=after.source,
             todo=f"say `columns=id=` if the last record of a conversation holds it whole, `columns=id={EACH_ROW}` if "
             "each record is a conversation, or name the key that tells with `columns=id=PATH`",
         )
-    if one.id != other.id and named:
+    if before.id != after.id and named:
         return False
-    source.account.left_out["records that the next one repeats and goes on from"] += 1
+    source.account.left_out["records that another repeats and goes on from"] += 1
     return True

@@ -140,7 +140,7 @@ def _call(
     session = _value(part, paths) or _value(record, paths)
     session = session or _value(part, _TRACE) or _value(record, _TRACE) or _value(part, _NAME)
     sent, answered = _said(part)
-    told = _value(part, ("attributes.gen_ai.system_instructions",))
+    prompt = _value(part, ("attributes.gen_ai.system_instructions",))
     tools = _value(part, _TOOLS)
     model = _value(part, _MODEL)
     told_elsewhere = (*_WITHIN, "name")
@@ -151,9 +151,7 @@ def _call(
         name=str(_value(part, _NAME) or name),
         session=str(session or name),
         time=str(_value(part, (columns["time"],) if columns.get("time") else _TIME) or ""),
-        sent=[{"role": "system", "content": told if isinstance(told, list) else [told]}, sent]
-        if told
-        else sent,
+        sent=sent if prompt is None else [{"role": "system", "content": prompt}, sent],
         answered=answered,
         model=None if model is None else str(model),
         tools=tools if isinstance(tools, list) else None,
