@@ -32,6 +32,7 @@ from bedside.transcripts.message_lists import (
     texts_in,
 )
 from bedside.transcripts.transcript_fields import described, number_or_text
+from bedside.transcripts.transcript_maker import is_speech
 
 if TYPE_CHECKING:
     from bedside.transcripts.source_file import SourceFile
@@ -179,6 +180,8 @@ def talks(source: SourceFile, item: Any, where: str) -> list[Talk]:
         InputError: there is none, or none where the user says.
         AmbiguousError: there are several, or it can be read in several ways.
     """
+    if isinstance(item, InputError):
+        raise item
     if isinstance(item, list):
         return [Talk(messages_in(item, "user") if item and is_pair(item[0]) else item)]
     if not isinstance(item, dict):
@@ -193,6 +196,7 @@ def talks(source: SourceFile, item: Any, where: str) -> list[Talk]:
     for talk in listed:
         _complete(source, item, talk, where)
         _check_strays(talk, where)
+        _remark_on_missing_answer(source, talk)
     return listed
 
 
@@ -371,6 +375,20 @@ def _check_strays(talk: Talk, where: str) -> None:
                         todo=f"say `columns=answer={path}` if it was said after them, or leave it out with "
                         f"`leave_out={key}`",
                     )
+
+
+def _remark_on_missing_answer(source: SourceFile, talk: Talk) -> None:
+    """Say so where the messages end with the user, and a text stands beside them that may be the answer."""
+    last = talk.messages[-1] if talk.messages else None
+    if "answer" in source.options.columns or speaker_of(last) not in ("user", "human"):
+        return
+    for holder, used in talk.holders:
+        for key, value in holder.items():
+            if type(value) is str and key not in used and not is_expected(key) and is_speech(value):
+                source.account.remark(
+                    f"Messages end with the user, and a text stands under {key!r}: say `columns=answer={key}` if it is "
+                    "the model's answer."
+                )
 
 
 def _messages_below(value: Any, path: str, depth: int = _LEVELS) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -598,6 +616,9 @@ def fields_of(source: SourceFile, talk: Talk, where: str) -> dict[str, Any]:
     of_sharegpt = isinstance(first, dict) and "from" in first
     for holder, used in reversed(talk.holders):
         outer = described(holder, used | {"system"} if of_sharegpt and holder is item else used)
+        if len(talk.holders) == 1:
+            fields = outer
+            break
         fields = {
             **fields,
             **outer,

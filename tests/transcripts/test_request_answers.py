@@ -231,6 +231,20 @@ def test_what_a_model_should_say_is_never_a_turn(key: str, tmp_path: Path) -> No
     assert one.reference == {key: LAST}
 
 
+def test_a_text_of_another_name_that_may_be_the_answer_is_told(tmp_path: Path) -> None:
+    reading = Reading([one_line(tmp_path, {"messages": SENT, "zzz": LAST})])
+    assert [one.factors for one in reading] == [{"zzz": LAST}]
+    assert "columns=answer=zzz" in reading.account.remarks[0]
+    assert said(reading.files[0], columns={"answer": "zzz"}) == TALK
+
+
+def test_of_several_answers_the_others_are_counted(tmp_path: Path) -> None:
+    record = {"messages": SENT, "completions": [LAST, "Take a walk each day."]}
+    reading = Reading([one_line(tmp_path, record)], ReadOptions(columns={"answer": "completions.0"}))
+    assert [len(one.turns) for one in reading] == [4]
+    assert reading.account.lost["completions"].number == 1
+
+
 def test_an_answer_of_no_known_shape_stops(tmp_path: Path) -> None:
     path = one_line(tmp_path, {"messages": SENT, "response": {"final": LAST, "score": 3}})
     with pytest.raises(AmbiguousError) as error:
@@ -416,3 +430,9 @@ def test_empty_answers_are_counted(tmp_path: Path) -> None:
     reading = Reading([traced(tmp_path, {**NEXT, "output": {"role": "assistant", "content": ""}})])
     assert [len(one.turns) for one in reading] == [3]
     assert reading.account.left_out == {EMPTY: 1}
+
+
+def test_the_order_of_records_that_repeat_each_other_makes_no_difference(tmp_path: Path) -> None:
+    path = growing(tmp_path, "s", "s")
+    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    assert said(path) == TALK

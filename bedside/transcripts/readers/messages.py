@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
@@ -63,16 +63,10 @@ def _single_transcript(source: SourceFile) -> Transcript:
 
 def _transcripts(source: SourceFile) -> Iterator[Transcript]:
     for where, name, value in source.json_values():
-        for talk in source.attempt(_talks, source, value, where) or ():
+        for talk in source.attempt(talks, source, value, where) or ():
             transcript = source.attempt(record_transcript, source, talk, where, name)
             if transcript is not None:
                 yield transcript
-
-
-def _talks(source: SourceFile, value: Any, where: str) -> Any:
-    if isinstance(value, InputError):
-        raise value
-    return talks(source, value, where)
 
 
 def _or(keys: tuple[str, ...]) -> str:
