@@ -80,8 +80,13 @@ _DEPTH = 20
 _LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 #: Keys of LangChain's messages that are told of elsewhere.
 _OF_LANGCHAIN = frozenset(("type", "lc", "id", "kwargs", "data", "content", "additional_kwargs"))
-#: Keys whose texts say nothing of a conversation: names and marks of a call.
-_MARKS = frozenset("signature logprobs usage token_ids thoughtSignature".split())
+#: Keys whose texts say nothing of a conversation: marks of a call, and definitions and calls of tools, which are kept.
+_MARKS = frozenset(
+    """
+    signature logprobs usage token_ids thoughtSignature tools functions definitions tool_choice response_format
+    tool_calls function_call
+    """.split()
+)
 _ROLE, _CONTENT = itemgetter("role"), itemgetter("content")
 _WORDS = re.compile(r"\S\s+\S|[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 
@@ -490,7 +495,7 @@ def texts_in(value: Any, path: str = "", depth: int = _DEPTH) -> Iterator[tuple[
                 yield path, value
             else:
                 yield from texts_in(loaded, path, depth - 1)
-    elif depth <= 0 or is_thought(value):
+    elif depth <= 0 or is_thought(value) or is_of_tools(value):
         return
     elif isinstance(value, dict):
         for key, inner in value.items():
@@ -508,7 +513,7 @@ def leave_rest(source: SourceFile, values: Iterable[Any], transcript: Transcript
         AmbiguousError: one is as long as a turn, and the user did not say that it is left out.
     """
     kept: str | None = None
-    said = {turn.text for turn in transcript.turns}
+    said = {item.text for item in (*transcript.turns, *transcript.provenance)}
     for value in values:
         for path, text in texts_in(value):
             if text in said:

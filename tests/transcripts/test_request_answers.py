@@ -426,6 +426,20 @@ def test_a_long_text_of_a_call_that_is_no_message_stops(tmp_path: Path) -> None:
     assert reading.account.lost["metadata.note"].number == 1
 
 
+def test_tools_of_a_call_are_provenance(tmp_path: Path) -> None:
+    tool = {"name": "look", "description": "Looks for what he said before."}
+    called = {"role": "assistant", "content": None, "tool_calls": [{"function": {
+        "name": "look", "arguments": json.dumps({"q": 'he said "no" that day'})}}]}  # fmt: skip
+    attributes = {
+        "gen_ai.input.messages": [*SENT, called, {"role": "tool", "content": "He did say so."}],
+        "gen_ai.output.messages": OTEL[3:],
+        "gen_ai.tool.definitions": json.dumps([tool]),
+    }
+    (one,) = read(one_line(tmp_path, {**SPAN, "attributes": attributes}))
+    assert [(turn.role, turn.text) for turn in one.turns] == TALK
+    assert [(item.kind, item.before) for item in one.provenance] == [("tools", 0), ("tools", 3), ("tools", 3)]
+
+
 def test_empty_answers_are_counted(tmp_path: Path) -> None:
     reading = Reading([traced(tmp_path, {**NEXT, "output": {"role": "assistant", "content": ""}})])
     assert [len(one.turns) for one in reading] == [3]

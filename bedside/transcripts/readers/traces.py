@@ -142,6 +142,7 @@ def _call(
     sent, answered = _said(part)
     prompt = _value(part, ("attributes.gen_ai.system_instructions",))
     tools = _value(part, _TOOLS)
+    tools = loaded_json(tools) if isinstance(tools, str) else tools
     model = _value(part, _MODEL)
     told_elsewhere = (*_WITHIN, "name")
     rest = [
