@@ -513,7 +513,7 @@ def leave_rest(source: SourceFile, values: Iterable[Any], transcript: Transcript
         AmbiguousError: one is as long as a turn, and the user did not say that it is left out.
     """
     kept: str | None = None
-    said = {item.text for item in (*transcript.turns, *transcript.provenance)}
+    said = {turn.text for turn in transcript.turns} | {item.text for item in transcript.provenance}
     for value in values:
         for path, text in texts_in(value):
             if text in said:
