@@ -12,9 +12,9 @@ from bedside.support.registry import nearest
 from bedside.transcripts.cell_dialogue import SHORT, DialogueLabel, dialogue_labels, is_speaker
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
-from bedside.transcripts.message_paths import list_of
 from bedside.transcripts.parquet_rows import is_parquet
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
+from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_ids import TABLE_FIELDS, SheetIds
 from bedside.transcripts.table_rows import is_workbook, row_spans, table
