@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from bedside.transcripts.transcript import ROLE_ALIASES, Role, is_no_speaker, is_speaker_word
-
-#: Labels of a dialogue beside the known speakers.
-SHORT: Mapping[str, Role] = {"dr": "clinician", "dr.": "clinician", "pt": "patient", "pt.": "patient"}
+from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_PARTIES, is_no_speaker, is_speaker_word
 
 #: What transcribers put in brackets that is no speaker.
 _NOISES = frozenset(
@@ -23,12 +20,7 @@ _NOISES = frozenset(
     """.split()
 )
 #: Words within the labels of third persons.
-_THIRDS = frozenset(
-    """
-    mother mom mum father dad parent parents wife husband spouse son daughter child brother sister sibling family
-    relative friend guest carer caregiver nurse interpreter translator observer student patient doctor
-    """.split()
-)
+_THIRDS = THIRD_PARTIES | {"nurse", "student", "patient", "doctor"}
 # A label at the beginning of a line: a name in brackets, or a name and a colon; perhaps in bold or behind a quote.
 _LINE = re.compile(
     r"^[ \t]*[\"“*_]{0,3}[ \t]*(?:\[[ \t]*(?P<bracket>[^\]\n]{1,40}?)[ \t]*\](?:[ \t]*[:：])?"
@@ -59,7 +51,7 @@ class DialogueLabel(NamedTuple):
 
 def is_speaker(name: str, roles: Mapping[str, str]) -> bool:
     """Whether a label names a known speaker."""
-    return is_speaker_word(name, roles) or name.strip().casefold() in SHORT
+    return is_speaker_word(name, roles)
 
 
 def dialogue_labels(text: str, roles: Mapping[str, str]) -> list[DialogueLabel]:
@@ -181,5 +173,5 @@ def _within(text: str, roles: Mapping[str, str]) -> list[DialogueLabel]:
 
 @lru_cache(maxsize=8)
 def _anywhere(roles: tuple[str, ...]) -> re.Pattern[str]:
-    names = sorted({*ROLE_ALIASES, *SHORT, *roles}, key=len, reverse=True)
+    names = sorted({*ROLE_ALIASES, *roles}, key=len, reverse=True)
     return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})[ \t]*[:：]", re.IGNORECASE)

@@ -11,7 +11,7 @@ import orjson
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.swapped_roles import check_roles
+from bedside.transcripts.swapped_roles import MODELS, USERS, check_roles
 from bedside.transcripts.transcript import (
     PROVENANCE_SPEAKERS,
     Dialogue,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 #: Names of speakers in files of language models' messages.
 MODEL_SPEAKERS: Mapping[str, Role] = {
-    **dict.fromkeys(("human", "prompter"), "patient"),
-    **dict.fromkeys(("gpt", "chatgpt", "ai", "bot", "model"), "clinician"),
+    **dict.fromkeys(USERS, "patient"),
+    **dict.fromkeys(MODELS, "clinician"),
     **dict.fromkeys(PROVENANCE_SPEAKERS, "other"),
 }  # fmt: skip
 

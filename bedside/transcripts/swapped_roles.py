@@ -6,21 +6,17 @@ patient would be exchanged, and every number would be about the wrong side.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from bedside.support.errors import AmbiguousError
+from bedside.transcripts.role_evidence import exchanged
 
-#: Least turns of each side before the way they talk tells anything.
-_LEAST_TURNS = 3
-#: By how much the share of the user's turns that ask must exceed the assistant's, what share of the assistant's words
-#: must be of itself, and how many times the user's that must be: the more one side asks, the less of the other.
-#: On 100 counselling sessions, 150 psychiatric interviews and 60 consultations with the roles exchanged these find
-#: 83, 122 and 60, and none where they stand right.
-_SIGNS = ((0.1, 0.05, 2.0), (0.7, 0.025, 1.5))
-#: Chinese characters a word, on average.
-_CHARACTERS = 1.6
+#: Names in such logs, in lower case, of who asks a language model, and of the model.
+USERS = frozenset(("user", "human", "prompter"))
+MODELS = frozenset(("assistant", "gpt", "chatgpt", "ai", "bot", "model"))
 
 _PATIENT = r"(?:patient|client|help.?seeker|seeker|counsell?ee|service user|来访者|患者|病人|求助者)"
 _CLINICIAN = (
@@ -39,8 +35,13 @@ _TOWARDS = re.compile(
     r"\b(?:to|with|for|treat\w*|help|helping|interview\w*|assess\w*|visit\w*|see|seeing|consult\w*|meet\w*|ask\w*)\b|和|与|给|为|向|对",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]+(?:['’][^\W\d_]+)?")
-_OWN = re.compile(r"(?:i|i['’]\w+|my|me|myself|mine|我)", re.IGNORECASE)
+
+
+_SIDES = {
+    **dict.fromkeys(USERS, "user"),
+    **dict.fromkeys(MODELS, "model"),
+    **dict.fromkeys(("system", "developer"), "system"),
+}
 
 
 def check_roles(
@@ -57,60 +58,43 @@ def check_roles(
     Raises:
         AmbiguousError: both readings are possible.
     """
-    if any(name.strip().casefold() in ("assistant", "user") for name in mapping):
-        return
-    reason = _sign(speakers, texts)
-    if reason:
-        raise AmbiguousError(
-            f"in this conversation the assistant may be the patient: {reason}",
-            where=where,
-            todo="say who is who with `roles=assistant=patient,user=clinician`, or with "
-            "`roles=assistant=clinician,user=patient`",
-        )
-
-
-def _sign(speakers: Sequence[Any], texts: Sequence[Any]) -> str | None:
-    """What speaks for it, as the end of a sentence; None where nothing does."""
-    said: dict[str, list[str]] = {"system": [], "user": [], "assistant": []}
+    said: dict[str, list[str]] = {"system": [], "user": [], "model": []}
+    names: dict[str, str] = {}
     for speaker, text in zip(speakers, texts, strict=True):
-        if isinstance(speaker, str) and isinstance(text, str):
-            name = "system" if speaker.casefold() == "developer" else speaker.casefold()
-            if name in said:
-                said[name].append(text)
-    for prompt in said["system"]:
-        told = _told_role(prompt)
+        side = _SIDES.get(speaker) or _SIDES.get(speaker.casefold()) if isinstance(speaker, str) else None
+        if side is not None and isinstance(text, str):
+            said[side].append(text)
+            names[side] = speaker
+    if names.keys() >= {"user", "model"} and not any(name.strip().casefold() in _SIDES for name in mapping):
+        reason = _sign(said)
+        if reason:
+            user, model = names["user"], names["model"]
+            raise AmbiguousError(
+                f"in this conversation the {model} may be the patient: {reason}",
+                where=where,
+                todo=f"say who is who with `roles={model}=patient,{user}=clinician`, or with "
+                f"`roles={model}=clinician,{user}=patient`",
+            )
+
+
+def _sign(said: Mapping[str, Sequence[str]]) -> str | None:
+    """What speaks for it, as the end of a sentence; None where nothing does."""
+    # Some write the instruction as the first message of the user.
+    for prompt in (*said["system"], said["user"][0]):
+        told = told_role(prompt)
         if told == "patient":
-            return "the system message tells it to be one"
+            return "the instructions tell it to be one"
         if told == "clinician":
             return None
-    user, assistant = said["user"], said["assistant"]
-    if min(len(user), len(assistant)) < _LEAST_TURNS:
-        return None
-    asks = _questions(user) - _questions(assistant)
-    if asks < _SIGNS[0][0]:
-        return None  # To count words takes longer than all the rest of reading.
-    own, users_own = _of_itself(assistant), _of_itself(user)
-    if any(asks >= more and own >= least and own >= times * users_own for more, least, times in _SIGNS):
-        return "the user asks and the assistant speaks of itself"
-    return None
+    likely = exchanged(said["model"], said["user"])
+    return None if likely is None else f"it talks like one (probability {math.floor(100 * likely)}%)"
 
 
-def _told_role(prompt: str) -> str | None:
+def told_role(prompt: str) -> Literal["patient", "clinician"] | None:
+    """Which of the two a prompt tells the model to be; None where it says nothing of it."""
     for match in _TOLD.finditer(prompt):
         # "You are the patient's doctor" names the doctor later, "you are talking to a patient" the other side.
         if match["after"] or _TOWARDS.search(match["between"]):
             continue
         return "patient" if match["patient"] else "clinician"
     return None
-
-
-def _questions(texts: Sequence[str]) -> float:
-    """Share of the turns that hold a question mark."""
-    return sum("?" in text or "？" in text for text in texts) / len(texts)
-
-
-def _of_itself(texts: Sequence[str]) -> float:
-    """Share of the words that are the first person singular."""
-    words = [word for text in texts for word in _WORD.findall(text)]
-    length = sum(1 / _CHARACTERS if "\u4e00" <= word <= "\u9fff" else 1 for word in words)
-    return sum(1 for word in words if _OWN.fullmatch(word)) / max(1, length)

@@ -39,21 +39,59 @@ CODE_ROLES: Mapping[str, Role] = {
     "client_talk": "patient",
 }
 
+# Names of the two sides in English, German, Spanish, French, Arabic, Korean, Japanese and Chinese. A single letter says
+# nothing: a Spanish ``P`` is the psychologist or the patient; nor does ``Pat`` without its point, which is a name.
+_CLINICIANS = """
+    clinician therapist psychotherapist counselor counsellor doctor physician psychiatrist psychologist provider
+    interviewer supporter listener sensemaker sense_maker assistant dr dr. th th. ther.
+    therapeut therapeutin psychotherapeut psychotherapeutin arzt ärztin arztin aerztin hausarzt hausärztin psychiater
+    psychiaterin psychologe psychologin berater beraterin behandler behandlerin interviewerin kliniker klinikerin
+    terapeuta psicoterapeuta médico medico médica medica doctora psicólogo psicologo psicóloga psicologa psiquiatra
+    consejero consejera entrevistador entrevistadora
+    thérapeute therapeute psychothérapeute psychotherapeute médecin medecin docteur docteure psychologue psychiatre
+    conseiller conseillère conseillere intervieweur intervieweuse clinicien clinicienne soignant soignante
+    معالج معالجة المعالج المعالجة طبيب طبيبة الطبيب الطبيبة دكتور دكتورة الدكتور الدكتورة أخصائي الأخصائي أخصائية
+    الأخصائية اخصائي الاخصائي اخصائية الاخصائية المرشد المرشدة
+    상담사 상담자 상담원 심리상담사 치료사 치료자 심리치료사 의사 정신과의사 심리학자 면담자
+    医師 医者 ドクター カウンセラー セラピスト 治療者 心理士 臨床心理士 公認心理師 面接者 精神科医
+    医生 咨询师 心理咨询师 心理医生 治疗师 心理治疗师 精神科医生 医师 大夫 醫生 醫師 諮商師 心理師 治療師
+"""
+_PATIENTS = """
+    patient client user seeker help-seeker interviewee pt pt. pat. patients clients
+    patientin klient klientin proband probandin ratsuchende ratsuchender
+    paciente cliente consultante entrevistado entrevistada
+    patiente cliente
+    مريض مريضة المريض المريضة عميل عميلة العميل العميلة المراجع المراجعة
+    환자 내담자 클라이언트 피면담자
+    患者 クライエント クライアント 相談者 来談者
+    来访者 来访 求助者 病人 病患 來訪者 個案
+"""
+
 #: Speaker names understood without a mapping, in lower case.
 ROLE_ALIASES: Mapping[str, Role] = {
-    **dict.fromkeys(
-        (
-            "clinician", "therapist", "counselor", "counsellor", "doctor", "physician", "psychiatrist",
-            "psychologist", "provider", "interviewer", "supporter", "listener", "sensemaker", "sense_maker",
-            "assistant", "医生", "咨询师", "心理咨询师",
-        ),
-        "clinician",
-    ),
-    **dict.fromkeys(
-        ("patient", "client", "user", "seeker", "help-seeker", "interviewee", "患者", "来访者", "求助者"), "patient"
-    ),
+    **dict.fromkeys(_CLINICIANS.split(), "clinician"),
+    **dict.fromkeys(_PATIENTS.split(), "patient"),
     **dict.fromkeys(("other", "system", "developer", "tool"), "other"),
-}  # fmt: skip
+}
+
+#: Names of third parties, in lower case: ``other`` beside a clinician and a patient. Without one of these, whoever
+#: speaks may be that side, as a mother who speaks for her child.
+THIRD_PARTIES = frozenset(
+    """
+    mother mom mum mama father dad papa parent parents wife husband spouse partner son daughter child brother sister
+    sibling family relative friend guest guest_family patient_guest carer caregiver interpreter translator observer
+    moderator narrator supervisor
+    mutter vater eltern ehefrau ehemann partnerin sohn tochter kind bruder schwester familie angehörige angehöriger
+    freund freundin dolmetscher dolmetscherin
+    madre padre padres esposa esposo marido pareja hijo hija hermano hermana familia familiar amigo amiga intérprete
+    interprete
+    mère mere père pere femme mari conjoint conjointe partenaire fils fille frère soeur sœur famille ami amie interprète
+    الأم الام الأب الاب الزوج الزوجة الابن الابنة المترجم المترجمة
+    어머니 엄마 아버지 아빠 부모 남편 아내 배우자 아들 딸 보호자 통역사 가족 친구
+    母 母親 父 父親 夫 妻 息子 娘 家族 友人 通訳
+    母亲 妈妈 父亲 爸爸 父母 丈夫 妻子 儿子 女儿 家属 家人 家长 朋友 翻译
+    """.split()
+)
 
 #: Names of speakers, in lower case, who take no part in a conversation, and what their text is.
 PROVENANCE_SPEAKERS: Mapping[str, ProvenanceKind] = {
@@ -72,7 +110,11 @@ PROVENANCE_SPEAKERS: Mapping[str, ProvenanceKind] = {
 PARTNER_WORDS: Mapping[str, frozenset[Role]] = {
     "participant": frozenset({"clinician", "patient"}),
     "speaker": frozenset({"clinician", "patient"}),
-    "nurse": frozenset({"clinician"}),
+    **dict.fromkeys(
+        "nurse krankenschwester krankenpfleger pflegekraft enfermera enfermero infirmière infirmiere infirmier "
+        "ممرض ممرضة الممرض الممرضة 간호사 看護師 护士 護士 護理師".split(),
+        frozenset[Role]({"clinician"}),
+    ),
 }
 
 
@@ -99,7 +141,8 @@ def role_of(
         speaker: the name as written; case, surrounding space and a final colon are ignored.
         mapping: role by speaker, from the user.
         partners: roles of the others who speak in the transcript: a word that says a role only beside them
-            (:data:`PARTNER_WORDS`) is of the side they lack.
+            (:data:`PARTNER_WORDS`) is of the side they lack, and a third party (:data:`THIRD_PARTIES`) is one only
+            beside both.
     """
     name = plain_name(speaker)
     if mapping:
@@ -110,6 +153,8 @@ def role_of(
         sides: set[Role] = {"clinician", "patient"}
         lacking = sides.difference(partners)
         return lacking.pop() if len(lacking) == 1 and lacking <= PARTNER_WORDS[name] else None
+    if name in THIRD_PARTIES:
+        return "other" if {"clinician", "patient"}.issubset(partners) else None
     return ROLE_ALIASES.get(name)
 
 

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bedside.support.plurals import counted
-from bedside.transcripts.transcript import ROLE_ALIASES, Role, Transcript, Turn
+from bedside.transcripts.role_evidence import SURE, role_evidence
+from bedside.transcripts.transcript import Role, Transcript
 
 #: Most speakers that a message names, and most of their letters together: it is one line.
 _MOST, _LONGEST = 12, 450
-
-#: Words within a name of a third person. A guest of the patient is a third, so that thirds go before all others.
-THIRDS: frozenset[str] = frozenset(
-    """
-    mother mom mum mama father dad papa parent parents wife husband spouse son daughter child brother sister sibling
-    family relative friend guest carer caregiver nurse interpreter translator observer moderator narrator supervisor
-    student
-    """.split()
-)
-_WORDS: Mapping[str, Role] = {
-    **ROLE_ALIASES,
-    **dict.fromkeys(THIRDS, "other"),
-    **dict.fromkeys(("dr", "doc", "md", "gp", "th", "ther", "psy", "couns", "clin", "t", "d"), "clinician"),
-    **dict.fromkeys(("pt", "pat", "cl", "p"), "patient"),
-}
-_WORD = re.compile(r"[A-Z]?[a-zà-ÿ]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Zà-ÿ]+")
+#: Most examples that it gives, and letters of each.
+_MOST_EXAMPLES, _LONGEST_EXAMPLE = 3, 60
 
 
 @dataclass(slots=True)
@@ -38,12 +23,19 @@ class UnknownSpeaker:
     Attributes:
         turns: how many.
         transcripts: in how many.
-        votes: what each transcript says of the role.
+        votes: what the transcripts say of the role, by probability.
+        example: a turn of theirs, the longest that was met first.
     """
 
     turns: int = 0
     transcripts: int = 0
-    votes: Counter[Role] = field(default_factory=Counter)
+    votes: dict[Role, float] = field(default_factory=dict)
+    example: str = ""
+
+    def guess(self) -> tuple[Role, float]:
+        """The likeliest role, and how probable it is over all transcripts."""
+        role = max(self.votes, key=lambda role: self.votes[role])
+        return role, self.votes[role] / self.transcripts
 
 
 class UnknownSpeakers:
@@ -60,23 +52,26 @@ class UnknownSpeakers:
 
     def add(self, transcript: Transcript) -> None:
         """Count a transcript's turns of unknown speakers, whose role it doesn't tell."""
-        by_name: dict[str, list[Turn]] = {}
-        roles: set[Role] = set()
+        by_name: dict[str, list[str]] = {}
+        known: dict[Role, list[str]] = {}
         for turn in transcript.turns:
-            if turn.speaker in self.names:
-                by_name.setdefault(turn.speaker, []).append(turn)
-            else:
-                roles.add(turn.role)
-        for name, role in _roles_beside(by_name, roles).items():
+            said = (
+                by_name.setdefault(turn.speaker, [])
+                if turn.speaker in self.names
+                else known.setdefault(turn.role, [])
+            )
+            said.append(turn.text)
+        for name, (role, probability) in role_evidence(by_name, known).items():
             speaker = self.speakers.setdefault(name, UnknownSpeaker())
             speaker.turns += len(by_name[name])
             speaker.transcripts += 1
-            speaker.votes[role] += 1
+            speaker.votes[role] = speaker.votes.get(role, 0) + probability
+            speaker.example = speaker.example or max(by_name[name], key=len)
 
-    def guesses(self) -> dict[str, Role]:
-        """The likeliest role of each, those who speak most first."""
+    def guesses(self) -> dict[str, tuple[Role, float]]:
+        """The likeliest role of each with its probability, those who speak most first."""
         order = sorted(self.speakers.items(), key=lambda item: (-item[1].turns, item[0]))
-        return {name: speaker.votes.most_common(1)[0][0] for name, speaker in order}
+        return {name: speaker.guess() for name, speaker in order}
 
     def told(self) -> tuple[str, str]:
         """What is wrong, with all of them and their turns; and what to do, with a guess for each."""
@@ -94,41 +89,23 @@ class UnknownSpeakers:
         more = len(guesses) - len(shown)
         what = "unknown speaker" + ("s" if len(guesses) > 1 else "")
         rest = f" and {more:,} more" if more else ""
-        pairs = ",".join(f"{_as_csv(name)}={guesses[name]}" for name in shown)
-        return (
-            f"{what} {', '.join(counts)}{rest}",
-            "say who each is: clinician, patient or other; a guess by their names and by who asks is "
-            f"`roles={_as_typed(pairs)}`",
-        )
+        todo = "say who each is: clinician, patient or other"
+        unsure = [name for name in shown if guesses[name][1] < SURE]
+        if unsure:
+            examples = ", ".join(
+                f"{name!r} says {_cut(self.speakers[name].example)!r}" for name in unsure[:_MOST_EXAMPLES]
+            )
+            todo += f", as in `roles=NAME=ROLE`; how they talk doesn't tell surely: {examples}"
+        else:
+            pairs = ",".join(f"{_as_csv(name)}={guesses[name][0]}" for name in shown)
+            todo += f"; a guess by their names and by how they talk is `roles={_as_typed(pairs)}`"
+        return f"{what} {', '.join(counts)}{rest}", todo
 
 
-def _roles_beside(unknown: Mapping[str, Sequence[Turn]], known: set[Role]) -> dict[str, Role]:
-    """A guess for each unknown speaker of a transcript: by words within the name, else by the side that nobody has,
-    else by who asks more questions; who comes beside a clinician and a patient is a third."""
-    guesses = {name: role for name in unknown if (role := _role_in_name(name)) is not None}
-    rest = sorted(
-        (name for name in unknown if name not in guesses),
-        key=lambda name: _asking(unknown[name]),
-        reverse=True,
-    )
-    sides: tuple[Role, ...] = ("clinician", "patient")
-    taken = known | {*guesses.values()}
-    free = [side for side in sides if side not in taken]
-    # Of two, who asks more is the clinician; where more than two are unknown, those who say least are the thirds.
-    chosen = sorted(rest, key=lambda name: len(unknown[name]), reverse=True)[: len(free)]
-    for name in rest:
-        guesses[name] = free.pop(0) if name in chosen else "other"
-    return guesses
-
-
-def _role_in_name(name: str) -> Role | None:
-    roles = [_WORDS[word] for word in map(str.casefold, _WORD.findall(name)) if word in _WORDS]
-    return "other" if "other" in roles else roles[0] if roles else _WORDS.get(name.strip().casefold())
-
-
-def _asking(turns: Sequence[Turn]) -> float:
-    """Share of the turns that hold a question mark."""
-    return sum("?" in turn.text or "？" in turn.text for turn in turns) / len(turns)
+def _cut(text: str) -> str:
+    """The beginning of a text as one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_EXAMPLE else line[: _LONGEST_EXAMPLE - 1] + "…"
 
 
 def _as_csv(name: str) -> str:

@@ -503,7 +503,7 @@ BAD = [
     (
         "unknown_speaker",
         "turn 2: unknown speaker 'Dr Smith' (1 turn in 1 transcript); say who each is: clinician, patient or other; a "
-        'guess by their names and by who asks is --roles "Dr Smith=clinician"',
+        'guess by their names and by how they talk is --roles "Dr Smith=clinician"',
     ),
     ("duplicate", "t.jsonl:1 and t.jsonl:3: two transcripts have the id 'a'; "),
     ("mixed_encodings", "t.jsonl: the text is not UTF-8, and may be "),

@@ -65,7 +65,7 @@ def _entities() -> bytes:
 
 UNKNOWN = (
     "unknown speaker 'Anna' (1 turn in 1 transcript); say who each is: clinician, patient or other; a guess by their "
-    "names and by who asks is `roles=Anna=patient`"
+    "names and by how they talk is `roles=Anna=patient`"
 )
 NO_TEXT = (
     "the turn has no text; give its text as a string, remove the turn, or leave out all empty ones with "
@@ -130,7 +130,7 @@ CASES: list[tuple[str, str, Content, str, list[str]]] = [
         "t.jsonl",
         _lines(_turns({"role": "Dr Smith", "text": "Hi."})),
         ":3, turn 1: unknown speaker 'Dr Smith' (1 turn in 1 transcript); say who each is: clinician, patient or "
-        'other; a guess by their names and by who asks is `roles="Dr Smith=clinician"`',
+        'other; a guess by their names and by how they talk is `roles="Dr Smith=clinician"`',
         ["a", "b", "d", "e"],
     ),
     (

@@ -141,7 +141,7 @@ def test_a_model_that_is_told_to_be_the_patient_is_not_read_as_the_clinician(tmp
 def test_what_a_system_message_tells_the_model_to_be(prompt: str, stops: bool) -> None:
     speakers, texts = ["system", "user", "assistant"], [prompt, "Hello.", "Hi."]
     if stops:
-        with pytest.raises(AmbiguousError, match="the system message tells it to be one"):
+        with pytest.raises(AmbiguousError, match="the instructions tell it to be one"):
             check_roles(speakers, texts, {}, "here")
     else:
         check_roles(speakers, texts, {}, "here")

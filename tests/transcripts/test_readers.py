@@ -561,14 +561,16 @@ def test_a_dialogue_is_cut_at_its_labels(cell: str, expected: list[str], tmp_pat
 
 
 def test_an_unknown_label_is_an_error_that_names_it(tmp_path: Path) -> None:
-    path = write(tmp_path, "c.csv", 'id,chat\n1,"Doctor: Hello.\nPatient: Hi.\nMother: He sleeps badly."\n')
+    path = write(
+        tmp_path, "c.csv", 'id,chat\n1,"Doctor: Hello.\nPatient: Hi.\nHead_nurse: He sleeps badly."\n'
+    )
     with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"{path}:4, turn 2: unknown speaker 'Mother' (1 turn in 1 transcript); say who each is: clinician, patient or "
-        "other; a guess by their names and by who asks is `roles=Mother=other`"
+        f"{path}:4, turn 2: unknown speaker 'Head_nurse' (1 turn in 1 transcript); say who each is: clinician, "
+        "patient or other; a guess by their names and by how they talk is `roles=Head_nurse=other`"
     )
-    (one,) = read(path, roles={"mother": "other"})
+    (one,) = read(path, roles={"head_nurse": "other"})
     assert one.turns[2].role == "other"
 
 

@@ -111,25 +111,31 @@ def test_parts_give_the_account_of_the_whole(tmp_path: Path, cut: int) -> None:
     assert merged.summary() == whole.summary()
 
 
+ASKS = "How have you been since we last met? What would you like to talk about?"
+TELLS = "I don't know, I feel tired and I can't sleep because my head hurts."
+
+
 def test_unknown_speakers_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     one = write(
         tmp_path,
         "one.jsonl",
-        line("a", ("Th", "How are you?"), ("Client 1", "Well."), ("Th", "And then?")),
-        line("b", ("Th", "How are you?"), ("Client 2", "Well."), ("Grandmother's friend", "No.")),
+        line("a", ("T", ASKS), ("Client 1", TELLS), ("T", ASKS)),
+        line("b", ("T", ASKS), ("Client 2", TELLS), ("Grandmother's friend", "No.")),
     )
-    two = write(tmp_path, "two.jsonl", line("c", ("Kim", "How are you?"), ("Lee", "Well."), ("Kim", "Good?")))
+    two = write(
+        tmp_path, "two.jsonl", line("c", ("Kim", ASKS), ("Lee", TELLS), ("Kim", ASKS), ("Lee", TELLS))
+    )
     with pytest.raises(UnknownSpeakerError) as error:
         read(one, two)
     assert error.value.what == (
-        "unknown speakers 'Th' (3 turns in 2 transcripts), 'Kim' (2 turns in 1 transcript), 'Client 1' (1 turn in 1 "
-        "transcript), 'Client 2' (1 turn in 1 transcript), \"Grandmother's friend\" (1 turn in 1 transcript), 'Lee' "
-        "(1 turn in 1 transcript)"
+        "unknown speakers 'T' (3 turns in 2 transcripts), 'Kim' (2 turns in 1 transcript), 'Lee' (2 turns in 1 "
+        "transcript), 'Client 1' (1 turn in 1 transcript), 'Client 2' (1 turn in 1 transcript), "
+        '"Grandmother\'s friend" (1 turn in 1 transcript)'
     )
     assert error.value.todo is not None
     assert error.value.todo.endswith(
-        '`roles="Th=clinician,Kim=clinician,Client 1=patient,Client 2=patient,'
-        "Grandmother's friend=other,Lee=patient\"`"
+        '`roles="T=clinician,Kim=clinician,Lee=patient,Client 1=patient,Client 2=patient,'
+        "Grandmother's friend=other\"`"
     )
     assert error.value.where == f"{one}:1, turn 0"
 
@@ -140,19 +146,16 @@ def test_unknown_speakers_of_all_that_is_skipped_are_told_at_once(tmp_path: Path
         "one.jsonl",
         line("a", ("doctor", "How are you?"), ("patient", "Well.")),
         "{}\n",
-        line("b", ("Kim", "How are you?"), ("Lee", "Well."), ("Kim", "Good?")),
-        line("c", ("Kim", "How are you?"), ("Ann", "Well.")),
+        line("b", ("Kim", ASKS), ("Lee", TELLS), ("Kim", ASKS)),
+        line("c", ("Kim", ASKS), ("Lee", TELLS)),
     )
     reading = Reading([path], ReadOptions(on_error="skip"))
     assert [transcript.id for transcript in reading] == ["a"]
     assert len(reading.skipped) == reading.account.skipped == 3
     other, speakers = reading.reasons
     assert other.startswith(f"{path}:2: ")
-    assert speakers == (
-        "2 transcripts with unknown speakers 'Kim' (3 turns in 2 transcripts), 'Ann' (1 turn in 1 transcript), 'Lee' "
-        "(1 turn in 1 transcript); say who each is: clinician, patient or other; a guess by their names and by who "
-        "asks is `roles=Kim=clinician,Ann=patient,Lee=patient`"
-    )
+    assert speakers.startswith("2 transcripts with unknown speakers 'Kim' (3 turns in 2 transcripts), 'Lee'")
+    assert speakers.endswith("`roles=Kim=clinician,Lee=patient`")
 
 
 @pytest.mark.parametrize(
@@ -160,10 +163,8 @@ def test_unknown_speakers_of_all_that_is_skipped_are_told_at_once(tmp_path: Path
     [
         ((("Therapist", "Yes."), ("Anna", "Is it? Really?")), {"Anna": "patient"}),
         ((("Patient", "Is it?"), ("Bob", "It is.")), {"Bob": "clinician"}),
-        ((("Doctor", "Yes."), ("Patient", "Is it?"), ("Kim", "Why?")), {"Kim": "other"}),
-        ((("doctor", "Yes?"), ("patient", "Well."), ("patient_guest", "I am his son.")), {"patient_guest": "other"}),
         ((("doctor", "Yes?"), ("patient", "Well."), ("nurse", "Come in.")), {"nurse": "other"}),
-        ((("A", "Yes."), ("B", "How is it?"), ("A", "Fine.")), {"A": "patient", "B": "clinician"}),
+        ((("A", TELLS), ("B", ASKS), ("A", TELLS), ("B", ASKS)), {"A": "patient", "B": "clinician"}),
         ((("Doctor-AI", "Hello."), ("Patient-AI", "Is it?")), {"Doctor-AI": "clinician", "Patient-AI": "patient"}),
     ],
 )  # fmt: skip
@@ -175,6 +176,24 @@ def test_guesses(tmp_path: Path, turns: Any, roles: dict[str, str]) -> None:
         assert f"{name}={role}" in text
     assert "guess" in text
     assert text.count("=") == len(roles) + 1
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (("Doctor", "Yes."), ("Patient", "Is it?"), ("Kim", "Why?")),
+        (("A", "Yes."), ("B", "So it is."), ("A", "Fine.")),
+        (("P", "Ya."), ("C", "Claro.")),
+    ],
+)
+def test_no_guess_is_ready_to_copy_where_nothing_tells(tmp_path: Path, turns: Any) -> None:
+    with pytest.raises(UnknownSpeakerError) as error:
+        read(write(tmp_path, "t.jsonl", line("a", *turns)))
+    text = error.value.todo or ""
+    assert "=clinician" not in text
+    assert "=patient" not in text
+    assert "=other" not in text
+    assert repr(turns[-1][1]) in text
 
 
 def test_a_guess_can_be_typed_as_it_is_told(tmp_path: Path) -> None:
@@ -306,10 +325,7 @@ def test_a_third_speaker_is_no_other_speakers_words() -> None:
     path = FORMS / "aci-bench" / "aci_guests.csv"
     if not path.exists():
         pytest.skip("the sample is not here")
-    with pytest.raises(UnknownSpeakerError) as error:
-        read(path)
     text = path.read_text()
-    assert f"'patient_guest' ({text.count('[patient_guest]')} turns in 3 transcripts)" in error.value.what
-    talks, account = read(path, roles={"patient_guest": "other"})
+    talks, account = read(path)
     assert account.speakers["other"] == {"patient_guest": text.count("[patient_guest]")}
     assert sum(len(talk.turns) for talk in talks) == account.turns

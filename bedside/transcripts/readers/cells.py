@@ -9,7 +9,7 @@ import orjson
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.registry import nearest
-from bedside.transcripts.cell_dialogue import SHORT, DialogueLabel, dialogue_labels, is_speaker
+from bedside.transcripts.cell_dialogue import DialogueLabel, dialogue_labels, is_speaker
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
 from bedside.transcripts.parquet_rows import is_parquet
@@ -68,7 +68,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = {**SHORT, **MODEL_SPEAKERS}
+    source.aliases = MODEL_SPEAKERS
     header, rows = table(source)
     unknown = [name for name in source.options.columns if name not in _COLUMNS]
     if unknown:

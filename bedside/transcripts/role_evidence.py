@@ -1,0 +1,330 @@
+"""How likely each side of a conversation is the clinician, by the way it talks: a small logistic regression."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import chain
+from typing import NamedTuple
+
+import orjson
+
+from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_PARTIES, Role
+
+#: What sides say, by kind: words of English, German, Spanish, French and Arabic, and pieces of Chinese, Korean and
+#: Japanese, which have no spaces or endings between words. A phrase is looked for as it stands.
+WORDS: Mapping[str, str] = {
+    "of oneself": """
+        i i'm i've i'd i'll im ive my me myself mine ich mich mir mein meine meinen meiner yo mi mis conmigo estoy tengo
+        soy je j'ai mon ma mes moi أنا عندي لدي لي 我 저는 제가 저도 나는 내가 私 僕 俺
+    """,
+    "to the other": """
+        you your you're you've you'd you'll yours yourself ihnen ihre ihr ihren du dich dir dein deine usted ustedes
+        te tu tus su vous votre vos tu ton ta أنت لك لديك عندك 你 您 당신 あなた
+    """,
+    "together": "we let's us our lets wir uns unsere nosotros nous notre نحن 我们 咱们 우리 一緒に",
+    "asking": """
+        how what when where which who why tell describe any ever have_you do_you are_you did_you does_it could_you_tell
+        can_you_tell wie was wann wo welche haben_sie sind_sie qué cómo cuándo dónde cuál tiene comment quand quel
+        quelle avez-vous êtes-vous كيف متى هل ماذا 什么 怎么 吗 多久 哪 有没有 是否
+        어떻게 언제 무엇 있나요 ですか ますか いつ どう
+    """,
+    "asking for help": """
+        can_you could_you please write explain give_me show_me make translate list help_me should_i can_i what_should
+        how_do_i how_can_i how_to what_is what_are ideas story joke summarize i_want i_need 我该
+        怎么办 请你 帮我 请问 我想 我需要 该怎么 bitte podría puede
+        pouvez-vous من_فضلك 해주세요 ください
+    """,
+    "advice": """
+        should try recommend suggest important consider could might helpful may avoid start practice step plan follow
+        prescribe schedule examine exam refer increase dose sollten könnten empfehle versuchen debería recomiendo
+        intente importante devriez conseille essayez important يجب أنصحك حاول 建议 可以 尝试 试着 需要 应该 注意 帮助
+        方法 하세요 좋습니다 しましょう ましょう
+    """,
+    "listening": """
+        sounds seems understand hear appreciate sharing feelings glad sorry_to_hear makes_sense sounds_like it_seems
+        thank_you_for how_does_that klingt verstehe entiendo parece comprends semble أفهم 听起来 理解 感受 感谢你 似乎
+        明白 能感觉到 不容易 이해 そうですね わかります
+    """,
+    "feeling and complaint": """
+        feel felt pain tired anxious afraid scared worried sad depressed can't hate cry crying stressed lonely hurts
+        angry ache sick lost overwhelmed don't_know schmerzen müde angst traurig dolor cansado cansada miedo triste
+        douleur fatigué fatiguée peur ألم تعب خوف حزين 难受 焦虑 害怕 担心 不知道 压力 痛 睡不着 难过 觉得 累 烦 아파
+        힘들 痛い つらい 不安
+    """,
+    "story": """
+        was had were went because just really so but then got said told been didn't couldn't wasn't still he she they
+        him her their war hatte weil aber fue tenía porque pero étais avais parce mais كان لأن 因为 但是 但 就 总是
+        他 她 했어요 でした けど
+    """,
+    "answering": "yes yeah no yep nope nein oui non sí لا نعم 是的 嗯 没有 对 네 아니요 はい いいえ",
+    "going on": "okay ok alright right good great mm-hmm mhm sure gut bien bueno حسنا 好的 좋아요 では",
+    "thanks": "thank thanks danke gracias merci شكرا 谢谢 感谢 감사 ありがとう",
+    "calling a clinician": "doctor dr doc herr_doktor frau_doktor docteur doctora دكتور 医生 老师 咨询师 선생님 先生",
+    "working for others": """
+        here's certainly assist happy_to i_cannot overall additionally ensure provide however 当然 首先 其次 此外 总之
+    """,
+    "of machines": """
+        ai chatgpt gpt openai robot robots bot chatbot language_model programmed computer internet website code data
+        information software answer question text sentence example examples 人工智能 模型 代码 问题是 例如
+    """,
+}  # fmt: skip
+
+#: What is measured of a side besides: by turns that ask, by turns of several lines, by how long turns are.
+MEASURES: tuple[str, ...] = (*WORDS, "turns that ask", "turns of several lines", "words a turn")
+
+#: Probability that the assistant of a log is the patient from which reading stops; and the same where a side has fewer
+#: than so many turns.
+STOP, STOP_EARLY, FEW = 0.65, 0.9, 3
+#: Probability that the user is the clinician rather than the patient, from which reading stops: of what is like neither
+#: kind of log, the first one says little.
+STOP_SIDE = 0.8
+#: Probability from which a role is as good as told.
+SURE = 0.9
+
+#: Words and turns of an average side that each side is taken to have said besides, so that little tells little.
+_WORDS_BESIDE, _TURNS_BESIDE = 40.0, 1.5
+_USUAL_ASKING, _USUAL_LINES, _USUAL_LENGTH = 0.4, 0.07, 13.0
+#: Most turns of a side that are looked at, and letters of the beginning and of the end of each.
+_MOST_TURNS, _EDGE = 40, 200
+#: Log odds of what is as good as sure.
+_SUREST = 6.9
+#: Log odds that the only other one is the side that is lacking.
+_ALONE = 3.0
+#: Letters a word in scripts without spaces, on average.
+_LETTERS = 1.6
+
+#: By how much the rate of speaking to the other, less that of speaking of oneself, is higher in the clinician's text
+#: than in the patient's where nothing speaks for an exchange, by letters.
+_CLEAR = 0.01
+#: Least turns of each side of a log that is looked at.
+_LEAST_TURNS = 2
+#: Letters of both sides from which that is enough to see.
+_ENOUGH = 500
+
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_WORD = re.compile(
+    r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+(?:['-][^\W\d_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+)*"
+)
+_ASKS = re.compile("[?？؟]")
+
+
+class _Lexicon(NamedTuple):
+    """Position of each kind in :data:`WORDS` by its words, its phrases, and its pieces of unspaced text."""
+
+    words: Mapping[str, Sequence[int]]
+    phrases: Sequence[tuple[str, int]]
+    pieces: Sequence[tuple[str, int]]
+
+
+@cache
+def _lexicon() -> _Lexicon:
+    words: dict[str, list[int]] = {}
+    phrases, pieces = [], []
+    for kind, said in enumerate(WORDS.values()):
+        for word in said.split():
+            if _UNSPACED.search(word):
+                pieces.append((word, kind))
+            elif "_" in word:
+                phrases.append((f" {word.replace('_', ' ')} ", kind))
+            else:
+                words.setdefault(word, []).append(kind)
+    return _Lexicon(words, phrases, pieces)
+
+
+def counts(texts: Sequence[str]) -> tuple[list[int], float]:
+    """How often a side says words of each kind, and how many words it says in all."""
+    lexicon = _lexicon()
+    edges = (
+        text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}" for text in texts[:_MOST_TURNS]
+    )
+    text = "\n".join(edges).casefold().replace("’", "'")
+    words = _WORD.findall(text)
+    said = [0] * len(WORDS)
+    by_word = Counter(words)
+    for word in by_word.keys() & lexicon.words.keys():
+        for kind in lexicon.words[word]:
+            said[kind] += by_word[word]
+    line = f" {' '.join(words)} "
+    for phrase, kind in lexicon.phrases:
+        said[kind] += line.count(phrase)
+    unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
+    if unspaced:
+        for piece, kind in lexicon.pieces:
+            said[kind] += text.count(piece)
+    return said, len(words) + unspaced / _LETTERS
+
+
+def measures(texts: Sequence[str], usual: Sequence[float]) -> list[float]:
+    """:data:`MEASURES` of what a side says.
+
+    Args:
+        texts: its turns.
+        usual: how often words of each kind are said, as shares of all words.
+    """
+    said, length = counts(texts)
+    turns = texts[:_MOST_TURNS]
+    asking = len(turns) * _often(_ASKS, turns)
+    lines = sum("\n" in text.strip() for text in turns)
+    beside = len(turns) + _TURNS_BESIDE
+    return [
+        *(
+            math.sqrt((times + _WORDS_BESIDE * share) / (length + _WORDS_BESIDE))
+            for times, share in zip(said, usual, strict=True)
+        ),
+        math.sqrt((asking + _TURNS_BESIDE * _USUAL_ASKING) / beside),
+        math.sqrt((lines + _TURNS_BESIDE * _USUAL_LINES) / beside),
+        math.log((length + _TURNS_BESIDE * _USUAL_LENGTH) / beside),
+    ]
+
+
+class Model(NamedTuple):
+    """What ``tools/make_role_evidence.py`` learned.
+
+    Attributes:
+        usual: how often words of each kind are said, as shares of all words.
+        assistant: weight of each measure of the assistant for it being the patient.
+        user: weight of each measure of the user for the same.
+        intercept: log odds where all measures are 0.
+    """
+
+    usual: Sequence[float]
+    assistant: Sequence[float]
+    user: Sequence[float]
+    intercept: float
+
+    def exchanged(self, assistant: Sequence[float], user: Sequence[float]) -> float:
+        """Log odds that the assistant of a log is the patient whom the user asks, by their measures."""
+        weighed = map(math.prod, zip(chain(self.assistant, self.user), chain(assistant, user), strict=True))
+        return self.intercept + sum(weighed)
+
+    def clinician(self, one: Sequence[float], other: Sequence[float]) -> float:
+        """Log odds that one of two is the clinician and the other the patient, by their measures."""
+        return (self.exchanged(other, one) - self.exchanged(one, other)) / 2
+
+
+@cache
+def model() -> Model:
+    """The model that is shipped."""
+    learned = orjson.loads(files("bedside.transcripts").joinpath("role_evidence.json").read_bytes())
+    weights = learned["weights"]
+    columns = ([weights[name][column] for name in MEASURES] for column in ("assistant", "user"))
+    return Model([learned["usual"][kind] for kind in WORDS], *columns, learned["intercept"])
+
+
+def probability(log_odds: float) -> float:
+    """The probability, at most 0.999: a way of talking proves nothing."""
+    return 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, log_odds))))
+
+
+def stop_from(turns: int) -> float:
+    """Probability from which reading stops, by the turns of the side that has fewer."""
+    return STOP if turns >= FEW else STOP_EARLY
+
+
+def exchanged(assistant: Sequence[str], user: Sequence[str]) -> float | None:
+    """Probability that the assistant of a log is the patient whom the user asks, where that is high enough to stop.
+
+    Args:
+        assistant: texts of the assistant's turns.
+        user: texts of the user's turns.
+    """
+    if not may_be_exchanged(assistant, user):
+        return None
+    learned = model()
+    of_assistant, of_user = measures(assistant, learned.usual), measures(user, learned.usual)
+    likely = probability(learned.exchanged(of_assistant, of_user))
+    if likely < stop_from(min(len(assistant), len(user))):
+        return None
+    return likely if probability(learned.clinician(of_user, of_assistant)) >= STOP_SIDE else None
+
+
+def may_be_exchanged(assistant: Sequence[str], user: Sequence[str]) -> bool:
+    """Whether a log is worth measuring: to count all words takes longer than all the rest of reading.
+
+    It is not where a side has but one turn, for who refuses to answer speaks of himself too. Nor where the assistant
+    clearly speaks to the user, and the user of himself. Nor where the assistant never says a word of himself and most
+    of the user's turns don't ask: then they set a task.
+    """
+    if min(len(assistant), len(user)) < _LEAST_TURNS:
+        return False
+    to_user, to_assistant = "\n".join(assistant), "\n".join(user)
+    if len(to_user) + len(to_assistant) > _ENOUGH and _towards(to_user) - _towards(to_assistant) > _CLEAR:
+        return False
+    return _often(_ASKS, user) > 0.5 or counts(assistant)[0][0] > 0
+
+
+def _towards(text: str) -> float:
+    """How often a text speaks to the other rather than of oneself, by letters."""
+    of_other = text.count("you") + 2.5 * (text.count("你") + text.count("您"))
+    of_oneself = text.count("I ") + text.count("I'") + text.count(" my ") + 2.5 * text.count("我")
+    return (of_other - of_oneself) / max(1, len(text))
+
+
+def _often(pattern: re.Pattern[str], texts: Sequence[str]) -> float:
+    return sum(pattern.search(text) is not None for text in texts) / len(texts)
+
+
+# Words within a name. A guest of the patient is a third, so that thirds go before all others.
+_IN_NAMES: Mapping[str, Role] = {
+    **ROLE_ALIASES,
+    **dict.fromkeys(("doc", "md", "gp", "ther", "psy", "couns", "clin"), "clinician"),
+    "cl": "patient",
+    **dict.fromkeys((*THIRD_PARTIES, "nurse", "student"), "other"),
+}
+_NAME_WORD = re.compile(r"[A-Z]?[a-zà-ÿœ]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Zà-ÿœ]+")
+
+
+def role_in_name(name: str) -> Role | None:
+    """The role that a word of a speaker's name says; None where none does."""
+    words = (name.strip(), *_NAME_WORD.findall(name))
+    roles = [_IN_NAMES[word] for word in map(str.casefold, words) if word in _IN_NAMES]
+    return "other" if "other" in roles else roles[0] if roles else None
+
+
+def role_evidence(
+    turns: Mapping[str, Sequence[str]], known: Mapping[Role, Sequence[str]] | None = None
+) -> dict[str, tuple[Role, float]]:
+    """The likeliest role of each speaker whom nothing told, with its probability.
+
+    A word of the name goes first (``Mother``, ``Dr Kim``). Of two speakers, how they talk decides; of more, how each
+    talks beside all others. Who speaks beside one known side is most likely the other. Beside both, nothing but the
+    name tells a third, so that the probability is low.
+
+    Args:
+        turns: texts of each speaker's turns in one conversation.
+        known: texts of the turns of those whose role is known, by their role.
+    """
+    said: dict[Role, list[str]] = {role: list(texts) for role, texts in (known or {}).items()}
+    guesses: dict[str, tuple[Role, float]] = {}
+    for name, texts in turns.items():
+        if (role := role_in_name(name)) is not None:
+            guesses[name] = role, probability(_SUREST)
+            said.setdefault(role, []).extend(texts)
+    rest = [name for name in turns if name not in guesses]
+    sides: tuple[Role, Role] = ("clinician", "patient")
+    lacking = [side for side in sides if not said.get(side)]
+    learned = model()
+    for name in rest:
+        own = measures(turns[name], learned.usual)
+        if not lacking:
+            guesses[name] = "other", 0.5
+            continue
+        if len(lacking) == 1:
+            other = said["patient" if lacking[0] == "clinician" else "clinician"]
+        else:
+            other = [text for one in rest if one != name for text in turns[one]]
+        if not other:
+            guesses[name] = "clinician", 0.5
+            continue
+        odds = learned.clinician(own, measures(other, learned.usual))
+        if len(lacking) == 1:
+            of_side = odds if lacking[0] == "clinician" else -odds
+            guesses[name] = lacking[0], probability(of_side + (_ALONE if len(rest) == 1 else 0))
+        else:
+            guesses[name] = ("clinician", probability(odds)) if odds >= 0 else ("patient", probability(-odds))
+    return guesses
