@@ -13,7 +13,7 @@ from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.parquet_rows import is_parquet
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Span
-from bedside.transcripts.table_rows import first_rows, is_workbook
+from bedside.transcripts.table_rows import first_rows, has_records, is_workbook
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_maker import TranscriptMaker
 
@@ -59,7 +59,7 @@ class SourceFile(JsonSource, TranscriptMaker):
     @cached_property
     def columns(self) -> tuple[list[str], list[list[str]]] | None:
         """Header and first rows of a table; None where the file is none."""
-        if not (is_workbook(self) or is_parquet(self)) and self.json is not None:
+        if not (is_workbook(self) or is_parquet(self) or has_records(self)) and self.json is not None:
             return None
         return first_rows(self)
 

@@ -94,11 +94,11 @@ class UnknownSpeakers:
         more = len(guesses) - len(shown)
         what = "unknown speaker" + ("s" if len(guesses) > 1 else "")
         rest = f" and {more:,} more" if more else ""
-        pairs = ",".join(f"{_as_csv(name)}={guesses[name]}" for name in shown)
+        pairs = ",".join(f"{as_csv(name)}={guesses[name]}" for name in shown)
         return (
             f"{what} {', '.join(counts)}{rest}",
             "say who each is: clinician, patient or other; a guess by their names and by who asks is "
-            f"`roles={_as_typed(pairs)}`",
+            f"`roles={as_typed(pairs)}`",
         )
 
 
@@ -131,12 +131,12 @@ def _asking(turns: Sequence[Turn]) -> float:
     return sum("?" in turn.text or "？" in turn.text for turn in turns) / len(turns)
 
 
-def _as_csv(name: str) -> str:
+def as_csv(name: str) -> str:
     """A name as it may stand in a list with commas."""
     return '"' + name.replace('"', '""') + '"' if re.search('[,"]', name) else name
 
 
-def _as_typed(text: str) -> str:
+def as_typed(text: str) -> str:
     """A text as it is typed in a shell."""
     if not re.search(r"[^\w=,.-]", text):
         return text

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_COMPANION, ByteSource
+from bedside.transcripts.parquet_rows import cell_text
 
 #: Largest workbook, in bytes on disk and unpacked.
 MAX_WORKBOOK = MAX_COMPANION
@@ -32,6 +35,31 @@ _MERGED = re.compile(rb'<mergeCell\b[^>]*\bref="([A-Z]{1,3}\d+:[A-Z]{1,3}\d+)"')
 _VALUELESS = re.compile(
     rb'<c\b[^>]*\br="([A-Z]{1,3}\d+)"[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?!<v\b[^>/]*>[^<])'
 )
+
+
+# A row, a range of columns and a cell that isn't empty, in the XML of a worksheet; its attributes.
+_ROW, _COLUMN, _CELL = (
+    re.compile(rb"<" + tag + rb">") for tag in (rb"row\b([^>]*)", rb"col\b([^>]*)", rb"c\b([^>]*[^>/])")
+)
+_ATTRIBUTE = re.compile(rb'\b(\w+)="([^"]*)"')
+
+
+#: Oddities by which a cell reads as empty where it isn't, and why.
+UNREADABLE = {"merged": "they are merged into one", "formula": "it holds a formula that was never worked out"}
+
+
+class Oddity(NamedTuple):
+    """What a worksheet has beside the values of its cells.
+
+    Attributes:
+        kind: ``comment``, ``struck``, ``hidden row``, ``hidden column``, ``merged`` or ``formula``.
+        cells: where.
+        text: of a comment.
+    """
+
+    kind: str
+    cells: str
+    text: str = ""
 
 
 class Workbook:
@@ -76,7 +104,7 @@ class Workbook:
             for number, cells in enumerate(self._sheets[sheet].iter_rows(values_only=True), 1):
                 if number > MAX_ROWS:
                     raise ValueError("more rows than a worksheet can have")
-                row = ["" if cell is None else str(cell) for cell in cells]
+                row = [cell_text(cell) for cell in cells]
                 if any(row):
                     yield number, row
         except InputError:
@@ -84,15 +112,62 @@ class Workbook:
         except Exception as error:
             raise _damaged(self._source) from error
 
-    def unreadable_cells(self, sheet: str) -> Iterator[tuple[str, str]]:
-        """Cells of a worksheet that read as empty where they aren't, and why: all but the first of merged ones, and
-        formulas that were never worked out."""
-        with zipfile.ZipFile(io.BytesIO(self._data)) as book:
-            text = book.read(self._sheets[sheet]._worksheet_path)
-        for match in _MERGED.finditer(text):
-            yield match[1].decode(), "they are merged into one"
-        for match in _VALUELESS.finditer(text):
-            yield match[1].decode(), "it holds a formula that was never worked out"
+    def oddities(self, sheet: str) -> Iterator[Oddity]:
+        """What a worksheet has beside the values of its cells, and cells that read as empty where they aren't: all but
+        the first of merged ones, and formulas that were never worked out.
+
+        Raises:
+            InputError: the workbook is damaged.
+        """
+        path = self._sheets[sheet]._worksheet_path
+        try:
+            with zipfile.ZipFile(io.BytesIO(self._data)) as book:
+                text = book.read(path)
+                struck = _struck_styles(book) if b"<c" in text else frozenset[bytes]()
+                yield from _comments(book, path)
+        except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError) as error:
+            raise _damaged(self._source) from error
+        for kind, pattern in (("merged", _MERGED), ("formula", _VALUELESS)):
+            for match in pattern.finditer(text):
+                yield Oddity(kind, match[1].decode())
+        for kind, pattern, name in (("hidden row", _ROW, b"r"), ("hidden column", _COLUMN, b"min")):
+            for match in pattern.finditer(text):
+                attributes = dict(_ATTRIBUTE.findall(match[1]))
+                if attributes.get(b"hidden") in (b"1", b"true"):
+                    yield Oddity(kind, attributes.get(name, b"").decode())
+        for match in _CELL.finditer(text) if struck else ():
+            attributes = dict(_ATTRIBUTE.findall(match[1]))
+            if attributes.get(b"s") in struck:
+                yield Oddity("struck", attributes.get(b"r", b"").decode())
+
+
+def _struck_styles(book: zipfile.ZipFile) -> frozenset[bytes]:
+    """Numbers of the styles whose font is struck through."""
+    if "xl/styles.xml" not in book.namelist():
+        return frozenset()
+    styles = ElementTree.fromstring(book.read("xl/styles.xml"))
+    struck = {
+        str(number)
+        for number, font in enumerate(styles.findall("{*}fonts/{*}font"))
+        if any(mark.get("val") not in ("0", "false") for mark in font.findall("{*}strike"))
+    }
+    forms = enumerate(styles.findall("{*}cellXfs/{*}xf"))
+    return frozenset(str(number).encode() for number, form in forms if form.get("fontId") in struck)
+
+
+def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:
+    """The comments on the cells of a worksheet."""
+    folder, _, name = path.rpartition("/")
+    relations = f"{folder}/_rels/{name}.rels"
+    if relations not in book.namelist():
+        return
+    for relation in ElementTree.fromstring(book.read(relations)):
+        if relation.get("Type", "").endswith("/comments"):
+            target = relation.get("Target", "")
+            part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
+            for comment in ElementTree.fromstring(book.read(part)).iter("{*}comment"):
+                text = "".join(part.text or "" for part in comment.iter("{*}t"))
+                yield Oddity("comment", comment.get("ref", ""), text)
 
 
 def _damaged(source: ByteSource) -> InputError:

@@ -13,6 +13,7 @@ from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.message_lists import (
     MODEL_SPEAKERS,
+    SPEAKER_KEYS,
     TEXT_KEYS,
     is_message,
     is_response,
@@ -21,6 +22,7 @@ from bedside.transcripts.message_lists import (
 )
 from bedside.transcripts.message_paths import LISTS, MessageList, list_of, lists_at, message_paths
 from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.table_layout import tells_transcripts
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import FIELDS, described
 
@@ -33,7 +35,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     if "messages" in head.source.options.columns and isinstance(first, dict):
         return "transcripts"
     if is_message(first):
-        return "transcripts" if head.is_array else None
+        return "transcripts" if head.is_array and not tells_transcripts(head.source, SPEAKER_KEYS) else None
     if isinstance(first, dict):
         key = list_of(first)
         # Turns that have a text are bedside's own.
