@@ -220,7 +220,7 @@ def check_names(source: SourceFile, known: Collection[str]) -> None:
     for name in source.options.columns:
         if name not in known:
             raise InputError(
-                f"bedside knows no column {name!r} here (`columns`)",
+                f"bedside knows no column {name!r} (`columns`)",
                 where=source.name,
                 todo=nearest(name, known),
             )
