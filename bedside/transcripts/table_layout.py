@@ -17,7 +17,7 @@ from bedside.transcripts.table_rows import SHEET, Rows, first_rows, is_workbook,
 from bedside.transcripts.transcript import Dialogue, Transcript, Turn, is_speaker_word, plain_name, role_of
 from bedside.transcripts.transcript_fields import FIELDS, factor_or_reference
 from bedside.transcripts.transcript_maker import is_speech
-from bedside.transcripts.unknown_speakers import UnknownSpeakers, as_typed
+from bedside.transcripts.unknown_speakers import UnknownSpeakers, as_typed, names_speaker
 from bedside.transcripts.workbook_rows import UNREADABLE
 
 #: Names of a transcript's fields that are understood as columns, in lower case.
@@ -33,11 +33,12 @@ TABLE_FIELDS: Mapping[str, tuple[str, ...]] = {
 _OF_TRANSCRIPT = ("system", "case_id", "language")
 #: Fewest rows that tell whether a column has another value in each.
 _ENOUGH_ROWS = 3
-#: Names of columns, beside those of speakers, in which an answer stands that somebody gave.
+#: Names of columns, beside those of speakers, in which an answer stands that somebody gave; and what was asked.
 _ANSWERS = frozenset(
     ("answer", "completion", "generation", "model_answer", "model_output", "model_response", "output", "prediction",
      "reply", "response")
 )  # fmt: skip
+_ASKED = frozenset(("input", "instruction", "prompt", "query", "question"))
 #: Most who speak in a table that doesn't say which column names them, and the longest of their names.
 _MOST_SPEAKERS, _LONGEST_NAME = 8, 40
 _NUMERIC = re.compile(r"[\d.,:/ -]+")
@@ -107,10 +108,9 @@ class TableLayout:
     def _check_voices(self) -> None:
         """See that no column is left that may hold what a further speaker says."""
         rows = sample_rows(self._source)
+        voices = _ANSWERS | (_ASKED if "question" in self.places else frozenset())
         for name, at in self.others.items():
-            if plain_name(name).replace(" ", "_") not in _ANSWERS and not is_speaker_word(
-                name, self._source.options.roles
-            ):
+            if not (plain_name(name).replace(" ", "_") in voices or names_speaker(name)):
                 continue
             cells = {row[at] for row in rows if at < len(row) and row[at].strip()}
             if 2 * sum(map(is_speech, cells)) > len(cells) and (len(cells) > 1 or len(rows) == 1):
@@ -250,12 +250,15 @@ def missing_columns(
         missing: ``text``, ``speaker`` or both.
     """
     rows = sample_rows(source)
-    cells = {
+    every = {
         column: [row[at].strip() for row in rows if at < len(row) and row[at].strip()]
         for at, column in enumerate(header)
-        if column and column not in names.values()
+        if column
     }
-    likely = {"text": _texts(cells), "speaker": _speakers(source, cells)}
+    cells = {column: own for column, own in every.items() if column not in names.values()}
+    texts = _texts(cells)
+    short = {column: own for column, own in cells.items() if column not in texts}
+    likely = {"text": texts, "speaker": _speakers(source, short)}
     guesses = {name: likely[name][0] for name in missing if len(likely[name]) == 1}
     options = {name: guesses.get(name, "NAME") for name in missing}
     text, speaker = (names.get(name, guesses.get(name)) for name in ("text", "speaker"))
@@ -266,10 +269,11 @@ def missing_columns(
         roles = unknown_roles(source, [row[at] for row in spoken], [row[said] for row in spoken])
         if "id" not in names and "id" not in source.options.columns:
             unnamed = {column: header.index(column) for column in cells if column not in (text, speaker)}
-            options |= {"id": column for column, _ in _blocks(rows, at, unnamed)[:1]}
+            blocks = _blocks(rows, at, unnamed)
+            options |= {"id": blocks[0][0]} if blocks else {}
     pairs = ",".join(f"{name}={column}" for name, column in options.items())
     shown = [
-        f"{column} ({cells[column][0]:.{_LETTERS}})" if cells.get(column) else column
+        f"{column} ({every[column][0]:.{_LETTERS}})" if every.get(column) else column
         for column in header[:_SHOWN]
     ]
     more = f" and {len(header) - _SHOWN} more" if len(header) > _SHOWN else ""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
+from bedside.transcripts.cell_dialogue import known_labels
 from bedside.transcripts.delimited_rows import (
     SAMPLE,
     delimited_rows,
@@ -31,6 +32,8 @@ SHEET = "sheet"
 _SHOWN = 5
 #: Names of worksheets that a message holds.
 _NAMED = 8
+#: What the account calls what stands above a header.
+_ABOVE = "rows above the column names"
 #: Most columns of a table of records.
 _MOST_COLUMNS = 10_000
 
@@ -292,13 +295,13 @@ def _joined(
 def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
     """Column names of a table, and the rows below them."""
     numbered = table.numbered()
-    above = 0
+    above: list[tuple[int, str]] = []
     for number, row in numbered:
         # Whether a row that can't be read stands above the column names, or is them, nobody but the user knows.
         if isinstance(row, InputError) and (number >= table.header or source.options.header_row is None):
             raise row
         if number < table.header or isinstance(row, InputError):
-            above += 1
+            above.append((number, row.what if isinstance(row, InputError) else " ".join(filter(None, row))))
             continue
         names = _names(row)
         doubled = sorted(name for name, times in Counter(names).items() if times > 1 and name)
@@ -311,7 +314,8 @@ def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
             )
         if above:
             source.account.header = number
-            source.account.left_out["rows above the column names"] += above
+            for place, text in above:
+                _leave_above(source, text, table.place_of(place))
         rows = ((table.place_of(number), row) for number, row in numbered)
         return names, _of_width(rows, len(names), padded=is_workbook(source))
     if table.header > 1:
@@ -319,6 +323,22 @@ def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
             f"the table has no row {table.header} (`header_row`)", where=table.place, todo="check the number"
         )
     raise InputError("the table has no header", where=table.place, todo="name the columns in its first row")
+
+
+def _leave_above(source: ByteSource, text: str, where: str) -> None:
+    """Note what stands above a header, such as a title.
+
+    Raises:
+        AmbiguousError: somebody speaks there.
+    """
+    if known_labels(text, source.options.roles) and not source.options.leaves_out(_ABOVE):
+        raise AmbiguousError(
+            f"above the column names somebody speaks: {text:.60}",
+            where=where,
+            todo=f'leave the {_ABOVE} out with `leave_out="{_ABOVE}"`, or say which row names the columns with '
+            "`header_row=NUMBER`",
+        )
+    source.account.lose(_ABOVE, text, where)
 
 
 def _of_width(rows: Rows, width: int, padded: bool) -> Rows:

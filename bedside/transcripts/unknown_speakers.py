@@ -121,6 +121,12 @@ def _roles_beside(unknown: Mapping[str, Sequence[Turn]], known: set[Role]) -> di
     return guesses
 
 
+def names_speaker(name: str) -> bool:
+    """Whether a name is of words for those who speak and of nothing else: ``guest_family``, ``Doctor 2``."""
+    words = _WORD.findall(name)
+    return bool(words) and all(word.casefold() in _WORDS for word in words)
+
+
 def _role_in_name(name: str) -> Role | None:
     roles = [_WORDS[word] for word in map(str.casefold, _WORD.findall(name)) if word in _WORDS]
     return "other" if "other" in roles else roles[0] if roles else _WORDS.get(name.strip().casefold())

@@ -165,8 +165,8 @@ def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:
         if relation.get("Type", "").endswith("/comments"):
             target = relation.get("Target", "")
             part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
-            for comment in ElementTree.fromstring(book.read(part)).iter("{*}comment"):
-                text = "".join(part.text or "" for part in comment.iter("{*}t"))
+            for comment in ElementTree.fromstring(book.read(part)).findall(".//{*}comment"):
+                text = "".join(part.text or "" for part in comment.findall(".//{*}t"))
                 yield Oddity("comment", comment.get("ref", ""), text)
 
 
