@@ -418,7 +418,7 @@ def check_blocks(
 
 def _blocks(rows: Iterable[Sequence[str]], speaker: int, columns: Mapping[str, int]) -> list[tuple[str, int]]:
     """Columns with several values, each in rows that stand together and in which two or more speak; how many values."""
-    found = []
+    dividing: list[tuple[str, int]] = []
     for name, at in columns.items():
         blocks: list[tuple[str, set[str]]] = []
         for row in rows:
@@ -430,8 +430,8 @@ def _blocks(rows: Iterable[Sequence[str]], speaker: int, columns: Mapping[str, i
         values = [value for value, _ in blocks]
         spoken = sum(len(speakers) > 1 for _, speakers in blocks)
         if len(values) > 1 and len(set(values)) == len(values) and 2 * spoken >= len(values):
-            found.append((name, len(values)))
-    return found
+            dividing.append((name, len(values)))
+    return dividing
 
 
 def _check_worksheets(source: SourceFile) -> None:
