@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from bedside.ratings.rating_files import RatingFile
+from bedside.ratings.rating_reading import Struck
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
 from bedside.reports.table import Tables
@@ -165,6 +166,8 @@ def read_ratings(
     encoding: str | None = None,
     rename: Mapping[str, str] | None = None,
     exact: bool = False,
+    missing: Names = (),
+    struck: Struck | None = None,
 ) -> RatingFile:
     """Ratings read from a file; every question takes them in place of it, and ``account`` says what was understood.
 
@@ -180,6 +183,9 @@ def read_ratings(
         rename: names of the file's metrics and raters to those that they get.
         exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
             differ in case and blanks are one, and so are a metric's name, title and aliases.
+        missing: what stands for no answer, such as ``99``; ``METRIC=99`` says it of one metric, and ``METRIC=`` that
+            all its numbers are ratings.
+        struck: whether a workbook's cells that are struck through count (``keep``) or not (``leave``).
 
     Raises:
         AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
@@ -200,6 +206,8 @@ def read_ratings(
         encoding=encoding,
         rename=rename,
         exact=exact,
+        missing=listed(missing, "missing"),
+        struck=struck,
         known=known_names(),
     )
 
@@ -219,6 +227,8 @@ def import_ratings(
     without: Names = (),
     rename: Mapping[str, str] | None = None,
     exact: bool = False,
+    missing: Names = (),
+    struck: Struck | None = None,
     round: str = IMPORTED,
     plan: str | os.PathLike[str] | None = None,
 ) -> int:
@@ -228,8 +238,8 @@ def import_ratings(
         run: the run.
         file: a table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.
         scales: scales of the ratings, as for :func:`bedside.agree`.
-        columns, metric, form, sheet, header_row, encoding, rename, exact: as for :func:`read_ratings`; names are those
-            that the run has, too.
+        columns, metric, form, sheet, header_row, encoding, rename, exact, missing, struck: as for
+            :func:`read_ratings`; names are those that the run has, too.
         metrics: the metrics that are taken, by the file's names; all that can be unless named.
         without: metrics and columns of comments that are left.
         round: the round of annotation, such as pilot, where the file has no column for it; of units that a plan drew,
@@ -262,6 +272,8 @@ def import_ratings(
         without=listed(without, "without"),
         rename=rename,
         exact=exact,
+        missing=listed(missing, "missing"),
+        struck=struck,
         known=known_names(opened),
     )
     return import_sheet(opened, Path(file), rating_file, round=round, plan=plan).added

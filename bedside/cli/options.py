@@ -182,7 +182,7 @@ RolesOption = Annotated[
     str | None,
     typer.Option(
         metavar="SPEAKER=ROLE,…",
-        help='Roles of the speakers, such as "Dr Smith"=clinician,Anna=patient.',
+        help='Roles of the speakers, such as "Dr Smith"=clinician,Anna=patient; First=text says that it is no speaker.',
         rich_help_panel=READING,
     ),
 ]

@@ -165,13 +165,16 @@ def read_options(
 ) -> ReadOptions:
     """How transcripts are read, from what is typed for the options of that name."""
     from bedside.transcripts import ROLES, ReadOptions
+    from bedside.transcripts.transcript import NO_SPEAKER_BUT_TEXT
 
     check_choice(on_error, ("stop", "skip"), "--on-error")
     mapping: dict[str, Any] = read_pairs(roles, "--roles")
     for speaker, role in mapping.items():
-        if role not in ROLES:
+        if role not in (*ROLES, NO_SPEAKER_BUT_TEXT):
             raise InputError(
-                f"{speaker!r} can't be {role!r}", where="--roles", todo=f"a role is {either(ROLES)}"
+                f"{speaker!r} can't be {role!r}",
+                where="--roles",
+                todo=f"a role is {either(ROLES)}, and {NO_SPEAKER_BUT_TEXT} what is no speaker",
             )
     return ReadOptions(
         format=format_,

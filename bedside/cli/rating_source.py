@@ -7,14 +7,15 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
 from bedside.cli import completion as _complete
 from bedside.cli.options import READING, EncodingOption, HeaderRowOption, SheetOption
 from bedside.cli.output import note_account
-from bedside.cli.parsing import read_pairs
+from bedside.cli.parsing import check_choice, read_names, read_pairs
+from bedside.ratings.rating_reading import Struck
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class TypedReading:
         form, sheet, header_row, encoding: as for :func:`bedside.read_ratings`.
         rename: the same as pairs, ``old=new``.
         exact: whether names stay as they are written; None where nothing was typed.
+        missing: what stands for no answer, parted by commas.
+        struck: what becomes of cells that are struck through.
     """
 
     form: str | None = None
@@ -39,14 +42,22 @@ class TypedReading:
     encoding: str | None = None
     rename: str | None = None
     exact: bool | None = None
+    missing: str | None = None
+    struck: str | None = None
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of :func:`bedside.read_ratings`.
 
         Raises:
-            InputError: the pairs are none.
+            InputError: the pairs are none, or there is no such choice.
         """
-        return {**asdict(self), "rename": read_pairs(self.rename, "--rename"), "exact": bool(self.exact)}
+        check_choice(self.struck, get_args(Struck), "--struck")
+        return {
+            **asdict(self),
+            "rename": read_pairs(self.rename, "--rename"),
+            "exact": bool(self.exact),
+            "missing": read_names(self.missing) or (),
+        }
 
 
 #: What is typed of a file that says all of itself.
@@ -79,6 +90,26 @@ ExactOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+MissingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="CODE,…",
+        help="What stands for no answer in a file of ratings: 99,-9; of one metric: stars=99. With stars= all its "
+        "numbers are ratings.",
+        rich_help_panel=READING,
+    ),
+]
+StruckOption = Annotated[
+    str | None,
+    typer.Option(
+        "--struck",
+        metavar="keep|leave",
+        help="Whether a workbook's cells that are struck through count.",
+        autocompletion=_complete.one_of(*get_args(Struck)),
+        rich_help_panel=READING,
+    ),
+]
 #: The options, by the name of what they say.
 _OPTIONS: dict[str, Any] = {
     "form": RatingFormOption,
@@ -87,6 +118,8 @@ _OPTIONS: dict[str, Any] = {
     "encoding": EncodingOption,
     "rename": RenameOption,
     "exact": ExactOption,
+    "missing": MissingOption,
+    "struck": StruckOption,
 }
 
 

@@ -26,7 +26,7 @@ from bedside.cli.output import say
 from bedside.cli.parsing import read_options
 from bedside.cli.rating_source import RatingFormOption
 from bedside.cli.score import ScoredFilesArgument
-from bedside.support.errors import AmbiguousError, BedsideError, InputError
+from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
@@ -87,21 +87,22 @@ def read(
 
 def _show_either(files: list[str], options: ReadOptions) -> None:
     """Show what is understood of transcripts, or of the file of ratings that it is in their place."""
-    from bedside.transcripts.transcript_maker import UnknownSpeakerError
-
     try:
         _show_transcripts(files, options)
-    except (AmbiguousError, UnknownSpeakerError):
-        raise
-    except InputError as error:
+    except InputError:
         if len(files) != 1 or not Path(files[0]).is_file() or options.format is not None:
             raise
-        try:
-            _show_ratings(files[0], options)
-        except AmbiguousError:
+        from bedside.ratings.rating_files import is_rating_file
+
+        if not is_rating_file(
+            files[0],
+            columns=options.columns,
+            sheet=options.sheet,
+            header_row=options.header_row,
+            encoding=options.encoding,
+        ):
             raise
-        except BedsideError:
-            raise error from None  # It is neither: told is what most people mean to read.
+        _show_ratings(files[0], options)
 
 
 def _show_transcripts(files: list[str], options: ReadOptions) -> None:

@@ -6,10 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from bedside.ratings.answer_words import family_order, is_no_answer, numbered, part_of_whole, whole_of
+from bedside.ratings.answer_words import (
+    is_code,
+    is_no_answer,
+    numbered,
+    part_of_whole,
+    possible_codes,
+    whole_of,
+)
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.scales import Scale, number_in
 from bedside.ratings.spellings import folded, joined_labels
+from bedside.ratings.word_scales import set_keys, word_key
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
 
@@ -17,8 +25,6 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+")
 #: What a decimal comma looks like where it may part thousands.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-#: Numbers that often stand for no answer.
-_CODES = frozenset((-9.0, -77.0, -88.0, -99.0, -999.0, 77.0, 88.0, 99.0, 777.0, 888.0, 999.0, 9999.0))
 #: Labels that a remark names.
 _NAMED = 6
 
@@ -32,13 +38,14 @@ class MetricAnswers:
         cells: all that hold a rating.
         exact: whether labels stay as they are written.
         known_labels: labels that other ratings of the metric have.
+        without_codes: whether no number stands for no answer, whatever it seems.
 
     Attributes:
         remarks: whole sentences on what was assumed.
         joined: label as it is written → the spelling that stands for it.
 
     Raises:
-        AmbiguousError: numbers can be read in two ways.
+        AmbiguousError: numbers can be read in two ways, or one may stand for no answer.
         InputError: one number has two labels.
     """
 
@@ -50,6 +57,7 @@ class MetricAnswers:
         *,
         exact: bool = False,
         known_labels: Iterable[str] = (),
+        without_codes: bool = False,
     ) -> None:
         self.metric = metric
         self.scale = scale
@@ -66,10 +74,8 @@ class MetricAnswers:
         self._numbered = self._numbered_labels(cells)
         if scale is None:
             self._join_labels(cells, known_labels)
-            words = {cell.value.strip() for cell in cells}
-            self._remark_on_order({self.joined.get(word, word) for word in words})
-        if scale is None or not self._labelled:
-            self._remark_on_codes(cells)
+            if not without_codes:
+                self._check_codes(cells)
 
     def read(self, cell: RatedCell) -> tuple[float | None, str | None]:
         """Value or label of a cell.
@@ -81,7 +87,7 @@ class MetricAnswers:
         if self._labelled:
             spellings = [text, text.casefold(), _bare(text), _bare(text).casefold()]
             if not self._exact:
-                spellings += [folded(text), folded(_bare(text))]
+                spellings += [folded(text), folded(_bare(text)), word_key(text)]
             label = next((self._level_of[each] for each in spellings if each in self._level_of), None)
             if label is None:
                 raise self._off_scale(text, cell.where)
@@ -205,23 +211,27 @@ class MetricAnswers:
             )
         return bool(labels)
 
-    def _remark_on_order(self, words: set[str]) -> None:
-        order = family_order(words)
-        if order is not None and len(order) > 2:
-            self.remarks.append(
-                f"The labels of {self.metric} ({', '.join(order)}) seem to have an order, and are read without it; "
-                f"`scales={self.metric}={'<'.join(order)}` gives it, with levels that nobody used."
-            )
+    def _check_codes(self, cells: Sequence[RatedCell]) -> None:
+        """See that no number can stand for no answer.
 
-    def _remark_on_codes(self, cells: Sequence[RatedCell]) -> None:
-        numbers = Counter(number for cell in cells if (number := number_in(cell.value)) is not None)
-        codes = {number: times for number, times in numbers.items() if number in _CODES}
-        others = [abs(number) for number in numbers if number not in codes]
-        if codes and others and max(others) <= min(map(abs, codes)) / 3:
-            shown = ", ".join(f"{number:g} ({times:,})" for number, times in sorted(codes.items()))
-            self.remarks.append(
-                f"{self.metric} has {shown} beside numbers up to {max(others):g}. If that stands for no answer, empty "
-                "those cells; here it is taken for a number."
+        Raises:
+            AmbiguousError: one is such as people write for it, and far from all others.
+        """
+        places: dict[float, str] = {}
+        for cell in cells:
+            number = self._number(cell, cell.value.strip())
+            if number is not None:
+                places.setdefault(number, cell.where)
+        codes = possible_codes(places)
+        if codes:
+            others = [number for number in places if number not in codes]
+            shown = ",".join(f"{code:g}" for code in codes)
+            raise AmbiguousError(
+                f"{shown} of {self.metric} may be a rating or stand for no answer: others are from {min(others):g} to "
+                f"{max(others):g}",
+                where=places[codes[0]],
+                todo=f"`missing={shown}` takes it for no answer, `missing={self.metric}=` for a rating, as does "
+                f"a scale that has it (`scales={self.metric}=…`)",
             )
 
     def _check_kind(self, text: str, *, is_number: bool, where: str) -> None:
@@ -233,11 +243,19 @@ class MetricAnswers:
             raise InputError(
                 f"the rating of {self.metric} is {text!r}, while others are {kind} ({place})",
                 where=where,
-                todo="write all of them alike, or give a scale with `scales`",
+                todo=f"write all of them alike, give a scale with `scales`, or say `missing={text}` where it stands "
+                "for no answer",
             )
 
     def _off_scale(self, text: str, where: str) -> InputError:
         shown = ", ".join(self.scale.level_texts()) if self.scale is not None else ""
+        number = number_in(text)
+        if number is not None and is_code(number):
+            return AmbiguousError(
+                f"{text!r} is not on the scale of {self.metric}, and may be a mistake or stand for no answer",
+                where=where,
+                todo=f"`missing={text}` takes it for no answer; levels: {shown} (`scales` gives another)",
+            )
         return InputError(
             f"{text!r} is not on the scale of {self.metric}",
             where=where,
@@ -256,8 +274,9 @@ def holds_rating(cell: RatedCell, scale: Scale | None) -> bool:
 
 
 def _spellings(levels: Sequence[str]) -> dict[str, str]:
-    """Each level as it is written, and by its spelling in lower case and folded where no other has the same."""
-    spellings: dict[str, str] = {}
+    """Each level as it is written, and by its spelling in lower case and folded where no other has the same; a word of
+    a set by its key, too."""
+    spellings = set_keys(levels)
     for spell in (folded, str.casefold):
         times = Counter(map(spell, levels))
         spellings.update({spell(level): level for level in levels if times[spell(level)] == 1})

@@ -1,10 +1,10 @@
-"""Words in place of numbers: those that say there is no answer, and those that have an order."""
+"""What cells hold in place of a plain number: words and codes for no answer, labels, parts of a whole."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 #: What a cell says, in lower case, that holds no rating. A word that is a level of the metric's scale is a rating.
 NO_ANSWER = frozenset(
@@ -13,39 +13,14 @@ NO_ANSWER = frozenset(
         "not applicable", "not answered", "no answer", "none given", "missing", "don't know", "don’t know",
         "dont know", "do not know", "i don't know", "i don’t know", "skip", "skipped", "not rated", "unrated",
         "prefer not to say", "prefer not to answer", "keine angabe", "k. a.", "k.a.", "weiß nicht", "weiss nicht",
-        "不适用", "不知道", "跳过",
+        "entfällt", "no aplica", "no sabe", "no contesta", "ns/nc", "sin respuesta", "non applicable", "sans objet",
+        "sans réponse", "ne sait pas", "non applicabile", "non so", "nessuna risposta", "não se aplica", "não sabe",
+        "sem resposta", "不适用", "不適用", "不知道", "跳过", "未回答", "該当なし", "無回答", "わからない", "해당 없음",
+        "무응답", "모름", "لا ينطبق", "لا أعرف",
     )
 )  # fmt: skip
-#: Families of words in their order, from the lowest; a rater's words may be some of them.
-_FAMILIES = tuple(
-    tuple(family.split("<"))
-    for family in (
-        "never<almost never<very rarely<rarely<seldom<occasionally<sometimes<often<frequently<usually<very often"
-        "<almost always<always",
-        "strongly disagree<disagree<moderately disagree<somewhat disagree<slightly disagree"
-        "<neither agree nor disagree<slightly agree<somewhat agree<moderately agree<agree<strongly agree",
-        "strongly disagree<disagree<neutral<agree<strongly agree",
-        "strongly disagree<disagree<undecided<agree<strongly agree",
-        "very dissatisfied<dissatisfied<neutral<satisfied<very satisfied",
-        "very poor<poor<fair<good<very good<excellent",
-        "very bad<bad<neutral<good<very good",
-        "terrible<poor<average<good<excellent",
-        "not at all<slightly<a little<somewhat<moderately<quite a bit<very<very much<extremely",
-        "none<minimal<mild<moderate<severe<extreme",
-        "very low<low<medium<high<very high",
-        "very low<low<moderate<high<very high",
-        "much worse<worse<same<better<much better",
-        "absent<partial<present",
-        "inadequate<adequate<good<excellent",
-        "very unlikely<unlikely<neutral<likely<very likely",
-        "nie<selten<manchmal<oft<häufig<immer",
-        "trifft nicht zu<trifft eher nicht zu<teils teils<trifft eher zu<trifft zu",
-        "sehr schlecht<schlecht<mittel<gut<sehr gut",
-        "从不<很少<有时<经常<总是",
-        "非常不同意<不同意<中立<同意<非常同意",
-        "很差<差<一般<好<很好",
-    )
-)
+#: Numbers that people write for no answer.
+_CODE = re.compile("-[1-9]|[89]|-?(?:7{2,4}|8{2,4}|9{2,4})")
 #: A number with its label: ``4 - agree``, ``4: agree``, ``4) agree``, ``4 (agree)``, or ``agree (4)``. A label begins
 #: with a letter, so that ``1-2 times`` is none.
 _NUMBERED = (
@@ -66,28 +41,34 @@ def is_no_answer(cell: str) -> bool:
     return cell.strip().casefold() in NO_ANSWER
 
 
-def family_order(words: Iterable[str]) -> tuple[str, ...] | None:
-    """The words in their order, from the lowest, where all of them are of one family that has one; None else.
+def possible_codes(numbers: Iterable[float]) -> list[float]:
+    """Numbers that may stand for no answer, as 99 and -9 often do, and are far from all others.
 
-    >>> family_order(["Often", "never", "rarely"])
-    ('never', 'rarely', 'Often')
-    >>> family_order(["none", "open", "closed"])
+    >>> possible_codes([1, 2, 5, 99]), possible_codes([1, 2, 3, -9]), possible_codes([50, 77, 99])
+    ([99], [-9], [])
+    >>> possible_codes([1, 2, 3, 4, 5, 9]), possible_codes([2, 5, 9]), possible_codes([-1, 0, 1])
+    ([9], [], [])
     """
-    distinct = {" ".join(word.split()).casefold(): word for word in words}
-    for family in _FAMILIES:
-        if len(distinct) > 1 and distinct.keys() <= set(family):
-            return tuple(distinct[word] for word in family if word in distinct)
-    return None
+    distinct = set(numbers)
+    codes = set(filter(is_code, distinct))
+    others = distinct - codes
+    if not others or not codes:
+        return []
+    low, high = min(others), max(others)
+    whole = all(number == int(number) for number in others)
+    steps = whole and len(others) > 2 and len(others) == high - low + 1
+    return sorted(
+        code
+        for code in codes
+        if (abs(code) > 9 and max(abs(low), abs(high)) <= abs(code) / 3)
+        or (code < 0 <= low and whole and high > 2)
+        or (7 < code < 10 and steps and code - high > 2)
+    )
 
 
-def in_family_order(labels: Sequence[str]) -> bool:
-    """Whether labels stand in the order of a family that all of them are of, up or down.
-
-    >>> in_family_order(["never", "rarely", "often"])
-    True
-    """
-    order = family_order(labels)
-    return order is not None and tuple(labels) in (order, order[::-1])
+def is_code(number: float) -> bool:
+    """Whether a number is one of those that people write for no answer: -1, -9, 8, 9, 77, 99, 888, -999."""
+    return bool(_CODE.fullmatch(f"{number:g}"))
 
 
 def numbered(cell: str) -> tuple[str, str] | None:

@@ -22,6 +22,11 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "drawn": ("drawn", "probability"),
 }  # fmt: skip
 
+#: What the item of a table may be called besides, where no column has one of its own names but ``id``: each such column
+#: may be about the row, too. A case is an item only where nothing else is, and no system: of those each has the case.
+ITEM_NAMES = ("session", "session_id", "vignette", "vignette_id", "conv_id", "chat", "chat_id", "interview",
+              "interview_id", "recording", "recording_id", "stimulus", "stimulus_id")  # fmt: skip
+
 #: Columns of a table of pairs, which are these only where all three are there: two raters may be called first and
 #: second.
 PAIR_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -77,7 +82,7 @@ def is_about_the_row(name: str) -> bool:
     [True, True, False, True]
     """
     word = plain(name)
-    spellings = {spelling for others in COLUMN_NAMES.values() for spelling in others}
+    spellings = {*ITEM_NAMES, *(spelling for others in COLUMN_NAMES.values() for spelling in others)}
     return (
         not word
         or word in _ABOUT

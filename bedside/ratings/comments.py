@@ -14,11 +14,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from bedside.ratings.answer_words import family_order, is_no_answer, is_number
+from bedside.ratings.answer_words import is_no_answer, is_number
 from bedside.ratings.column_words import plain
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.scales import number_in
 from bedside.ratings.spellings import metric_key
+from bedside.ratings.word_scales import word_scales
 from bedside.support.unspaced_scripts import UNSPACED
 
 #: Words and letters of a text, and letters where no blanks part words.
@@ -59,7 +60,7 @@ def is_free_text(answers: Sequence[str]) -> bool:
     (True, False)
     """
     texts = _differing_words(answers)
-    return bool(texts) and family_order(texts) is None and median(map(_is_long, texts)) >= 0.5
+    return bool(texts) and not word_scales(texts) and median(map(_is_long, texts)) >= 0.5
 
 
 def _differing_words(answers: Iterable[str]) -> list[str]:
@@ -98,10 +99,12 @@ class FileComments:
     Attributes:
         taken: column → how many of its cells became reasons of ratings.
         alone: how many stand beside no rating.
+        first_alone: where the first of those stands.
     """
 
     taken: Counter[str] = field(default_factory=Counter)
     alone: int = 0
+    first_alone: str = ""
 
     def beside(self, ratings: Sequence[RatedCell], comments: Iterable[RatedCell]) -> list[RatedCell]:
         """The ratings with the comments as their reasons.
@@ -116,7 +119,8 @@ class FileComments:
         metrics = {metric_key(cell.metric) for cell in ratings}
         reasons: Mapping[int, list[str]] = defaultdict(list)
         for comment in comments:
-            about = metric_key(comment_about(comment.metric) or "")
+            name = metric_key(comment.metric)
+            about = name if name in metrics else metric_key(comment_about(comment.metric) or "")
             row = by_row[_row(comment)]
             if about in metrics:
                 row = [position for position in row if metric_key(ratings[position].metric) == about]
@@ -126,6 +130,7 @@ class FileComments:
                 reasons[position].append(text)
             self.taken[comment.metric] += bool(row)
             self.alone += not row
+            self.first_alone = self.first_alone or ("" if row else comment.where)
         return [
             cell._replace(reason="; ".join(filter(None, (cell.reason, *reasons[position]))))
             if position in reasons

@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from bedside.ratings.column_words import COLUMN_NAMES, is_about_the_row, is_derived, names_rater, plain
+from bedside.ratings.column_words import (
+    COLUMN_NAMES,
+    ITEM_NAMES,
+    is_about_the_row,
+    is_derived,
+    names_rater,
+    plain,
+)
 from bedside.ratings.form_contract import FormClaim
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.scales import number_in
-from bedside.ratings.table_cells import possible, quoted_columns
+from bedside.ratings.table_cells import column_name, possible, quoted_columns
 from bedside.support.errors import InputError
 
 #: What the upper row of names holds.
@@ -25,10 +32,14 @@ class HeaderPairs:
     Attributes:
         names: bedside's name of a column that says something of the row → its position.
         pairs: position, upper and lower name of each column of ratings.
+        others: the names of the columns of which nothing is taken.
+        width: number of columns.
     """
 
     names: dict[str, int]
     pairs: list[tuple[int, str, str]]
+    others: list[str]
+    width: int
 
     def upper(self) -> list[str]:
         """The upper names, each once."""
@@ -52,20 +63,23 @@ def header_pairs(content: RatingContent) -> HeaderPairs | None:
     lower_names = [name.strip() for name in lower_row] + [""] * (width - len(lower_row))
     names: dict[str, int] = {}
     pairs: list[tuple[int, str, str]] = []
+    others: list[str] = []
     above = ""
     for position, (upper, lower) in enumerate(zip(upper_names, lower_names, strict=True)):
+        lower = "" if lower == upper else lower  # as cells that are merged over both rows
         alone = lower if not upper else upper if not lower else ""
         known = _row_name(alone) if alone and (not above or not lower) else None
-        if known is not None and known not in names:
+        if known is not None and known not in names and known != "value":
             names[known] = position
             above = ""
             continue
         above = upper or above
-        if not lower or not above or is_derived(lower) or is_derived(above):
-            continue
-        if not is_about_the_row(lower) and not is_about_the_row(above):
+        about = is_about_the_row(lower) or is_about_the_row(above)
+        if not lower or not above or is_derived(lower) or is_derived(above) or about:
+            others.append(", ".join(filter(None, (above, lower))) or column_name(position))
+        else:
             pairs.append((position, above, lower))
-    crossed = HeaderPairs(names, pairs)
+    crossed = HeaderPairs(names, pairs, others, width)
     if "item" not in names or len(pairs) < 2 or any(number_in(lower) is not None for _, _, lower in pairs):
         return None
     # Each pair once, and one of the two names again and again: else it is a preamble above a table.
@@ -77,6 +91,8 @@ def header_pairs(content: RatingContent) -> HeaderPairs | None:
 
 def _row_name(name: str) -> str | None:
     word = plain(name)
+    if word in ITEM_NAMES:
+        return "item"
     return next((known for known, spellings in COLUMN_NAMES.items() if word in spellings), None)
 
 
@@ -113,8 +129,15 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
         )
     first = "rater" if upper == "rater" else "metric"
     account = content.account
-    account.columns.update({name: name for name in crossed.names})
+    upper_row, lower_row = (dict(enumerate(row)) for row in content.first_rows[:2])
+    account.columns.update(
+        {
+            name: (upper_row.get(at, "").strip() or lower_row.get(at, "").strip())
+            for name, at in crossed.names.items()
+        }
+    )
     account.columns.update({f"{first} {above}, {below}": below for _, above, below in crossed.pairs})
+    account.unused = crossed.others
     for table in content.typed_tables:
         if [cells for _, cells in table.rows[:2]] != content.first_rows[:2]:
             raise InputError(
@@ -123,6 +146,12 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
                 todo="read one with `sheet=NAME`, or give them the same columns",
             )
         for where, cells in table.rows[2:]:
+            if any(cell.strip() for cell in cells[crossed.width :]):
+                raise InputError(
+                    f"the row has {len(cells)} cells, and there are {crossed.width} columns",
+                    where=where,
+                    todo="name each column, or empty the cells beyond",
+                )
             yield from _row_cells(crossed, upper, where, cells)
 
 
@@ -134,8 +163,11 @@ def _row_cells(crossed: HeaderPairs, upper: Upper, where: str, cells: list[str])
     """
     said = {name: cells[at].strip() if at < len(cells) else "" for name, at in crossed.names.items()}
     if not said["item"]:
-        raise InputError("the row has no item", where=where, todo="fill the item column")
-    said.pop("value", None)
+        raise InputError(
+            "the row has no item",
+            where=where,
+            todo="fill the item column, or name the first of two rows of column names with `header_row=NUMBER`",
+        )
     for position, above, below in crossed.pairs:
         rater, metric = (above, below) if upper == "rater" else (below, above)
         yield RatedCell(

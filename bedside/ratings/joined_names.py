@@ -12,7 +12,7 @@ from bedside.ratings.known_names import KnownMetric
 from bedside.ratings.names import has_kind, human_rater, is_human, person_name
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_reading import RatingReading
-from bedside.ratings.spellings import commonest, folded, metric_key
+from bedside.ratings.spellings import commonest, folded, metric_key, without_ends
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
 
@@ -237,12 +237,22 @@ class _Metrics:
         if both is not None:
             self._apart.append(f"{both[0]!r} and {both[1]!r} both stand in the file, and stay two metrics.")
             return {}
-        return dict.fromkeys(group, known or commonest(name for name in group for _ in self._cells[name]))
+        own = commonest(without_ends(name)[0] for name in group for _ in self._cells[name])
+        other = next(
+            (name for name in self._cells if name not in group and metric_key(name) == metric_key(own)), None
+        )
+        if known is None and other is not None and own not in group:
+            self._apart.append(f"{group[0]!r} and {other!r} both stand in the file, and stay two metrics.")
+            return {}
+        return dict.fromkeys(group, known or own)
 
     def _different(self, group: Sequence[str]) -> tuple[str, str] | None:
-        """Two names that are of two metrics: other words, other units, or both of one rating."""
+        """Two names that are of two metrics: other words, units or scales, or both of one rating."""
         for first, second in combinations(group, 2):
             if metric_key(first) != metric_key(second) or self._units(first) != self._units(second):
+                return first, second
+            ends = {without_ends(first)[1], without_ends(second)[1]} - {None}
+            if len(ends) > 1:
                 return first, second
         rated: dict[str, set[Hashable]] = {
             name: {(*_rating_of(cell), cell.rater) for cell in self._cells[name]} for name in group
@@ -257,8 +267,9 @@ class _Metrics:
     def _known(self, name: str) -> str | None:
         """The known metric that a name stands for."""
         known = self._reading.known
-        end = next((end for end in _ENDS if name.endswith(end) and name != end), "")
-        base = name.removesuffix(end)
+        bare = without_ends(name)[0]
+        end = next((end for end in _ENDS if bare.endswith(end) and bare != end), "")
+        base = bare.removesuffix(end)
         rated = known.rated_as(metric_key(base))
         if any(metric.name == base for metric in rated):
             others = sorted({metric.name for metric in rated} - {base})
@@ -266,9 +277,9 @@ class _Metrics:
                 self._apart.append(
                     f"The run has {base!r} and {others[0]!r}, and ratings of {base!r} stay with it."
                 )
-            return name
+            return bare
         if known.scale(base) is not None and not rated:
-            return name
+            return bare
         if rated:
             return self._only(name, [metric for metric in rated if self._same_units(name, metric)], end)
         return self._only(

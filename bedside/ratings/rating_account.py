@@ -123,8 +123,12 @@ class RatingAccount:
                 for word, count in self.empty.items()
             ]
             yield f"  Cells without a rating: {_listed(words)}"
+        first = self.file.first_left
         if self.file.left_out:
-            left = [f"{count:,} {noun}" for noun, count in self.file.left_out.items()]
+            left = [
+                f"{count:,} {noun}" + (f" (first: {first[noun]})" if noun in first else "")
+                for noun, count in self.file.left_out.items()
+            ]
             yield f"  Left out: {_listed(left)}"
 
     def _of_the_names(self) -> Iterator[str]:
@@ -137,7 +141,10 @@ class RatingAccount:
             columns = _listed(f"{_cut(name)} ({count:,})" for name, count in taken.items())
             yield f"  Comments, kept as reasons of ratings: {columns}"
         if self.comments.alone:
-            yield f"  Left out: {counted(self.comments.alone, 'comment')} beside no rating"
+            yield (
+                f"  Left out: {counted(self.comments.alone, 'comment')} beside no rating (first: "
+                f"{self.comments.first_alone})"
+            )
 
 
 def rating_account(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -219,8 +220,16 @@ class FileContent(RatingContent):
             )
         if self._source.json is not None:
             return None
-        header, rows = table(self._source)
+        header, rows = table(self._source, as_seen=True, struck=self.reading.struck)
         return header, _held(rows, self.place)
+
+    @property
+    def sample(self) -> tuple[list[str], list[list[str]]]:
+        """Column names and some rows of the first table; nothing where it is none."""
+        if self._source.json is not None:
+            return [], []
+        first = raw_tables(self._source)[0] if self._parquet else self._raw_tables[0]
+        return first.names, [row for number, row in first.sample if number > first.header]
 
     def _check_height(self) -> None:
         if parquet_height(self._source) > _MOST_ROWS:
@@ -230,30 +239,36 @@ class FileContent(RatingContent):
     def _raw_tables(self) -> list[RawTable]:
         if self._parquet or self._source.json is not None:
             return []
-        return raw_tables(self._source)
+        return raw_tables(self._source, as_seen=True, struck=self.reading.struck)
 
     @cached_property
     def typed_tables(self) -> list[TypedTable]:
-        """The tables that are read, each as it was typed, from the row on that the user says names the columns."""
-        first = self.reading.header_row or 1
-        return [
-            TypedTable(
-                raw.sheet,
-                _held(
-                    ((f"{raw.place}:{number}", row) for number, row in raw.numbered() if number >= first),
-                    self.place,
-                ),
-            )
-            for raw in self._raw_tables
-        ]
+        """The tables that are read, each as it was typed, without what is above the column names."""
+        return [TypedTable(raw.sheet, _held(self._typed(raw), self.place)) for raw in self._raw_tables]
+
+    def _typed(self, raw: RawTable) -> Iterator[tuple[str, list[str] | InputError]]:
+        top = self._top(raw)
+        for number, row in raw.numbered():
+            if number >= top:
+                yield f"{raw.place}:{number}", row
+            else:
+                self.account.leave("rows above the column names", f"{raw.place}:{number}")
 
     @cached_property
     def first_rows(self) -> list[list[str]]:
-        """The first rows of the first table as it was typed."""
+        """The first rows of the first table as it was typed, below what is above its column names."""
         if not self._raw_tables:
             return []
-        first = self.reading.header_row or 1
-        return [row for number, row in self._raw_tables[0].sample if number >= first][:_FIRST_ROWS]
+        raw = self._raw_tables[0]
+        rows = (row for number, row in raw.numbered() if number >= self._top(raw) and isinstance(row, list))
+        return list(islice(rows, _FIRST_ROWS))
+
+    def _top(self, raw: RawTable) -> int:
+        """Number of the first row that may name columns: a title is alone in its row."""
+        if self.reading.header_row is not None:
+            return self.reading.header_row
+        several = (number for number, row in raw.sample if len({cell.strip() for cell in row} - {""}) > 1)
+        return next(several, 1)
 
 
 def _held(rows: Iterable[tuple[str, list[str] | InputError]], place: str) -> Rows:

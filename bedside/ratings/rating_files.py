@@ -14,7 +14,7 @@ import polars as pl
 from bedside.ratings.answer_values import MetricAnswers, holds_rating
 from bedside.ratings.answer_words import is_no_answer, is_number
 from bedside.ratings.comments import FileComments, are_comments
-from bedside.ratings.form_contract import form_of
+from bedside.ratings.form_contract import form_of, holds_ratings
 from bedside.ratings.frames import FRAME, Frame, is_ratings_table, ratings_table, row_place
 from bedside.ratings.joined_names import JoinedNames, join_names
 from bedside.ratings.known_names import NO_NAMES, KnownMetric, KnownNames
@@ -23,11 +23,18 @@ from bedside.ratings.pair_preferences import SHARES
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_account import RatingAccount, rating_account
 from bedside.ratings.rating_content import FileContent, FrameContent, RatingContent
-from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
 from bedside.ratings.scales import Scale, number_in
 from bedside.ratings.spellings import metric_key
 from bedside.ratings.table import frame_of
-from bedside.support.errors import BedsideError, InputError
+from bedside.ratings.word_scales import (
+    are_opposites,
+    decided_scale,
+    strange_words,
+    word_key,
+    word_scales,
+)
+from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.registry import nearest
 from bedside.transcripts.file_account import FileAccount
 
@@ -73,6 +80,8 @@ def read_rating_file(
     without: Collection[str] = (),
     rename: Mapping[str, str] | None = None,
     exact: bool = False,
+    missing: Collection[str] = (),
+    struck: Struck | None = None,
     known: KnownNames = NO_NAMES,
 ) -> RatingFile:
     """Read ratings from CSV, TSV, XLSX, Parquet, or an annotation tool's JSON.
@@ -97,6 +106,9 @@ def read_rating_file(
         rename: the file's name of a metric or rater → the one that it gets.
         exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
             differ in case and blanks are one, and a metric's name or title is that of a known one.
+        missing: what stands for no answer, such as ``99``; ``METRIC=99`` says it of one metric, and ``METRIC=`` that
+            all its numbers are ratings.
+        struck: whether a workbook's cells that are struck through count (``keep``) or not (``leave``).
         known: names that the file's may stand for, and the scales that metrics bring with them.
 
     Raises:
@@ -109,9 +121,27 @@ def read_rating_file(
     reading = RatingReading(
         form=form, columns={} if columns is None else columns, metric=metric, sheet=sheet, header_row=header_row,
         encoding=encoding, scales=scales or {}, metrics=metrics, without=without, rename=rename or {}, exact=exact,
-        known=known,
+        missing=parse_missing(missing), struck=struck, known=known,
     )  # fmt: skip
     return _read(FileContent(Path(path), reading), str(path))
+
+
+def is_rating_file(
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+    encoding: str | None = None,
+) -> bool:
+    """Whether a file is one of ratings and not of conversations, by its columns or its tool; arguments as for
+    :func:`read_rating_file`.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    reading = RatingReading(columns=columns or {}, sheet=sheet, header_row=header_row, encoding=encoding)
+    return holds_ratings(FileContent(Path(path), reading))
 
 
 def read_rating_frame(
@@ -212,6 +242,7 @@ class _CollectedRatings:
             InputError: a rating stands there twice, is off its scale, or is no such thing; or there is no metric or
                 rater that the user named.
         """
+        cells = [cell if cell.metric else cell._replace(metric=self._reading.only_metric) for cell in cells]
         rated, comments = self._divided(cells)
         rated = self._comments.beside(rated, comments)
         answered = [cell for cell in rated if not is_no_answer(cell.value)]
@@ -222,6 +253,7 @@ class _CollectedRatings:
             )
             for cell in rated
         ]
+        self._check_typed_scales({cell.metric for cell in cells})
         self._find_scales(rated)
         held: list[RatedCell] = []
         for cell in rated:
@@ -236,6 +268,8 @@ class _CollectedRatings:
             metric: MetricAnswers(
                 metric, self._scale_of[metric], of_metric, exact=self._reading.exact,
                 known_labels=self._reading.known.labels.get(metric, ()),
+                without_codes="" in self._reading.codes_of(of_metric[0].column)
+                or "" in self._reading.codes_of(metric),
             )
             for metric, of_metric in by_metric.items()
         }  # fmt: skip
@@ -248,7 +282,7 @@ class _CollectedRatings:
         for cell in held:
             self._add(cell, answers[cell.metric])
 
-    def _divided(self, cells: Iterable[RatedCell]) -> tuple[list[RatedCell], list[RatedCell]]:
+    def _divided(self, cells: Sequence[RatedCell]) -> tuple[list[RatedCell], list[RatedCell]]:
         """The cells of the metrics that are taken, and what was remarked beside them.
 
         Raises:
@@ -256,26 +290,39 @@ class _CollectedRatings:
         """
         reading = self._reading
         by_metric: dict[str, list[RatedCell]] = defaultdict(list)
-        order: list[RatedCell] = []
         for cell in cells:
-            named = cell if cell.metric else cell._replace(metric=reading.only_metric)
-            by_metric[named.metric].append(named)
-            order.append(named)
+            by_metric[cell.metric].append(cell)
         self._check_named(by_metric)
         metrics = {metric_key(name) for name in by_metric}
         texts = {
             name
             for name, of_metric in by_metric.items()
-            if any(cell.kind for cell in of_metric) or self._is_text(name, of_metric, metrics)
+            if self._is_text(name, [cell for cell in of_metric if not cell.kind], metrics)
         }
         left = {
             name
             for name in by_metric
             if reading.is_left(name)
-            or not (reading.metrics is None or name in texts or reading.is_chosen(name))
+            or not (
+                reading.metrics is None
+                or name in texts
+                or all(cell.kind for cell in by_metric[name])
+                or reading.is_chosen(name)
+            )
         }
-        rated = [cell for cell in order if cell.metric not in texts | left]
-        remarked = [cell for cell in order if cell.metric in texts - left and not is_no_answer(cell.value)]
+        rated, remarked = [], []
+        for cell in cells:
+            is_text = bool(cell.kind) or cell.metric in texts
+            if is_no_answer(cell.value) and (is_text or cell.metric in left):
+                continue
+            if cell.metric in left:
+                self._account.leave("answers to what is not taken", cell.where)
+            elif is_text:
+                remarked.append(cell)
+            elif reading.is_missing(cell.metric, cell.value):
+                self._empty[cell.value.strip()] += 1
+            else:
+                rated.append(cell)
         return rated, remarked
 
     def _is_text(self, name: str, cells: Sequence[RatedCell], metrics: Collection[str]) -> bool:
@@ -285,7 +332,7 @@ class _CollectedRatings:
             return False
         if reading.known.scale(name) is not None:
             return False
-        if name == reading.only_metric and cells[0].column == reading.columns.get("value"):
+        if cells and name == reading.only_metric and cells[0].column == reading.columns.get("value"):
             return False  # the only column there is, which the user named
         answers = [cell.value for cell in cells if not is_no_answer(cell.value)]
         return not reading.has_labels(answers) and are_comments(name, answers, metrics)
@@ -294,15 +341,29 @@ class _CollectedRatings:
         """See that the file has the metrics that the user named."""
         reading = self._reading
         columns = {*self._account.columns.values(), *self._account.unused}
-        for option, names in (("metrics", reading.metrics or ()), ("without", reading.without)):
-            for name in names:
-                among = metrics if option == "metrics" else {*metrics, *columns}
+        said = (
+            ("metrics", reading.metrics or ()),
+            ("without", reading.without),
+            ("missing", reading.missing.keys() - {None}),
+        )
+        for option, names in said:
+            for name in filter(None, names):
+                among = {*metrics, *columns} if option == "without" else metrics
                 if not any(reading.is_among(one, (name,)) for one in among):
                     raise InputError(
                         f"the file has no metric {name!r}",
                         where=f"`{option}`",
                         todo=nearest(name, sorted(metrics)),
                     )
+
+    def _check_typed_scales(self, metrics: Collection[str]) -> None:
+        """See that the file has the metrics that the user gave scales of, by its names or by those that they got."""
+        names = {*metrics, *self._names.metrics.values()}
+        for name in self._reading.scales:
+            if name is not None and not any(self._reading.is_among(one, (name,)) for one in names):
+                raise InputError(
+                    f"the file has no metric {name!r}", where="`scales`", todo=nearest(name, sorted(names))
+                )
 
     def _fits(self, metric: KnownMetric, cells: Sequence[RatedCell]) -> bool:
         """Whether ratings are on the scale of a metric that nobody rated yet."""
@@ -326,7 +387,75 @@ class _CollectedRatings:
             by_metric[cell.metric].append(cell)
         for metric, of_metric in by_metric.items():
             spellings = [name for name, now in self._names.metrics.items() if now == metric]
-            self._scale_of[metric] = self._reading.scale(metric, *spellings, in_words=_in_words(of_metric))
+            self._scale_of[metric] = self._reading.scale(
+                metric, *spellings, *(cell.metric for cell in of_metric[:1]), in_words=_in_words(of_metric)
+            )
+        self._find_word_scales(
+            {name: of_metric for name, of_metric in by_metric.items() if self._scale_of[name] is None}
+        )
+
+    def _find_word_scales(self, by_metric: Mapping[str, Sequence[RatedCell]]) -> None:
+        """Find the scale of each metric that is rated in the words of a set.
+
+        Raises:
+            AmbiguousError: the words may be of several, or some are of none.
+        """
+        words: dict[str, dict[str, RatedCell]] = {}
+        for metric, cells in by_metric.items():
+            answered = [cell for cell in cells if not is_no_answer(cell.value)]
+            if _in_words(answered):
+                for cell in answered:
+                    words.setdefault(metric, {}).setdefault(cell.value.strip(), cell)
+        alone = {metric: decided_scale(of_metric) for metric, of_metric in words.items()}
+        decided = list(filter(None, alone.values()))
+        for metric, of_metric in words.items():
+            levels = decided_scale(of_metric, decided)
+            if levels is None:
+                self._check_words(metric, of_metric)
+                continue
+            spelt = {word_key(label): label for label in self._reading.known.labels.get(metric, ())}
+            if self._reading.exact:
+                spelt.update({word_key(word): word for word in of_metric})
+            unused = [level for level in levels if word_key(level) not in set(map(word_key, of_metric))]
+            self._scale_of[metric] = Scale(tuple(spelt.get(word_key(level), level) for level in levels), True)
+            self._account.remark(
+                f"The words of {metric} are levels in order, {'<'.join(levels)}"
+                + (f"; nobody used {', '.join(unused)}" if unused else "")
+                + (", as of another metric of the file" if alone[metric] is None else "")
+                + f". `scales={metric}=…` gives others."
+            )
+
+    def _check_words(self, metric: str, words: Mapping[str, RatedCell]) -> None:
+        """See that words which are no scale are labels, and no levels of a scale that isn't told.
+
+        Raises:
+            AmbiguousError: they may be of several sets, or some are of none.
+        """
+        cells = list(words.values())
+        scales = word_scales(words)
+        if are_opposites(words):
+            self._account.remark(
+                f"The labels of {metric} ({', '.join(words)}) may be all there are, or levels of a longer scale: "
+                f"`scales={metric}={'/'.join(scales[0])}` gives that."
+            )
+            return
+        if scales:
+            two = [f"`scales={metric}={'/'.join(levels)}`" for levels in scales[:2]]
+            more = f" ({len(scales)} sets have them)" if len(scales) > 2 else ""
+            raise AmbiguousError(
+                f"the words of {metric} ({', '.join(words)}) may be levels of {'<'.join(scales[0])} or of "
+                f"{'<'.join(scales[1])}{more}",
+                where=cells[0].where,
+                todo=f"say which levels there are, with those that nobody used: {' or '.join(two)}",
+            )
+        of_set, strange = strange_words(words)
+        if strange:
+            raise AmbiguousError(
+                f"{strange[0]!r} is not of one scale with {', '.join(map(repr, of_set))}: it may be a level of "
+                f"{metric}, or no answer, or mistyped",
+                where=words[strange[0]].where,
+                todo=f"give all levels with `scales={metric}=A/B/…`, or say `missing={strange[0]}`",
+            )
 
     def _add(self, cell: RatedCell, answers: MetricAnswers) -> None:
         where = cell.where
@@ -338,6 +467,7 @@ class _CollectedRatings:
         replicate = _whole(cell.replicate, "replicate", where) if cell.replicate else 0
         key = (cell.item, unit, answers.metric, cell.rater, replicate, cell.round)
         if key in self._places:
+            self._check_renamed(answers.metric, cell.rater, f"{self._places[key]} and {where}")
             raise InputError(
                 f"{cell.rater} rates {cell.item!r} on {answers.metric} twice",
                 where=f"{self._places[key]} and {where}",
@@ -352,6 +482,17 @@ class _CollectedRatings:
             (cell.item, cell.system or None, cell.case or None, unit, answers.metric, cell.rater, replicate, value,
              label, cell.reason or None, None)
         )  # fmt: skip
+
+    def _check_renamed(self, metric: str, rater: str, where: str) -> None:
+        """See that no two names of the file became one by the user's word, where both have a rating of the same."""
+        for now, stands in ((metric, self._names.metrics), (rater, self._names.raters)):
+            renamed = sorted(name for name in self._names.renamed if stands.get(name) == now)
+            if renamed:
+                raise InputError(
+                    f"{renamed[0]!r} can't be renamed to {now!r}: the file has that name too, and both rate the same",
+                    where=where,
+                    todo="give it another name with `rename`, or leave one of the two with `without`",
+                )
 
 
 def _in_words(cells: Iterable[RatedCell]) -> bool:

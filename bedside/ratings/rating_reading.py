@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from bedside.ratings.column_words import plain
 from bedside.ratings.known_names import NO_NAMES, KnownNames
-from bedside.ratings.scales import Scale
-from bedside.ratings.spellings import folded, metric_key
+from bedside.ratings.scales import Scale, number_in, scale_from
+from bedside.ratings.spellings import folded, metric_key, without_ends
+
+#: What becomes of cells that are struck through: they count, or are left.
+Struck = Literal["keep", "leave"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,9 @@ class RatingReading:
         rename: the file's name of a metric or rater → the one that it gets.
         exact: whether names and labels stay as they are written.
         known: names that the file's may stand for.
+        missing: what a cell says that holds no rating, by metric, or under None of all; an empty code says that all
+            numbers of the metric are ratings.
+        struck: whether cells that are struck through count; None where the user doesn't say.
     """
 
     form: str | None = None
@@ -42,6 +49,8 @@ class RatingReading:
     rename: Mapping[str, str] = field(default_factory=dict)
     exact: bool = False
     known: KnownNames = NO_NAMES
+    missing: Mapping[str | None, Collection[str]] = field(default_factory=dict)
+    struck: Struck | None = None
 
     @property
     def only_metric(self) -> str:
@@ -69,8 +78,26 @@ class RatingReading:
                 return scale
         return None
 
+    def codes_of(self, metric: str) -> list[str]:
+        """What the user said to stand for no answer of a metric, by the file's name."""
+        return [
+            code
+            for name, codes in self.missing.items()
+            if name is None or self.is_among(metric, (name,))
+            for code in codes
+        ]
+
+    def is_missing(self, metric: str, cell: str) -> bool:
+        """Whether the user said that a cell of a metric stands for no answer."""
+        text, number = folded(cell), number_in(cell)
+        return any(
+            folded(code) == text or (number is not None and number_in(code) == number)
+            for code in self.codes_of(metric)
+            if code
+        )
+
     def scale(self, metric: str, *names: str, in_words: bool = False) -> Scale | None:
-        """A metric's scale: its own, that of all, or one that is known.
+        """A metric's scale: its own, by the user's word or behind its name, that of all, or one that is known.
 
         Args:
             metric: the metric.
@@ -78,8 +105,9 @@ class RatingReading:
             in_words: whether no answer is a number: a scale of numbers for all isn't meant for it then.
         """
         typed = self.typed_scale(metric, *names)
-        if typed is not None:
-            return typed
+        ends = next((ends for name in names if (ends := without_ends(name)[1]) is not None), None)
+        if typed is not None or ends is not None:
+            return typed if typed is not None or ends is None else scale_from(*ends)
         of_all = self.scales.get(None)
         if of_all is not None and not (in_words and of_all.numeric):
             return of_all
@@ -94,8 +122,22 @@ class RatingReading:
 
     def knows_metric(self, name: str) -> bool:
         """Whether a name is that of a metric: a rubric's, a code's or a run's, or one that the user said."""
-        if self.is_chosen(name) or self.typed_scale(name) is not None:
+        bare, ends = without_ends(name)
+        if self.is_chosen(name) or self.typed_scale(name) is not None or ends is not None:
             return True
-        if any(self.known.scale(spelling) is not None for spelling in (name.strip(), plain(name))):
+        if any(self.known.scale(spelling) is not None for spelling in (bare.strip(), plain(bare))):
             return True
         return bool(self.known.rated_as(metric_key(name)))
+
+
+def parse_missing(texts: Iterable[str]) -> dict[str | None, list[str]]:
+    """What stands for no answer as typed, by metric: ``99``; ``metric=99`` holds for one metric, ``metric=`` has none.
+
+    >>> parse_missing(["99", "refused", "stars=-9", "seconds="])
+    {None: ['99', 'refused'], 'stars': ['-9'], 'seconds': ['']}
+    """
+    missing: dict[str | None, list[str]] = {}
+    for text in texts:
+        metric, equals, code = text.partition("=")
+        missing.setdefault(metric.strip() if equals else None, []).append((code if equals else text).strip())
+    return missing

@@ -11,7 +11,6 @@ from bedside.support.errors import InputError
 
 #: What the account calls answers that are no single label or number.
 SETS = "answers of several labels"
-TEXTS = "texts"
 SPANS = "rankings and labels of parts of the text"
 SKIPPED = "items that somebody skipped"
 #: A field that is longer names nothing.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.ratings.answer_words import family_order, in_family_order
+from bedside.ratings.word_scales import standing_order
 from bedside.support.errors import DataError
 
 #: An end of a scale as typed.
@@ -49,6 +49,11 @@ class Scale:
         return Scale(tuple(levels), all(isinstance(level, int | float) for level in levels))
 
 
+def scale_from(first: int, last: int) -> Scale:
+    """The scale of whole numbers between two, both included."""
+    return Scale(tuple(float(level) for level in range(first, last + 1)), True)
+
+
 def parse_scale(text: str) -> Scale:
     """A scale as typed: ``1-5`` (whole numbers), ``0,0.5,1`` (these numbers), ``none/open/closed`` (labels), or
     ``mild<moderate<severe`` (labels that have this order).
@@ -63,7 +68,7 @@ def parse_scale(text: str) -> Scale:
     if dash and _LEVEL.fullmatch(low.strip()) and _LEVEL.fullmatch(high.strip()):
         first, last = int(low), int(high)
         if first < last <= first + 1000:
-            return Scale(tuple(float(level) for level in range(first, last + 1)), True)
+            return scale_from(first, last)
     ranked = [part.strip() for part in text.split("<")]
     if len(ranked) >= 2 and all(ranked) and len(set(ranked)) == len(ranked):
         return Scale(tuple(ranked), True)
@@ -72,9 +77,8 @@ def parse_scale(text: str) -> Scale:
         numbers = [number_in(part) for part in parts]
         if all(number is not None for number in numbers):
             return Scale(tuple(sorted(number for number in numbers if number is not None)), True)
-        if len(parts) > 2 and in_family_order(parts):
-            return Scale(family_order(parts) or (), True)
-        return Scale(tuple(parts), False)
+        order = standing_order(parts) if len(parts) > 2 else None
+        return Scale(tuple(parts) if order is None else order, order is not None)
     raise DataError(
         f"{text!r:.60} is not a scale",
         where="`scales`",

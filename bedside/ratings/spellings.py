@@ -12,6 +12,8 @@ _BETWEEN_WORDS = re.compile(r"(?<=\w)[\s_\-‐‑–]+(?=\w)")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
 #: Marks behind a question or a field of a form.
 _MARKS = "?:*"
+#: The ends of a scale behind a name, ``(1-5)``.
+_ENDS = re.compile(r"\s*[(\[]\s*(\d{1,4})\s*(?:[-‐‑–—−~～至]|to|bis|\.{2,3}|…)\s*(\d{1,4})\s*[)\]]$")
 #: How often one rater must use each of two labels of one letter for their case to carry a meaning.
 _OFTEN = 3
 
@@ -31,11 +33,23 @@ def metric_key(name: str) -> str:
 
     >>> metric_key("GoalAlignment") == metric_key("goal_alignment"), metric_key("q1_1") == metric_key("q11")
     (True, False)
-    >>> metric_key("Crisis? *") == metric_key("crisis")
+    >>> metric_key("Crisis? *") == metric_key("crisis") == metric_key("Crisis (1-5)")
     True
     """
-    words = folded(name)
+    words = folded(without_ends(name)[0])
     return _BETWEEN_LETTERS.sub("", words.rstrip(f"{_MARKS} ") or words)
+
+
+def without_ends(name: str) -> tuple[str, tuple[int, int] | None]:
+    """A metric's name without the ends of its scale behind it, and those; None where there are none.
+
+    >>> without_ends("Empathy (1-5)"), without_ends("Warmth [0 – 10]*"), without_ends("Pace (5-1)")
+    (('Empathy', (1, 5)), ('Warmth', (0, 10)), ('Pace (5-1)', None))
+    """
+    match = _ENDS.search(name.rstrip(f"{_MARKS} "))
+    if match is None or not match.start() or int(match[1]) >= int(match[2]):
+        return name, None
+    return name[: match.start()].strip(), (int(match[1]), int(match[2]))
 
 
 def commonest(names: Iterable[str]) -> str:

@@ -67,7 +67,11 @@ class TableCells:
         for where, cells in self._rows:
             row = {name: cells[position].strip() for name, position in positions.items()}
             if not row["item"]:
-                raise InputError("the row has no item", where=where, todo="fill the item column")
+                raise InputError(
+                    "the row has no item",
+                    where=where,
+                    todo="fill the item column, or say with `header_row=NUMBER` which row names the columns",
+                )
             if "rater" in row and not row["rater"]:
                 raise InputError("the row has no rater", where=where, todo="fill the rater column")
             if self._sheet_position is not None:
@@ -178,11 +182,25 @@ class TableCells:
         account, names = self._content.account, self.columns.names
         of_row = {name: names[name] for name in COLUMN_NAMES if name in names}
         account.took({**of_row, **columns}, self._header)
+        account.unused += [
+            column_name(position)
+            for position, name in enumerate(self._header)
+            if not name and any(cells[position].strip() for _, cells in self._rows)
+        ]
 
 
 def possible(reading: str, option: str, *, certain: bool) -> FormClaim:
     """The claim of a table that may be of a form, or is."""
     return CERTAIN if certain else FormClaim(certain=False, reading=reading, option=option)
+
+
+def column_name(position: int) -> str:
+    """What a column without a name is called, by its position from 0.
+
+    >>> column_name(2)
+    'column 3, without a name'
+    """
+    return f"column {position + 1}, without a name"
 
 
 def quoted_columns(names: Sequence[str]) -> str:

@@ -8,12 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.ratings.answer_words import is_no_answer, whole_of
-from bedside.ratings.column_words import COLUMN_NAMES, PAIR_NAMES, is_about_the_row, is_derived, is_sum, plain
+from bedside.ratings.column_words import (
+    COLUMN_NAMES,
+    ITEM_NAMES,
+    PAIR_NAMES,
+    is_about_the_row,
+    is_derived,
+    is_sum,
+    plain,
+)
 from bedside.ratings.comments import are_comments, comment_about, holds_speech, is_free_text
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.scales import number_in
 from bedside.ratings.spellings import metric_key
-from bedside.support.errors import InputError
+from bedside.support.errors import AmbiguousError, InputError
 
 #: A cell that is longer is no rating.
 _LONGEST_RATING = 80
@@ -81,6 +89,7 @@ def table_columns(
         where: the header's place, for messages.
 
     Raises:
+        AmbiguousError: several columns may be the item.
         InputError: the user named a column that isn't there.
     """
     if not isinstance(reading.columns, Mapping):
@@ -90,6 +99,7 @@ def table_columns(
             todo='give a dict, {"item": "Session"}',
         )
     names = _named_columns(header, reading.columns, where)
+    _check_items(header, rows, names, "item" in reading.columns)
     rated: list[str] = []
     derived: list[str] = []
     texts: list[str] = []
@@ -176,7 +186,62 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
             match = next((by_word[word] for word in spellings if word in by_word), None)
             if match is not None and match not in names.values():
                 names[name] = match
+    if "item" not in mapping and "second" not in names:
+        _find_item(by_word, names, where, may_be_case="case" not in mapping)
     return names
+
+
+def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *, may_be_case: bool) -> None:
+    """Find the item among columns that may be it: a session, or where nothing else is a case.
+
+    Raises:
+        AmbiguousError: several may be.
+    """
+    likely = [by_word[word] for word in ITEM_NAMES if word in by_word and by_word[word] not in names.values()]
+    item = names.get("item")
+    # An id may be the transcript's or the response's.
+    if item is not None and plain(item) == "id":
+        likely.append(item)
+    elif item is not None:
+        return
+    if len(likely) > 1:
+        raise AmbiguousError(
+            f"the item may be {' or '.join(map(repr, likely))}",
+            where=where,
+            todo=f"say which with {' or '.join(f'`columns=item={name}`' for name in likely)}",
+        )
+    if likely:
+        names["item"] = likely[0]
+    elif item is None and may_be_case and "case" in names and "system" not in names:
+        names["item"] = names.pop("case")
+
+
+def _check_items(
+    header: Sequence[str], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str], is_said: bool
+) -> None:
+    """See that what was taken for the item, such as a session, is no number within a case or a system.
+
+    Raises:
+        AmbiguousError: one is of several cases or systems.
+    """
+    if is_said or plain(names.get("item", "")) not in ITEM_NAMES:
+        return
+    item = header.index(names["item"])
+    for name in ("case", "system"):
+        if name not in names:
+            continue
+        at = header.index(names[name])
+        first: dict[str, str] = {}
+        for where, row in rows:
+            other = first.setdefault(row[item].strip(), row[at].strip())
+            if other != row[at].strip():
+                raise AmbiguousError(
+                    f"{names['item']} {row[item].strip()!r} is of the {name}s {other!r} and {row[at].strip()!r}: it "
+                    "may be one item or two",
+                    where=where,
+                    todo=f"name a column that has another name for each conversation with `columns=item=NAME`, or say "
+                    f"`columns=item={names['item']}`",
+                )
 
 
 def _pair_columns(

@@ -156,8 +156,8 @@ def matching_notes(view: RatingsView, pairs: Sequence[tuple[str, str]]) -> Itera
             reasons.setdefault(other.why, {}).setdefault(other.name, []).append(counts)
     for why, factors in reasons.items():
         keeping = []
-        for counts in list(factors.values())[:_MOST]:
-            kept_by_pair, of_by_pair, options = zip(*counts, strict=True)
+        for kept_of in list(factors.values())[:_MOST]:
+            kept_by_pair, of_by_pair, options = zip(*kept_of, strict=True)
             span = f"{_span(kept_by_pair)} of {_span(of_by_pair)} transcripts"
             keeping.append(f"--match {','.join(options[0])} keeps {span}")
         yield (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from bedside.transcripts.transcript import ROLE_ALIASES, Role, is_speaker_word
+from bedside.transcripts.transcript import ROLE_ALIASES, Role, is_no_speaker, is_speaker_word
 
 #: Labels of a dialogue beside the known speakers.
 SHORT: Mapping[str, Role] = {"dr": "clinician", "dr.": "clinician", "pt": "patient", "pt.": "patient"}
@@ -57,12 +57,12 @@ class DialogueLabel(NamedTuple):
     name: str
 
 
-def is_speaker(name: str, roles: Mapping[str, Role]) -> bool:
+def is_speaker(name: str, roles: Mapping[str, str]) -> bool:
     """Whether a label names a known speaker."""
     return is_speaker_word(name, roles) or name.strip().casefold() in SHORT
 
 
-def dialogue_labels(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
+def dialogue_labels(text: str, roles: Mapping[str, str]) -> list[DialogueLabel]:
     """The speakers' labels of a dialogue, known or not, in order.
 
     At the beginning of a line these are labels: known names; whatever looks like a name (up to three capitalised words,
@@ -83,12 +83,12 @@ def dialogue_labels(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]
     return inline if len(inline) > len(labels) else labels
 
 
-def known_labels(text: str, roles: Mapping[str, Role]) -> int:
+def known_labels(text: str, roles: Mapping[str, str]) -> int:
     """How many of a text's labels name known speakers."""
     return sum(is_speaker(label.name, roles) for label in dialogue_labels(text, roles))
 
 
-def _at_lines(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
+def _at_lines(text: str, roles: Mapping[str, str]) -> list[DialogueLabel]:
     matches = list(_LINE.finditer(text))
     names = [match["bracket"] or match["name"].strip() for match in matches]
     known = [is_speaker(name, roles) for name in names]
@@ -99,10 +99,10 @@ def _at_lines(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
         counts[name] = counts.get(name, 0) + 1
     labels = []
     for match, name, sure in zip(matches, names, known, strict=True):
-        if sure:
-            chosen = True
+        if sure or is_no_speaker(name, roles):
+            chosen = sure
         elif match["bracket"]:
-            chosen = (bracketed or (not named and len(counts) > 1)) and _may_be_bracketed(name)
+            chosen = (bracketed or (not named and len(counts) > 1)) and may_be_bracketed(name)
         else:
             chosen = _may_be_named(name, named, counts[name])
         if chosen:
@@ -110,7 +110,8 @@ def _at_lines(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
     return labels
 
 
-def _may_be_bracketed(name: str) -> bool:
+def may_be_bracketed(name: str) -> bool:
+    """Whether what stands in brackets may be a speaker, and is no transcriber's note."""
     return (
         len(name) <= 30
         and _IN_BRACKETS.fullmatch(name) is not None
@@ -132,7 +133,7 @@ def _may_be_named(name: str, named: bool, times: int) -> bool:
 
 
 def _behind_sentences(
-    text: str, roles: Mapping[str, Role], labels: list[DialogueLabel]
+    text: str, roles: Mapping[str, str], labels: list[DialogueLabel]
 ) -> list[DialogueLabel]:
     """Labels of known names within lines, where others stand at the beginnings of lines."""
     capital = not labels[0].name[0].islower()
@@ -153,7 +154,7 @@ def _behind_sentences(
     return more
 
 
-def _within(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
+def _within(text: str, roles: Mapping[str, str]) -> list[DialogueLabel]:
     """Labels anywhere in running text: known names, and what stands like them behind a sentence."""
     known = [
         DialogueLabel(match.start(1), match.end(), match[1])
@@ -167,8 +168,10 @@ def _within(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
     taken = {label.start for label in labels}
     for match in _WITHIN.finditer(text):
         name = match["name"]
-        if match.start("name") in taken or any(
-            label.start < match.end() and match.start("name") < label.end for label in labels
+        if (
+            is_no_speaker(name, roles)
+            or match.start("name") in taken
+            or any(label.start < match.end() and match.start("name") < label.end for label in labels)
         ):
             continue
         if lower or not name[0].islower():

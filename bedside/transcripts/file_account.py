@@ -52,6 +52,7 @@ class FileAccount:
         unused: columns of which nothing was taken.
         left_out: what was left out, a plural noun such as ``empty turns`` or ``lines above the first speaker`` → how
             many.
+        first_left: the same noun → where the first of them stands, of those that are parts of a whole.
         lost: texts that are neither turns nor fields, by the name of their key, column, part or line.
         remarks: whole sentences on how the form was understood, each once.
     """
@@ -63,8 +64,14 @@ class FileAccount:
     columns: dict[str, str] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    first_left: dict[str, str] = field(default_factory=dict)
     lost: dict[str, Texts] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+
+    def leave(self, noun: str, place: str) -> None:
+        """Note one thing that is left out, and where."""
+        self.left_out[noun] += 1
+        self.first_left.setdefault(noun, place)
 
     def lose(self, name: str, text: str, place: str) -> None:
         """Note a text that is neither a turn nor a field."""

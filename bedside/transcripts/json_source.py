@@ -16,6 +16,8 @@ from bedside.transcripts.json_pieces import ArrayError, array_items, beginning
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 
+#: Longest text that may be a name, such as of a role, in characters.
+_MARK = 12
 _MEND = "mend or remove it"
 
 #: How the JSON values of a file stand: one a line, as items of an array, or one alone.
@@ -99,14 +101,19 @@ class JsonSource(ByteSource):
         """
         form, _ = self.json or ("object", None)
         if form == "object":
-            yield self.name, self.stem, self._object()
+            yield self.name, self.stem, self._without_left_out(self._object(), self.name)
         elif form == "lines":
             for position, (number, line) in enumerate(self.lines(), self.values_before):
                 value = line if isinstance(line, InputError) else self._parsed(line, number)
-                yield f"{self.name}:{number}", f"{self.stem}#{position}", value
+                yield (
+                    f"{self.name}:{number}",
+                    f"{self.stem}#{position}",
+                    self._without_left_out(value, f"{self.name}:{number}"),
+                )
         elif self._value is not None:
             for position, value in enumerate(self._value):
-                yield f"{self.name} item {position}", f"{self.stem}#{position}", value
+                where = f"{self.name} item {position}"
+                yield where, f"{self.stem}#{position}", self._without_left_out(value, where)
         else:
             yield from self._items()
 
@@ -116,14 +123,28 @@ class JsonSource(ByteSource):
             items = array_items(lambda size: self.unpacking(file.read, size), MAX_RECORD)
             try:
                 for position, (line, item) in enumerate(items):
-                    yield (
-                        f"{self.name} item {position}",
-                        f"{self.stem}#{position}",
-                        self._parsed(item, line, " of the item"),
-                    )
+                    where = f"{self.name} item {position}"
+                    value = self._parsed(item, line, " of the item")
+                    yield where, f"{self.stem}#{position}", self._without_left_out(value, where)
             except ArrayError as error:
                 where = f"{self.name}:{error.line}"
                 yield where, self.stem, InputError(f"not JSON ({error.what})", where=where, todo=_MEND)
+
+    def _without_left_out(self, value: Any, where: str, path: str = "") -> Any:
+        """A value without the keys that the user left out, whose texts are counted."""
+        if not self.options.leave_out or not isinstance(value, dict | list):
+            return value
+        if isinstance(value, list):
+            return [self._without_left_out(part, where, path) for part in value]
+        kept = {}
+        for key, part in value.items():
+            below = f"{path}.{key}" if path else key
+            if not self.options.leaves_out(key) and not self.options.leaves_out(below):
+                kept[key] = self._without_left_out(part, where, below)
+                continue
+            for text in _texts(part):
+                self.account.lose(below, text, where)
+        return kept
 
     def _object(self) -> Any:
         if self._value is not None:
@@ -175,6 +196,21 @@ class JsonSource(ByteSource):
         return items
 
 
+def _texts(value: Any) -> Iterator[str]:
+    """All texts within a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
+
+
+def _repeats(before: bytes, line: bytes) -> bool:
+    """Whether a line of JSON says most of what the line before says."""
+    said, again = ({text for text in _texts(_loaded(each)) if len(text) > _MARK} for each in (before, line))
+    return 2 * len(said & again) > len(said)
+
+
 def _loaded(text: bytes) -> Any:
     try:
         return orjson.loads(text)
@@ -183,7 +219,11 @@ def _loaded(text: bytes) -> Any:
 
 
 def line_spans(
-    source: JsonSource, size: int, owner: Callable[[bytes], str | None] | None = None
+    source: JsonSource,
+    size: int,
+    owner: Callable[[bytes], str | None] | None = None,
+    *,
+    growing: bool = False,
 ) -> list[Span]:
     """Pieces of a file of JSON lines; none where it isn't one.
 
@@ -192,15 +232,19 @@ def line_spans(
         size: of a piece, in bytes.
         owner: the id of the transcript a line belongs to, where a transcript is of several lines; None for a line that
             can't be read.
+        growing: whether a line that repeats the one before may be of the same transcript.
     """
     if source.json is None or source.json.form != "lines":
         return []
     divider, owners = Divider(size), Owners()
     offset = values = 0
+    last = b""
     for lines, line in enumerate(source.plain_lines()):
         if not line.isspace():
             if owner is None:
-                divider.here(offset, lines, values)
+                if not (growing and divider.is_due(offset) and _repeats(last, line)):
+                    divider.here(offset, lines, values)
+                last = line
             else:
                 name = owner(line)
                 if name is None:

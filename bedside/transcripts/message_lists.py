@@ -1,9 +1,10 @@
-"""Lists of messages of role and content, as files of language models' conversations have them."""
+"""Messages of conversations with language models, in whatever shape a provider, a library or a service writes them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -11,7 +12,14 @@ import orjson
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.swapped_roles import check_roles
-from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, Dialogue, Role
+from bedside.transcripts.transcript import (
+    PROVENANCE_SPEAKERS,
+    Dialogue,
+    Role,
+    Transcript,
+    plain_name,
+    role_of,
+)
 from bedside.transcripts.transcript_maker import check_nesting
 
 if TYPE_CHECKING:
@@ -24,130 +32,82 @@ MODEL_SPEAKERS: Mapping[str, Role] = {
     **dict.fromkeys(PROVENANCE_SPEAKERS, "other"),
 }  # fmt: skip
 
-
 SPEAKER_KEYS = ("role", "from", "speaker", "sender", "author")
-
-
 TEXT_KEYS = ("content", "value", "message", "text", "utterance", "parts")
+_SPEAKER_KEYS, _TEXT_KEYS = frozenset(SPEAKER_KEYS), frozenset(TEXT_KEYS)
 
-#: What the account calls parts of messages that a model thought and didn't say.
+#: What the account calls what a model thought and didn't say, and parts that hold no text.
 THOUGHTS = "thoughts of the model that nobody was told"
-#: Types of such parts, and ends of the types of parts that call a tool or bring what it gave.
-_THINKING = ("thinking", "redacted_thinking", "reasoning", "thought")
-_TOOLS = ("tool_use", "tool_result", "_call", "_call_output", "tool_response")
-#: Keys of Gemini's parts that do, in its interface's case and in its library's; and of those that are no text.
-_GEMINI_TOOLS = frozenset(
-    ("functionCall", "functionResponse", "executableCode", "codeExecutionResult", "function_call",
-     "function_response", "executable_code", "code_execution_result")
-)  # fmt: skip
-_GEMINI_PICTURES = frozenset(("inlineData", "fileData", "inline_data", "file_data"))
-#: What the account calls these.
 PICTURES = "pictures and other parts that are no text"
+#: What the account calls messages that hold nothing.
+EMPTY = "empty messages"
+#: Types of thoughts, and keys of a message or a part that hold one.
+_THINKING = ("thinking", "redacted_thinking", "reasoning", "thought")
+_THOUGHT_KEYS = frozenset(
+    ("reasoning_content", "reasoning", "reasoning_details", "thinking", "reasoningContent")
+)
+#: Ends of the types of parts that call a tool or bring what it gave, and keys of such parts that have no type.
+_TOOLS = ("tool_use", "tool_result", "_call", "_call_output", "tool_response", "tool_call_response")
+_TOOL_KEYS = frozenset(
+    ("functionCall", "functionResponse", "executableCode", "codeExecutionResult", "function_call",
+     "function_response", "executable_code", "code_execution_result", "toolUse", "toolResult", "toolCallId")
+)  # fmt: skip
+#: Keys of what a message calls.
+_CALLS = ("tool_calls", "function_call")
+#: Keys of a part's text, in the order they are looked for; a refusal is what the model said.
+_PART_TEXTS = ("text", "refusal", "content", "message_content")
+#: Kinds of parts that are no words, and keys of such parts that have no type.
+_UNSAID = frozenset(
+    """
+    step-start image image_url input_image input_audio audio output_audio video video_url file input_file document
+    media blob uri inlinedata filedata inline_data file_data source-url source_url cachepoint guardcontent
+    computer_screenshot container_upload
+    """.split()
+)  # fmt: skip
+#: Keys under which an object holds messages or the text of one, from the outermost in.
+_INNER = (
+    "messages", "contents", "choices", "candidates", "generations", "completions", "outputs", "results", "response",
+    "responses", "result", "body", "outputBodyJson", "output", "message", "delta", "kwargs", "content", "parts",
+    "input", "prompt", "sampled", "generation", "completion", "generated_text", "outputText", "answer", "text",
+)  # fmt: skip
+#: Of these, lists of which each item is another answer to the same question.
+_ALTERNATIVES = frozenset(
+    ("choices", "candidates", "generations", "completions", "responses", "sampled", "results")
+)
+#: How many levels of objects, lists and texts of JSON are looked into.
+_DEPTH = 20
+#: LangChain's names of who speaks.
+_LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+#: Keys of LangChain's messages that are told of elsewhere.
+_OF_LANGCHAIN = frozenset(("type", "lc", "id", "kwargs", "data", "content", "additional_kwargs"))
+#: Keys whose texts say nothing of a conversation: marks of a call, and definitions and calls of tools, which are kept.
+_MARKS = frozenset(
+    """
+    signature logprobs usage token_ids thoughtSignature tools functions definitions tool_choice response_format
+    tool_calls function_call
+    """.split()
+)
+_ROLE, _CONTENT = itemgetter("role"), itemgetter("content")
+_WORDS = re.compile(r"\S\s+\S|[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 
 
 def is_message(value: Any) -> bool:
     """Whether a JSON value is an object that names a speaker and holds a text."""
-    return (
-        isinstance(value, dict)
-        and any(key in value for key in SPEAKER_KEYS)
-        and any(key in value for key in TEXT_KEYS)
-    )
-
-
-def is_response(item: Any) -> bool:
-    """Whether an object is a call of OpenAI's responses: what was put in, and what came out or was to be followed."""
-    if not isinstance(item, dict) or not isinstance(item.get("input"), str | list):
+    if not isinstance(value, dict):
         return False
-    output = item.get("output")
-    if isinstance(output, list):
-        return any(isinstance(part, dict) and (is_message(part) or is_of_tools(part)) for part in output)
-    return output is None and isinstance(item.get("instructions"), str) and isinstance(item["input"], list)
-
-
-def response_messages(item: Mapping[str, Any]) -> list[Any]:
-    """The messages of such a call, from its instructions to its output."""
-    told, sent, output = item.get("instructions"), item.get("input"), item.get("output")
-    return [
-        *([{"role": "system", "content": told}] if told else []),
-        *([{"role": "user", "content": sent}] if isinstance(sent, str) else sent or []),
-        *(output or []),
-    ]
-
-
-def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialogue:
-    """Checked turns of messages between a user and a language model.
-
-    Raises:
-        InputError: a message is none, or its speaker is not known.
-        AmbiguousError: the model may play the patient.
-    """
-    speakers, texts, metas = speakers_texts_metas(messages, where, source.account.left_out)
-    check_roles(speakers, texts, source.options.roles, where)
-    return source.turns(speakers, texts, where, metas)
-
-
-def speakers_texts_metas(
-    messages: list[Any], where: str, left_out: Counter[str] | None = None
-) -> tuple[list[Any], list[Any], list[dict[str, Any]]]:
-    """Speakers, texts and what else is known of messages of role and content; ``left_out`` counts what was not said."""
-    speakers, texts = list[Any](), list[Any]()
-    metas: list[dict[str, Any]] = []
-    for index, message in enumerate(messages):
-        place = f"{where}, turn {index}"
-        if not isinstance(message, dict):
-            raise InputError(
-                f"a message must be an object, not {json_kind(message)}",
-                where=place,
-                todo="give role and content",
-            )
-        kind = message.get("type")
-        if kind in _THINKING and left_out is not None:
-            left_out[THOUGHTS] += 1
-            continue
-        if not message.keys() & set(SPEAKER_KEYS) and is_of_tools(message):
-            # OpenAI's responses have calls and what they gave among the messages.
-            check_nesting(message, place)
-            speakers.append("tool")
-            texts.append(orjson.dumps(message).decode())
-            metas.append({})
-            continue
-        meta = {key: value for key, value in message.items() if value is not None}
-        speaker = next((meta.pop(key) for key in SPEAKER_KEYS if key in meta), None)
-        text = next((meta.pop(key) for key in TEXT_KEYS if key in meta), None)
-        if text is None:
-            text = meta.pop("refusal", None)
-        called: Any = None
-        if isinstance(text, list):
-            unsaid: Counter[str] = Counter()
-            text, called = _joined_parts(text, place, unsaid)
-            if left_out is not None:
-                left_out.update(unsaid)
-            if not text and not called and unsaid:
-                continue
-        calls = [
-            part for part in (called, meta.pop("tool_calls", None), meta.pop("function_call", None)) if part
-        ]
-        if "timestamp" in meta and "time" not in meta:
-            meta["time"] = meta.pop("timestamp")
-        if meta:
-            check_nesting(meta, place)
-        if text or not calls:
-            speakers.append(speaker)
-            texts.append(text)
-            metas.append(meta)
-        for part in calls:
-            # It is said to no party, but what the model did must not vanish.
-            if isinstance(part, dict | list):
-                check_nesting(part, place)
-            speakers.append("tool")
-            texts.append(orjson.dumps(part).decode())
-            metas.append({} if text else meta)
-    return speakers, texts, metas
+    if not _SPEAKER_KEYS.isdisjoint(value) and not _TEXT_KEYS.isdisjoint(value):
+        return True
+    return _of_langchain(value) is not None or "message.role" in value
 
 
 def is_thought(part: Any) -> bool:
     """Whether a part is what a model thought and didn't say."""
-    return isinstance(part, dict) and (part.get("type") in _THINKING or part.get("thought") is True)
+    return isinstance(part, dict) and (
+        part.get("type") in _THINKING
+        or part.get("thought") is True
+        or part.get("isThought") is True
+        or "reasoningContent" in part
+    )
 
 
 def is_of_tools(part: Any) -> bool:
@@ -155,33 +115,411 @@ def is_of_tools(part: Any) -> bool:
     if not isinstance(part, dict):
         return False
     kind = part.get("type")
+    if isinstance(kind, str):
+        kind = kind.replace("-", "_")
+        if kind.endswith(_TOOLS) or kind.startswith(("tool_", "dynamic_tool")):
+            return True
+    return not _TOOL_KEYS.isdisjoint(part) and "role" not in part
+
+
+def side_of(speaker: Any) -> Role | None:
+    """The side that a message's speaker is of by his name alone; ``other`` of systems and tools, None if unknown."""
+    if not isinstance(speaker, str):
+        return None
+    return MODEL_SPEAKERS.get(plain_name(speaker)) or role_of(speaker)
+
+
+def speaker_of(message: Any) -> Any:
+    """Who says a message; None where that is not told."""
     return (
-        isinstance(kind, str) and kind.replace("-", "_").endswith(_TOOLS)
-    ) or not _GEMINI_TOOLS.isdisjoint(part)
+        next((message[key] for key in SPEAKER_KEYS if key in message), None)
+        if isinstance(message, dict)
+        else None
+    )
 
 
-def _joined_parts(parts: list[Any], where: str, left_out: Counter[str]) -> tuple[str, list[Any]]:
-    """The text of a message's parts, and those that call a tool or bring what it gave."""
-    texts, calls = [], []
-    for part in parts:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if is_thought(part):
-            left_out[THOUGHTS] += 1
-            continue
-        if is_of_tools(part):
-            calls.append(part)
-            continue
-        if isinstance(part, dict) and not _GEMINI_PICTURES.isdisjoint(part):
-            left_out[PICTURES] += 1
-            continue
-        # A refusal is what the model said.
-        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else part
-        if not isinstance(text, str):
-            what = kind if isinstance(part, dict) else json_kind(part)
+# -- from any object to messages ------------------------------------------------------------------------
+
+
+class SeveralAnswersError(Exception):
+    """An object holds several answers to one question.
+
+    Attributes:
+        path: the keys that lead to them.
+        number: how many there are.
+    """
+
+    def __init__(self, path: tuple[str, ...], number: int) -> None:
+        self.path = path
+        self.number = number
+        super().__init__()
+
+
+def messages_in(
+    value: Any, role: str, path: tuple[str, ...] = (), depth: int = _DEPTH
+) -> list[dict[str, Any]]:
+    """The messages of a request to a language model, or of an answer, as objects of role and content.
+
+    Whatever OpenAI, Anthropic, Gemini, Bedrock, LangChain, OpenInference and OpenTelemetry write, JSON within text,
+    pairs of texts, and a lone text.
+
+    Args:
+        value: what was sent or answered.
+        role: whose a text is that names nobody.
+        path: the keys that led to it, for what is raised.
+        depth: how many levels are looked into.
+
+    Raises:
+        SeveralAnswersError: it holds several answers that differ.
+    """
+    if isinstance(value, str):
+        loaded = loaded_json(value)
+        if loaded is None:
+            return [{"role": role, "content": value}] if value.strip() else []
+        value = loaded
+    if depth == 0 or not isinstance(value, dict | list):
+        return []
+    if isinstance(value, list):
+        if value and all(map(is_pair, value)):
+            return [
+                {"role": who, "content": text}
+                for pair in value
+                for who, text in zip(("user", "assistant"), pair, strict=True)
+                if text
+            ]
+        if any(map(is_message, value)):
+            # A text among messages is nobody's, and whoever makes turns of them says so.
+            value = [
+                {"role": None, "content": part} if isinstance(part, str) and part.strip() else part
+                for part in value
+            ]
+        return [
+            message
+            for number, part in enumerate(value)
+            for message in messages_in(part, role, (*path, str(number)), depth - 1)
+        ]
+    message = plain_message(value, role)
+    if message is not None:
+        return [message]
+    key = next((key for key in _INNER if value.get(key)), None)
+    if key is None:
+        return []
+    inner, below = value[key], (*path, key)
+    if key in _ALTERNATIVES and isinstance(inner, list) and len(inner) > 1:
+        return _only(inner, role, below, depth - 1)
+    if (
+        isinstance(inner, list)
+        and role == "assistant"
+        and inner
+        and all(isinstance(part, str) for part in inner)
+    ):
+        return _only(inner, role, below, depth - 1)
+    if key in ("content", "parts") and isinstance(inner, list) and not any(map(is_message, inner)):
+        return [{"role": role, "content": inner}]
+    return messages_in(inner, role, below, depth - 1)
+
+
+def _only(answers: list[Any], role: str, path: tuple[str, ...], depth: int) -> list[dict[str, Any]]:
+    """The one answer that a list of them holds."""
+    found = [messages_in(answer, role, (*path, str(at)), depth) for at, answer in enumerate(answers)]
+    given = [messages for messages in found if messages]
+    if len(given) > 1 and any(messages != given[0] for messages in given):
+        raise SeveralAnswersError(path, len(given))
+    return given[0] if given else []
+
+
+def loaded_json(text: str) -> Any:
+    """The JSON object or list that a text is; None where it is none."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def is_pair(value: Any) -> bool:
+    """Whether a value is a question and its answer, two texts."""
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(text, str | None) for text in value)
+
+
+def plain_message(value: dict[str, Any], role: str) -> dict[str, Any] | None:
+    """An object that is a message, as one of role and content; None where it is none."""
+    if "role" in value and "content" in value:
+        return value
+    said = _of_langchain(value)
+    if said is not None:
+        speaker, kept = said
+        beside = kept.get("additional_kwargs")
+        more: dict[str, Any] = {}
+        for each in (value, kept, beside if isinstance(beside, dict) else {}):
+            more |= {
+                key: part for key, part in each.items() if key not in _OF_LANGCHAIN and not more.get(key)
+            }
+        return {"role": speaker, "content": kept.get("content"), **more}
+    if "message.role" in value:
+        return {key.removeprefix("message."): part for key, part in value.items()}
+    if isinstance(value.get("contents"), list) and "role" in value:
+        return {"content" if key == "contents" else key: part for key, part in value.items()}
+    if is_thought(value) or is_of_tools(value):
+        return value
+    if value.get("type") in ("text", "output_text", "input_text") and ("text" in value or "content" in value):
+        return {"role": role, "content": [value]}
+    if "parts" in value and "role" not in value and isinstance(value["parts"], list):
+        return {**value, "role": role}
+    return value if isinstance(speaker_of(value), str) and is_message(value) else None
+
+
+def _of_langchain(value: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Who speaks in a message that LangChain wrote, and the object that holds its content; None where it is none."""
+    kind = value.get("type")
+    name = value.get("id")
+    if "lc" in value and isinstance(value.get("kwargs"), dict) and isinstance(name, list) and name:
+        kind, kept = str(name[-1]).casefold().removesuffix("chunk").removesuffix("message"), value["kwargs"]
+    elif isinstance(kind, str) and isinstance(value.get("data"), dict):
+        kept = value["data"]
+    elif isinstance(kind, str) and "content" in value and "role" not in value:
+        kept = value
+    else:
+        return None
+    plain = kind.casefold().removesuffix("chunk").removesuffix("message")
+    return (_LANGCHAIN[plain], kept) if plain in _LANGCHAIN and "content" in kept else None
+
+
+def message_key(message: dict[str, Any]) -> tuple[str, bytes]:
+    """What a message is known by in another record, where thoughts and calls may be left out or written otherwise."""
+    message = plain_message(message, "") or message
+    content = next((message[key] for key in TEXT_KEYS if message.get(key)), message.get("refusal") or "")
+    if isinstance(content, list):
+        parts = [part for part in content if not is_thought(part) and not is_of_tools(part)]
+        texts = [
+            said[1] if isinstance(part, dict) and (said := _text_of_part(part)) else part for part in parts
+        ]
+        alone = [text for text in texts if isinstance(text, str)]
+        content = "\n".join(alone) if len(alone) == len(texts) else texts
+    who = speaker_of(message)
+    return side_of(who) or repr(who), orjson.dumps(content.strip() if isinstance(content, str) else content)
+
+
+def is_empty(message: Mapping[str, Any]) -> bool:
+    """Whether a message says nothing and calls nothing."""
+    if is_thought(message) or is_of_tools(message) or any(message.get(key) for key in _CALLS):
+        return False
+    content = next((message[key] for key in TEXT_KEYS if message.get(key)), message.get("refusal") or "")
+    return not content or (isinstance(content, str) and content.isspace())
+
+
+# -- from messages to turns -----------------------------------------------------------------------------
+
+
+def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialogue:
+    """Checked turns of messages between a user and a language model.
+
+    Raises:
+        InputError: a message is none, or its speaker is not known.
+        AmbiguousError: the model may play the patient, or a part of a message would be lost that may have been said.
+    """
+    try:
+        # Most files have these two keys and no more.
+        speakers, texts = list(map(_ROLE, messages)), list(map(_CONTENT, messages))
+        plain = {*map(len, messages)} == {2} and {*map(type, texts)} == {str}
+    except (KeyError, TypeError):
+        plain = False
+    if plain:
+        metas: list[dict[str, Any]] | None = None
+    else:
+        said = [_said(source, message, f"{where}, turn {at}") for at, message in enumerate(messages)]
+        entries = [entry for message in said for entry in message]
+        speakers, texts = [entry[0] for entry in entries], [entry[1] for entry in entries]
+        metas = [entry[2] for entry in entries]
+    check_roles(speakers, texts, source.options.roles, where)
+    if source.options.leave_out:
+        speakers, texts, metas = _without_speakers(source, speakers, texts, metas, where)
+    return source.turns(speakers, texts, where, metas)
+
+
+def _without_speakers(
+    source: SourceFile, speakers: list[Any], texts: list[Any], metas: list[dict[str, Any]] | None, where: str
+) -> tuple[list[Any], list[Any], list[dict[str, Any]] | None]:
+    """What is said without the speakers whom the user left out."""
+    out = {name for name in {*filter(None, map(_text, speakers))} if source.options.leaves_out(name)}
+    if not out:
+        return speakers, texts, metas
+    kept = []
+    for at, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
+        if speaker in out:
+            source.leave(speaker, str(text), f"{where}, turn {at}")
+        else:
+            kept.append(at)
+    return [speakers[at] for at in kept], [texts[at] for at in kept], metas and [metas[at] for at in kept]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _said(source: SourceFile, message: Any, where: str) -> list[tuple[Any, Any, dict[str, Any]]]:
+    """Speaker, text and what else is known of a message, and of what it calls; nothing where nothing was said."""
+    if not isinstance(message, dict):
+        raise InputError(
+            f"a message must be an object, not {json_kind(message)}",
+            where=where,
+            todo="give role and content",
+        )
+    message = plain_message(message, "") or message
+    if is_thought(message):
+        source.account.left_out[THOUGHTS] += 1
+        return []
+    if _SPEAKER_KEYS.isdisjoint(message) and is_of_tools(message):
+        # OpenAI's responses have calls and what they gave among the messages.
+        return [("tool", _dumped(message, where), {})]
+    meta = {key: value for key, value in message.items() if value is not None and value != ""}
+    speaker = next((meta.pop(key) for key in SPEAKER_KEYS if key in meta), None)
+    for key in [*_THOUGHT_KEYS.intersection(meta)]:
+        source.account.left_out[THOUGHTS] += bool(meta.pop(key))
+    held = [key for key in TEXT_KEYS if key in meta]
+    key = next(
+        (key for key in held if isinstance(meta[key], list) and meta[key]), held[0] if held else "refusal"
+    )
+    text = meta.pop(key, message.get(key))
+    called: Any = None
+    if isinstance(text, dict):
+        text = text["parts"] if isinstance(text.get("parts"), list) else [text]
+    if isinstance(text, list):
+        parts = _MessageParts(source, where, meta)
+        for part in text:
+            parts.add(part)
+        text, called = "\n".join(parts.texts), parts.calls
+        if not text and not called and parts.unsaid:
+            return []
+    for other in (*TEXT_KEYS, "refusal"):
+        # A message that has its text twice, in parts and whole.
+        if isinstance(meta.get(other), str) and isinstance(text, str) and meta[other].strip() == text.strip():
+            del meta[other]
+    if (
+        text is None
+        and _TEXT_KEYS.isdisjoint(message)
+        and any(isinstance(part, dict) for part in meta.values())
+    ):
+        # Google AI Studio has pictures and files among the messages.
+        parts = _MessageParts(source, where, {})
+        parts.add(meta)
+        return []
+    calls = [part for part in (called, *(meta.pop(key, None) for key in _CALLS)) if part]
+    if "timestamp" in meta and "time" not in meta:
+        meta["time"] = meta.pop("timestamp")
+    if meta:
+        check_nesting(meta, where)
+    # What a model calls is said to no party, but what it did must not vanish.
+    done = [("tool", _dumped(part, where), {} if text else meta) for part in calls]
+    return [(speaker, text, meta), *done] if text or not calls else done
+
+
+def _dumped(part: Any, where: str) -> str:
+    if isinstance(part, dict | list):
+        check_nesting(part, where)
+    return orjson.dumps(part).decode()
+
+
+class _MessageParts:
+    """The parts of a message, told apart.
+
+    Attributes:
+        texts: what was said.
+        calls: parts that call a tool or bring what it gave.
+        unsaid: whether there are others, which are counted.
+        typed: whether there are objects with a text; a lone text behind them may be a stranger's.
+    """
+
+    def __init__(self, source: SourceFile, where: str, meta: dict[str, Any]) -> None:
+        self.texts: list[str] = []
+        self.calls: list[Any] = []
+        self.unsaid = False
+        self.typed = False
+        self._source = source
+        self._where = where
+        self._meta = meta
+
+    def add(self, part: Any) -> None:
+        if isinstance(part, str) and self.typed:
+            self._source.leave("untyped part", part, self._where)
+        elif isinstance(part, str):
+            self.texts.append(part)
+        elif is_thought(part):
+            self._count(THOUGHTS)
+        elif is_of_tools(part):
+            self.calls.append(part)
+        elif not isinstance(part, dict):
             raise InputError(
-                f"a part of the content is not text ({what!r:.40})",
-                where=where,
-                todo="only parts of type text can be read",
+                f"a part of the content is not text but {json_kind(part)}",
+                where=self._where,
+                todo="only parts that are text can be read",
             )
-        texts.append(text)
-    return "\n".join(texts), calls
+        elif (said := _text_of_part(part)) is not None:
+            self.typed = True
+            self.texts.append(said[1])
+            for key, value in part.items():
+                if key not in ("type", said[0]) and value not in (None, "", [], {}):
+                    self._meta.setdefault(key, value)
+        elif isinstance(part.get("message_content"), dict):
+            self.add(part["message_content"])
+        else:
+            kind = str(part.get("type") or next(iter(part), "part"))
+            if kind.casefold() not in _UNSAID:
+                for path, text in texts_in(part):
+                    self._source.leave(kind, text, f"{self._where}, {path}")
+            self._count(PICTURES)
+
+    def _count(self, noun: str) -> None:
+        self.unsaid = True
+        self._source.account.left_out[noun] += 1
+
+
+def _text_of_part(part: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The key of a part's text, and the text; None where it has none."""
+    kind = part.get("type", "text")
+    if kind not in ("text", "output_text", "input_text", "refusal"):
+        return None
+    return next(((key, part[key]) for key in _PART_TEXTS if isinstance(part.get(key), str)), None)
+
+
+# -- what is left ---------------------------------------------------------------------------------------
+
+
+def texts_in(value: Any, path: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, str]]:
+    """Path and text of each text of several words in a JSON value, but for thoughts and calls of tools."""
+    if isinstance(value, str):
+        if _WORDS.search(value):
+            loaded = loaded_json(value)
+            if loaded is None:
+                yield path, value
+            else:
+                yield from texts_in(loaded, path, depth - 1)
+    elif depth <= 0 or is_thought(value) or is_of_tools(value):
+        return
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in _MARKS and key not in _THOUGHT_KEYS:
+                yield from texts_in(inner, f"{path}.{key}" if path else key, depth - 1)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts_in(inner, path, depth - 1)
+
+
+def leave_rest(source: SourceFile, values: Iterable[Any], transcript: Transcript, where: str) -> None:
+    """Note the texts of JSON values that a transcript doesn't hold; stop at one that may have been said.
+
+    Raises:
+        AmbiguousError: one is as long as a turn, and the user did not say that it is left out.
+    """
+    kept: str | None = None
+    said = {turn.text for turn in transcript.turns} | {item.text for item in transcript.provenance}
+    for value in values:
+        for path, text in texts_in(value):
+            if text in said:
+                continue
+            if kept is None:
+                # As it stands in JSON, for what tools were called with is kept so.
+                kept = transcript.to_json().decode() + "\n".join(item.text for item in transcript.provenance)
+            if orjson.dumps(text.strip()).decode()[1:-1] not in kept and text.strip() not in kept:
+                source.leave(path, text, where)

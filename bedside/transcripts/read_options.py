@@ -16,7 +16,8 @@ class ReadOptions:
 
     Attributes:
         format: name of the reader to use; None recognises each file by its content.
-        roles: speaker name → role, looked at before the known aliases.
+        roles: speaker name → role, looked at before the known aliases; ``text`` says that a word before a colon
+            (``First: …``) names no speaker, and ``*`` then stands for any letters.
         columns: bedside's column name → the file's, for tables; a path of keys joined by points for JSON
             (``messages=trial_0.conversation``). An empty name says that the file has no such column.
         path_fields: pattern such as ``{system}/{case_id}`` matched against the end of each file's path
@@ -35,7 +36,7 @@ class ReadOptions:
     """
 
     format: str | None = None
-    roles: Mapping[str, Role] = field(default_factory=dict)
+    roles: Mapping[str, Role | Literal["text"]] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     path_fields: str | None = None
     sheet: str | None = None

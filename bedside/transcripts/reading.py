@@ -162,9 +162,12 @@ class Reading:
         """An error as it is; in place of an unknown speaker's, one that tells all unknown speakers of all files."""
         if not isinstance(error, UnknownSpeakerError):
             return error
-        told = self._unknown_speakers()
+        unknown = self._unknown_speakers()
         # A reader may have asked in another way than by the name.
-        return error if told is None else UnknownSpeakerError(told[0], where=error.where, todo=told[1])
+        if unknown is None:
+            return error
+        todo = f"{unknown[1]}; and {error.beside}" if error.beside else unknown[1]
+        return UnknownSpeakerError(unknown[0], where=error.where, todo=todo)
 
     def _unknown_speakers(self) -> tuple[str, str] | None:
         """What is wrong with all unknown speakers of all files, and what to do; None where there are none."""

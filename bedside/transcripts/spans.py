@@ -72,9 +72,13 @@ class Divider:
         self._spans: list[Span] = []
         self._at = Span(head, head, head)
 
+    def is_due(self, offset: int) -> bool:
+        """Whether a piece that ended here, behind so many bytes, would be long enough."""
+        return offset - self._at.start >= self._size
+
     def here(self, offset: int, lines: int, values: int) -> None:
         """A piece may begin here, behind so many bytes, lines and values of the file."""
-        if offset - self._at.start >= self._size:
+        if self.is_due(offset):
             self._close(offset)
             self._at = Span(offset, offset, self._head, lines - self._head_lines, values)
 

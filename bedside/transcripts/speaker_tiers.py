@@ -23,10 +23,13 @@ CHOOSE = (
 
 
 class NamedTier(Protocol):
-    """A tier with its name."""
+    """A tier with its name and what it says."""
 
     @property
     def name(self) -> str: ...
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Each text and its place."""
 
 
 Tier = TypeVar("Tier", bound=NamedTier)
@@ -70,5 +73,8 @@ def chosen_tiers(source: SourceFile, tiers: Sequence[Tier]) -> Iterator[tuple[Ti
     source.account.columns.update(patterns)
     source.account.unused = [name for name in names if name and name not in chosen_as]
     for tier in tiers:
-        if tier.name in chosen_as:
+        if tier.name not in chosen_as:
+            for text, place in tier.texts():
+                source.account.lose(tier.name, text, place)
+        else:
             yield tier, next((role for role in ROLES if role == chosen_as[tier.name]), None)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bedside.support.errors import AmbiguousError
-from bedside.transcripts.transcript import Role
 
 #: Least turns of each side before the way they talk tells anything.
 _LEAST_TURNS = 3
@@ -45,7 +44,7 @@ _OWN = re.compile(r"(?:i|i['’]\w+|my|me|myself|mine|我)", re.IGNORECASE)
 
 
 def check_roles(
-    speakers: Sequence[Any], texts: Sequence[Any], mapping: Mapping[str, Role], where: str
+    speakers: Sequence[Any], texts: Sequence[Any], mapping: Mapping[str, str], where: str
 ) -> None:
     """Stop where the model seems to play the patient and the user did not say who is who.
 

@@ -377,7 +377,8 @@ def id_columns(source: SourceFile, header: Sequence[str]) -> list[str]:
 
 
 def tells_transcripts(source: SourceFile, speaker: Sequence[str]) -> bool:
-    """Whether records that each hold a message tell by a key of several which conversation they are of.
+    """Whether records that each hold a message tell by a key of several which conversation they are of, or the user
+    or a published set names the columns.
 
     Args:
         source: the file.
@@ -385,6 +386,8 @@ def tells_transcripts(source: SourceFile, speaker: Sequence[str]) -> bool:
     """
     if source.columns is None:
         return False
+    if "text" in source.options.columns:
+        return True
     header, rows = source.columns[0], sample_rows(source)
     if any(_comes_back(rows, header.index(name)) for name in id_columns(source, header)):
         return True

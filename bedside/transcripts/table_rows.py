@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
@@ -95,10 +96,18 @@ def has_records(source: ByteSource) -> bool:
     return content is not None and content.form != "object" and isinstance(content.first, dict)
 
 
-def raw_tables(source: ByteSource) -> list[RawTable]:
+def raw_tables(
+    source: ByteSource, as_seen: bool = False, struck: Literal["keep", "leave"] | None = None
+) -> list[RawTable]:
     """The tables that are read: of a workbook those that ``sheet`` names, else the only one there is.
 
     What was chosen and what was left out is noted in the source's account.
+
+    Args:
+        source: the file.
+        as_seen: whether merged cells of a worksheet count for all of their rectangle, and cells that are struck through
+            are asked about, as :meth:`~bedside.transcripts.workbook_rows.Workbook.rows_as_seen` does.
+        struck: what becomes of those then.
 
     Raises:
         AmbiguousError: several worksheets hold a table, and none is named.
@@ -136,6 +145,11 @@ def raw_tables(source: ByteSource) -> list[RawTable]:
         chosen = [by_name[name]]
     elif wanted is None and len(chosen) > 1:
         raise _several(source, chosen)
+    if as_seen:
+        chosen = [
+            replace(table, numbered=partial(book.rows_as_seen, table.sheet, table.header, struck))
+            for table in chosen
+        ]
     source.account.sheets = [table.sheet for table in chosen]
     source.account.other_sheets = [
         name for name in (*book.sheets, *book.hidden) if name not in source.account.sheets
@@ -249,17 +263,19 @@ def _header_number(source: ByteSource, sample: Sequence[tuple[int, list[str]]]) 
     return sample[0][0]
 
 
-def table(source: ByteSource) -> tuple[list[str], Rows]:
+def table(
+    source: ByteSource, as_seen: bool = False, struck: Literal["keep", "leave"] | None = None
+) -> tuple[list[str], Rows]:
     """Column names, and place (``file:line``) and cells of each row; an error in place of a bad row.
 
     Blank rows are left out; every row has as many cells as there are columns. Where several worksheets are read, their
-    rows follow each other, with a column more: :data:`SHEET`.
+    rows follow each other, with a column more: :data:`SHEET`. Arguments are those of :func:`raw_tables`.
 
     Raises:
         AmbiguousError: several worksheets hold a table, and none is named.
         InputError: the file has no header, a column twice, or is no workbook; or worksheets differ in their columns.
     """
-    tables = raw_tables(source)
+    tables = raw_tables(source, as_seen, struck)
     headed = [_headed(source, table) for table in tables]
     names, rows = headed[0]
     if len(headed) == 1:

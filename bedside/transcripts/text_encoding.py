@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,15 @@ _FREQUENT = frozenset(
     "的是不了我你您有在这他她们人个么吗吧呢很就说会要到没来好自己什觉得上下都也还和心那能可以为想"
 )
 _ENOUGH_CHINESE = 8
+#: Encodings that are tried where a text is in doubt, how many are offered, and how much of a text is tried.
+_OFTEN = (
+    "cp1252", "cp1250", "cp1251", "iso8859_2", "koi8_r", "mac_roman", "cp850", "cp1253", "cp1254", "cp1255", "cp1256",
+    "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr",
+)  # fmt: skip
+_OFFERED, _SAMPLE = 3, 1 << 14
+#: Signs that hardly any text has, and frequent characters of Chinese as it is written elsewhere.
+_RARE = frozenset("¤¦¨©¬®¯±¶¸¹²³¼½¾×÷†‡ˆ‰˜§ªº◊∆∂∑∏π∫Ω√≈∞") | frozenset(map(chr, range(0x2500, 0x25A0)))
+_TRADITIONAL = frozenset("們個嗎麼說會來沒過還對時後")
 _LETTERS_BEYOND = re.compile(r"[^\W\d_a-zA-Z]")
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH = re.compile(rb"[\x80-\xff]")
@@ -212,28 +222,70 @@ def _is_western(data: bytes) -> bool:
 
 
 def _doubt(data: bytes, where: str, cut: bool) -> InputError:
+    """The error for a text in doubt: the likely encodings, each with how the first line beyond ASCII reads in it."""
     from charset_normalizer import from_bytes
 
-    likely = [
-        match.encoding
-        for match in from_bytes(data[: 1 << 16])
-        if _decoded(data, match.encoding, cut) is not None
-    ]
-    for encoding in ("cp1252", "gb18030", "cp1250"):
-        if encoding not in likely and _decoded(data, encoding, cut) is not None:
-            likely.append(encoding)
-    if len(likely) < 2:
+    guesses = [match.encoding for match in from_bytes(data[: 1 << 16])]
+    texts = {name: _decoded(data[:_SAMPLE], name, cut=True) for name in dict.fromkeys((*_OFTEN, *guesses))}
+    likely: dict[str, str] = {}
+    for encoding in sorted(texts, key=lambda name: _strangeness(texts[name] or "\x80")):
+        text = texts[encoding]
+        if text and text not in likely.values() and _decoded(data, encoding, cut) is not None:
+            likely[encoding] = text
+            if len(likely) == _OFFERED:
+                break
+    if not likely:
         return InputError(
             "the text is not UTF-8, nor in another encoding that bedside can tell",
             where=where,
             todo="say which with `encoding=NAME`, or save it as UTF-8",
         )
-    first, second = likely[:2]
-    return AmbiguousError(
-        f"the text is not UTF-8, and may be {encoding_title(first)} or {encoding_title(second)}",
-        where=where,
-        todo=f"say which with `encoding={first}`, `encoding={second}` or another, or save it as UTF-8",
+    # The first line that tells them apart.
+    lines = list(zip(*(re.split(r"\r\n?|\n", text) for text in likely.values()), strict=False))
+    beyond = [at for at, line in enumerate(lines) if not line[0].isascii()]
+    at = next((at for at in beyond if len({*lines[at]}) == len(likely)), beyond[0] if beyond else 0)
+    shown = " or ".join(
+        f"{encoding_title(encoding)} ({_sample(line)!r})"
+        for encoding, line in zip(likely, lines[at], strict=True)
     )
+    return AmbiguousError(
+        f"the text is not UTF-8, and may be {shown}",
+        where=f"{where}:{at + 1}",
+        todo=f"say in which the line reads right: {', '.join(f'`encoding={encoding}`' for encoding in likely)} or "
+        "another, or save it as UTF-8",
+    )
+
+
+def _sample(line: str) -> str:
+    """The part of a line that has the first letter beyond ASCII."""
+    read = " ".join(line.split())
+    at = next((at for at, letter in enumerate(read) if letter > "\x7f"), 0)
+    return read[max(0, at - 20) : at + 20]
+
+
+def _strangeness(text: str) -> float:
+    """The share of letters and signs beyond ASCII that stand as they do in no language: within a word of another
+    script, as a capital within a word, or as a sign or control within one."""
+    beyond, strange = 0, 0.0
+    for at, letter in enumerate(text):
+        if letter < "\x80":
+            continue
+        beyond += 1
+        before, after = text[at - 1 : at], text[at + 1 : at + 2]
+        if not letter.isalpha():
+            strange += (before.isalpha() and after.isalpha()) or letter < "\xa0" or letter in _RARE
+        else:
+            strange += letter.isupper() and before.islower()
+            strange += any(near.isalpha() and _script(near) != _script(letter) for near in (before, after))
+            strange += 0.3 * (
+                "\u4e00" <= letter <= "\u9fff" and letter not in _FREQUENT and letter not in _TRADITIONAL
+            )
+    return strange / max(beyond, 1)
+
+
+def _script(letter: str) -> str:
+    name = unicodedata.name(letter, "").partition(" ")[0]
+    return "CJK" if name in ("HIRAGANA", "KATAKANA") else name
 
 
 # -- recoding -----------------------------------------------------------------------------------------

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import count, repeat
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import orjson
 
 Role = Literal["clinician", "patient", "other"]
 ROLES: tuple[Role, ...] = get_args(Role)
+#: What ``roles`` says of a word before a colon that is no speaker but belongs to the turn it stands in.
+NO_SPEAKER_BUT_TEXT = "text"
 
 #: What was behind a conversation: ``system`` instructions (of developers too), or ``tools`` that were called and what
 #: they gave.
@@ -78,8 +81,17 @@ def plain_name(speaker: str) -> str:
     return speaker.strip().rstrip(":：").strip().casefold()
 
 
+def is_no_speaker(name: str, mapping: Mapping[str, str]) -> bool:
+    """Whether the user says that a word before a colon is text; ``*`` stands for any letters."""
+    plain = plain_name(name)
+    return any(
+        role == NO_SPEAKER_BUT_TEXT and fnmatchcase(plain, key.strip().casefold())
+        for key, role in mapping.items()
+    )
+
+
 def role_of(
-    speaker: str, mapping: Mapping[str, Role] | None = None, partners: Iterable[Role] = ()
+    speaker: str, mapping: Mapping[str, str] | None = None, partners: Iterable[Role] = ()
 ) -> Role | None:
     """The role of a speaker: the user's ``mapping`` first, then the known aliases; None if unknown.
 
@@ -93,7 +105,7 @@ def role_of(
     if mapping:
         for key, role in mapping.items():
             if key.strip().casefold() == name:
-                return role
+                return None if role == NO_SPEAKER_BUT_TEXT else cast(Role, role)
     if name in PARTNER_WORDS:
         sides: set[Role] = {"clinician", "patient"}
         lacking = sides.difference(partners)
@@ -106,8 +118,10 @@ def provenance_kind(speaker: str, role: Role) -> ProvenanceKind | None:
     return PROVENANCE_SPEAKERS.get(plain_name(speaker)) if role == "other" else None
 
 
-def is_speaker_word(name: str, mapping: Mapping[str, Role] | None = None) -> bool:
+def is_speaker_word(name: str, mapping: Mapping[str, str] | None = None) -> bool:
     """Whether a word names a speaker, if only beside a partner."""
+    if mapping and is_no_speaker(name, mapping):
+        return False
     return role_of(name, mapping) is not None or plain_name(name) in PARTNER_WORDS
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import orjson
@@ -23,6 +23,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+_FIELD_OF: Mapping[str, str] = {key: name for name, keys in FIELDS.items() for key in keys}
+#: Keys of objects whose content is taken as if it stood beside them.
+_BESIDE = ("metadata", "meta", "additional_metadata")
 #: A text longer than this is no factor: it is kept in the reference.
 LONGEST_FACTOR = 100
 
@@ -112,34 +115,31 @@ def factor_or_reference(
         factors[name] = value if typed else number_or_text(value)
 
 
-def described(item: Mapping[str, Any], used: Iterable[str]) -> dict[str, Any]:
+def described(item: Mapping[str, Any], used: Container[str]) -> dict[str, Any]:
     """What the keys of an object say beside those ``used``: fields of a transcript, factors and reference.
 
     The objects ``factors`` and ``reference`` are taken as such, the content of ``metadata`` as if it stood
     beside them.
     """
-    skipped = set(used)
-    inner = [item.get(key) for key in ("metadata", "meta", "additional_metadata")]
     fields: dict[str, Any] = {}
     factors: dict[str, Any] = {}
     reference: dict[str, Any] = {}
-    for level in (item, *(level for level in inner if isinstance(level, dict))):
-        values = {key: value for key, value in level.items() if level is not item or key not in skipped}
-        for name, keys in FIELDS.items():
-            for key in keys:
-                value = values.get(key)
-                right = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
-                if key == "system" and isinstance(value, str) and right and _is_prompt(level, value):
-                    reference[key] = values.pop(key)
-                    continue
-                if name not in fields and right and (name != "language" or is_language_tag(value)):
-                    fields[name] = value
-                    del values[key]
+    inner = [value for key in _BESIDE if isinstance(value := item.get(key), dict)]
+    levels = [{key: value for key, value in item.items() if key not in used}, *map(dict, inner)]
+    for level, values in zip((item, *inner), levels, strict=True):
+        for key in [key for key in _FIELD_OF if key in values]:
+            name, value = _FIELD_OF[key], values[key]
+            if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+                continue
+            if key == "system" and isinstance(value, str) and _is_prompt(level, value):
+                reference[key] = values.pop(key)
+            elif name not in fields and (name != "language" or is_language_tag(value)):
+                fields[name] = values.pop(key)
         for name, kept in (("factors", factors), ("reference", reference)):
             if isinstance(values.get(name), dict):
                 kept.update(values.pop(name))
         for key, value in values.items():
-            if not any(value is level for level in inner) or not isinstance(value, dict):
+            if not (key in _BESIDE and isinstance(value, dict) and level is item):
                 factor_or_reference(key, value, factors, reference)
     return {**fields, "factors": factors, "reference": reference}
 

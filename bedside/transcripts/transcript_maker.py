@@ -61,7 +61,13 @@ class SplitError(InputError):
 
 
 class UnknownSpeakerError(InputError):
-    """Nothing tells the role of a speaker."""
+    """Nothing tells the role of a speaker.
+
+    Attributes:
+        beside: what else is to be said of labels, of which nothing tells whether they are speakers.
+    """
+
+    beside: str = ""
 
 
 class TranscriptMaker:

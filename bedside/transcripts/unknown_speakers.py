@@ -14,8 +14,8 @@ from bedside.transcripts.transcript import ROLE_ALIASES, Role, Transcript, Turn
 #: Most speakers that a message names, and most of their letters together: it is one line.
 _MOST, _LONGEST = 12, 450
 
-# Words within a name. A guest of the patient is a third, so that thirds go before all others.
-_THIRDS = frozenset(
+#: Words within a name of a third person. A guest of the patient is a third, so that thirds go before all others.
+THIRDS: frozenset[str] = frozenset(
     """
     mother mom mum mama father dad papa parent parents wife husband spouse son daughter child brother sister sibling
     family relative friend guest carer caregiver nurse interpreter translator observer moderator narrator supervisor
@@ -24,7 +24,7 @@ _THIRDS = frozenset(
 )
 _WORDS: Mapping[str, Role] = {
     **ROLE_ALIASES,
-    **dict.fromkeys(_THIRDS, "other"),
+    **dict.fromkeys(THIRDS, "other"),
     **dict.fromkeys(("dr", "doc", "md", "gp", "th", "ther", "psy", "couns", "clin", "t", "d"), "clinician"),
     **dict.fromkeys(("pt", "pat", "cl", "p"), "patient"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # Elements that stand for white space or a mark, and those whose text is no part of a paragraph's.
 _MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _APART = ("txbxContent", "tbl")
+_BESIDE = re.compile(r"word/(header|footer|footnotes|endnotes|comments)\d*\.xml")
 
 
 def archive_parts(source: ByteSource) -> list[str]:
@@ -56,7 +58,7 @@ def _too_large(source: ByteSource) -> InputError:
 
 
 def word_document(source: ByteSource) -> Document:
-    """The document in a file.
+    """The document in a file; texts beside its body (headers, notes, comments) are noted in the source's account.
 
     Raises:
         InputError: it is too large or damaged, or has changes that nobody has accepted or rejected.
@@ -74,6 +76,7 @@ def word_document(source: ByteSource) -> Document:
     try:
         _check_archive(source, data)
         document = docx.Document(io.BytesIO(data))
+        _note_beside(source, data)
     except InputError:
         raise
     # A damaged document makes the library raise whatever its parts happen to raise.
@@ -107,6 +110,21 @@ def _check_archive(source: ByteSource, data: bytes) -> None:
                     raise ValueError("a part that declares a document type")
 
 
+def _note_beside(source: ByteSource, data: bytes) -> None:
+    """Note the text of headers, footers, notes and comments, which Word keeps in parts of their own."""
+    from docx.oxml import parse_xml
+
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            match = _BESIDE.fullmatch(name)
+            if match is None:
+                continue
+            for paragraph in parse_xml(archive.read(name)).iter(f"{_WORD}p"):
+                text = paragraph_text(paragraph).strip()
+                if text:
+                    source.account.lose(f"{match[1].removesuffix('s')}s", text, source.name)
+
+
 def paragraph_text(element: Any) -> str:
     """The text of a paragraph, with hyperlinks and content controls, which stand in elements of their own."""
     pieces: list[str] = []
@@ -123,6 +141,13 @@ def paragraph_text(element: Any) -> str:
         elif name not in _APART:
             waiting += reversed(part)
     return "".join(pieces)
+
+
+def text_boxes(document: Document) -> list[str]:
+    """The text of each text box; Word writes each twice, for newer and for older programs."""
+    boxes = document.element.body.iter(f"{_WORD}txbxContent")
+    texts = ("\n".join(paragraph_text(paragraph) for paragraph in box.iter(f"{_WORD}p")) for box in boxes)
+    return [text.strip() for text in dict.fromkeys(texts) if text.strip()]
 
 
 def text_blocks(document: Document) -> Iterator[str | list[list[str]]]:

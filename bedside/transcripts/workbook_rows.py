@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import io
 import posixpath
 import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
-from bedside.support.errors import InputError
+from bedside.support.errors import AmbiguousError, InputError
+from bedside.support.plurals import counted
 from bedside.transcripts.byte_source import MAX_COMPANION, ByteSource
 from bedside.transcripts.parquet_rows import cell_text
 
@@ -37,11 +40,20 @@ _VALUELESS = re.compile(
 )
 
 
-# A row, a range of columns and a cell that isn't empty, in the XML of a worksheet; its attributes.
-_ROW, _COLUMN, _CELL = (
-    re.compile(rb"<" + tag + rb">") for tag in (rb"row\b([^>]*)", rb"col\b([^>]*)", rb"c\b([^>]*[^>/])")
-)
+# A row and a range of columns in the XML of a worksheet; their attributes.
+_ROW, _COLUMN = re.compile(rb"<row\b([^>]*)>"), re.compile(rb"<col\b([^>]*)>")
 _ATTRIBUTE = re.compile(rb'\b(\w+)="([^"]*)"')
+# A shared text, a cell with a text of its own, a part of one of either, and what is written in it.
+_SHARED = re.compile(rb"<si>(.*?)</si>|<si/>", re.DOTALL)
+_CELL = re.compile(
+    rb'<c\b(?=[^>]*\br="([A-Z]{1,3})(\d+)")[^>]*?(?:/>|\bt="(s|inlineStr)"[^>]*>(.*?)</c>|>)', re.DOTALL
+)
+_RUN = re.compile(rb"<r>(.*?)</r>", re.DOTALL)
+_TEXT = re.compile(rb"<t\b[^>]*>(.*?)</t>", re.DOTALL)
+_STRUCK = re.compile(rb'<strike\b(?![^>]*\bval="(?:0|false)")')
+
+#: First row and column of merged cells, and their last ones.
+_Rectangle = tuple[int, int, int, int]
 
 
 #: Oddities by which a cell reads as empty where it isn't, and why.
@@ -98,15 +110,81 @@ class Workbook:
 
     def rows(self, sheet: str) -> Iterator[tuple[int, list[str]]]:
         """Number, from 1, and cells of each row of a worksheet that isn't blank."""
+        for number, row in self._all_rows(sheet):
+            if any(row):
+                yield number, row
+
+    def rows_as_seen(
+        self, sheet: str, header: int, struck: Literal["keep", "leave"] | None
+    ) -> Iterator[tuple[int, list[str]]]:
+        """The rows of a worksheet with each merged cell below the header in its whole rectangle.
+
+        A merged cell that is alone in its row is a title, and stands in the first of its cells only. What was done is
+        noted in the source's account.
+
+        Args:
+            sheet: the worksheet.
+            header: number of the row of column names.
+            struck: whether texts that are struck through count, or are left; None where nobody said.
+
+        Raises:
+            AmbiguousError: there are some, and nobody said.
+        """
+        left = self._struck_texts(sheet, header)
+        if left and struck is None:
+            (at, column), _ = min(left.items())
+            are = "cell is" if len(left) == 1 else "cells are"
+            raise AmbiguousError(
+                f"{len(left):,} {are} struck through in {sheet!r}, and may be withdrawn or count all the same",
+                where=f"{self._source.name}:{at} cell {_column_letters(column)}{at}",
+                todo="`struck=leave` leaves them out, `struck=keep` takes them",
+            )
+        merged: dict[int, list[_Rectangle]] = defaultdict(list)
+        for rectangle in self._merged(sheet):
+            if rectangle[0] > header:
+                merged[rectangle[0]].append(rectangle)
+        texts: dict[_Rectangle, str] = {}
+        over: list[_Rectangle] = []
+        for number, row in self._all_rows(sheet):
+            if struck == "leave":
+                row = [left.get((number, column), text) for column, text in enumerate(row, 1)]
+            over = [rectangle for rectangle in (*over, *merged.get(number, ())) if rectangle[2] >= number]
+            if not any(row):
+                continue
+            for rectangle in over:
+                top, first, _, last = rectangle
+                row += [""] * (last - len(row))
+                if top == number:
+                    is_title = first < last and not any(row[: first - 1]) and not any(row[first:])
+                    texts[rectangle] = "" if is_title else row[first - 1]
+                if texts.get(rectangle):
+                    row[first - 1 : last] = [texts[rectangle]] * (last - first + 1)
+            yield number, row
+        for match in _VALUELESS.finditer(self._part(self._sheets[sheet]._worksheet_path)):
+            self._source.account.leave(
+                "formulas that were never worked out", f"{self._source.name} cell {match[1].decode()}"
+            )
+        filled = sum(map(bool, texts.values()))
+        if filled:
+            self._source.account.remark(
+                f"{counted(filled, 'merged cell')} of {sheet!r} {'counts' if filled == 1 else 'count'} for each cell "
+                "of the rectangle."
+            )
+        if left and struck == "keep":
+            self._source.account.remark(f"{counted(len(left), 'cell')} struck through of {sheet!r} count.")
+        for at, column in sorted(left) if struck == "leave" else ():
+            self._source.account.leave(
+                "texts struck through", f"{self._source.name}:{at} cell {_column_letters(column)}{at}"
+            )
+
+    def _all_rows(self, sheet: str) -> Iterator[tuple[int, list[str]]]:
         try:
             # The stated size may be wrong, and rows are padded to it.
             self._sheets[sheet].reset_dimensions()
             for number, cells in enumerate(self._sheets[sheet].iter_rows(values_only=True), 1):
                 if number > MAX_ROWS:
                     raise ValueError("more rows than a worksheet can have")
-                row = [cell_text(cell) for cell in cells]
-                if any(row):
-                    yield number, row
+                yield number, [cell_text(cell) for cell in cells]
         except InputError:
             raise
         except Exception as error:
@@ -122,11 +200,10 @@ class Workbook:
         path = self._sheets[sheet]._worksheet_path
         try:
             with zipfile.ZipFile(io.BytesIO(self._data)) as book:
-                text = book.read(path)
-                struck = _struck_styles(book) if b"<c" in text else frozenset[bytes]()
                 yield from _comments(book, path)
         except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError) as error:
             raise _damaged(self._source) from error
+        text = self._part(path)
         for kind, pattern in (("merged", _MERGED), ("formula", _VALUELESS)):
             for match in pattern.finditer(text):
                 yield Oddity(kind, match[1].decode())
@@ -135,24 +212,52 @@ class Workbook:
                 attributes = dict(_ATTRIBUTE.findall(match[1]))
                 if attributes.get(b"hidden") in (b"1", b"true"):
                     yield Oddity(kind, attributes.get(name, b"").decode())
-        for match in _CELL.finditer(text) if struck else ():
-            attributes = dict(_ATTRIBUTE.findall(match[1]))
-            if attributes.get(b"s") in struck:
-                yield Oddity("struck", attributes.get(b"r", b"").decode())
+        for row, column in self._struck_texts(sheet, 0):
+            yield Oddity("struck", f"{_column_letters(column)}{row}")
+
+    def _merged(self, sheet: str) -> list[_Rectangle]:
+        from openpyxl.utils.cell import range_boundaries
+
+        text = self._part(self._sheets[sheet]._worksheet_path)
+        rectangles = (range_boundaries(match[1].decode()) for match in _MERGED.finditer(text))
+        return sorted((top, left, bottom, right) for left, top, right, bottom in rectangles)
+
+    def _struck_texts(self, sheet: str, header: int) -> dict[tuple[int, int], str]:
+        """Row and column of each cell below the header of which something is struck through, and what isn't of it."""
+        from openpyxl.utils.cell import column_index_from_string
+
+        text = self._part(self._sheets[sheet]._worksheet_path)
+        shared = [match[1] or b"" for match in _SHARED.finditer(self._part("xl/sharedStrings.xml"))]
+        left: dict[tuple[int, int], str] = {}
+        if _STRUCK.search(self._part("xl/styles.xml")):
+            for cells in self._sheets[sheet].iter_rows(min_row=header + 1):
+                for cell in cells:
+                    if cell.value is not None and cell.font is not None and cell.font.strike:
+                        left[cell.row, cell.column] = ""
+        if _STRUCK.search(text) or any(map(_STRUCK.search, shared)):
+            for match in _CELL.finditer(text):
+                letters, number, kind, content = match.groups()
+                if kind == b"s":
+                    index = re.search(rb"<v>(\d+)</v>", content)
+                    content = shared[int(index[1])] if index and int(index[1]) < len(shared) else b""
+                if kind is not None and int(number) > header and _STRUCK.search(content):
+                    runs = [run for run in _RUN.findall(content) if not _STRUCK.search(run)]
+                    kept = "".join(
+                        html.unescape(part.decode()) for run in runs for part in _TEXT.findall(run)
+                    )
+                    left.setdefault((int(number), column_index_from_string(letters.decode())), kept.strip())
+        return left
+
+    def _part(self, name: str) -> bytes:
+        """A part of the workbook's archive; empty where it has none of the name."""
+        with zipfile.ZipFile(io.BytesIO(self._data)) as book:
+            return book.read(name) if name in book.namelist() else b""
 
 
-def _struck_styles(book: zipfile.ZipFile) -> frozenset[bytes]:
-    """Numbers of the styles whose font is struck through."""
-    if "xl/styles.xml" not in book.namelist():
-        return frozenset()
-    styles = ElementTree.fromstring(book.read("xl/styles.xml"))
-    struck = {
-        str(number)
-        for number, font in enumerate(styles.findall("{*}fonts/{*}font"))
-        if any(mark.get("val") not in ("0", "false") for mark in font.findall("{*}strike"))
-    }
-    forms = enumerate(styles.findall("{*}cellXfs/{*}xf"))
-    return frozenset(str(number).encode() for number, form in forms if form.get("fontId") in struck)
+def _column_letters(column: int) -> str:
+    from openpyxl.utils.cell import get_column_letter
+
+    return str(get_column_letter(column))
 
 
 def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:

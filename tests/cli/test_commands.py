@@ -362,6 +362,31 @@ def test_read_asks_about_ratings_that_can_be_read_in_two_ways(call: Call, tmp_pa
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # A sheet of ratings with an error shows that error, whatever a reader of transcripts lacks in it.
+        ("item,rater,score\na,anna,4\na,,3\n", "sheet.csv:3: the row has no rater"),
+        ("item,rater,warmth\na,anna,4\na,anna,3\n", "anna rates 'a' on warmth twice"),
+        ("Session,anna,ben\na,4,3\nb,good,3\n", "--form by_rater"),
+        ("item,turn,speaker,rater,score\na,0,T,anna,good\na,1,C,anna,4\n", "while others are labels"),
+        # A conversation with one doesn't become ratings.
+        ("id,turn,speaker,text,rater,score\na,0,,Hello,anna,4\n", "speaker"),
+        (
+            "id,speaker,line\na,T,How have you been since we met\na,C,Not so well I am afraid\n",
+            "no column holds the text",
+        ),
+        ("colour,size\nred,1\nblue,2\n", "no column holds the text"),
+    ],
+)
+def test_read_shows_the_error_of_what_the_columns_say_it_is(
+    call: Call, tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text(text)
+    assert said in refused(call, tmp_path, "read", path)
+
+
 def test_read_never_takes_a_conversation_for_ratings(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "talk.csv"
     path.write_text("id,coder,turn,speaker,utterance,warmth,pace\ns,A,0,Zed,Hello,1,2\ns,A,1,Yor,Hm,1,2\n")

@@ -11,6 +11,9 @@ from pathlib import Path
 import openpyxl
 import polars as pl
 import pytest
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from openpyxl.styles import Font
 
 from bedside.ratings.answer_words import part_of_whole
 from bedside.ratings.form_contract import RATING_FORMS
@@ -120,9 +123,10 @@ def test_label_studio(tmp_path: Path) -> None:
     ]
     assert file.ratings["system"].to_list() == ["A"] * 3
     assert file.account.file.left_out == {
-        "texts": 1, "answers of several labels": 1, "rankings and labels of parts of the text": 1,
-        "items that somebody skipped": 1,
+        "answers of several labels": 1, "rankings and labels of parts of the text": 1, "items that somebody skipped": 1,
     }  # fmt: skip
+    assert file.account.file.first_left["answers of several labels"] == f"{path} item 0"
+    assert file.ratings["reason"].to_list() == ["why: kind"] * 3
     # No copy of an address goes into a manifest.
     assert "anna" not in json.dumps(file.account.to_json())
 
@@ -180,8 +184,9 @@ def test_label_studios_json_min_holds_what_its_json_holds(extra: dict[str, int],
     assert set(file.ratings["system"]) == {"A", "B"}
     assert set(file.ratings["rater"]) == {"human:anna@example.org", "human:user-4"}
     assert file.account.file.left_out == {
-        "texts": 3, "answers of several labels": 1, "rankings and labels of parts of the text": 3
+        "answers of several labels": 1, "rankings and labels of parts of the text": 3
     }  # fmt: skip
+    assert file.ratings["reason"].str.starts_with("why: Because it").all()
     assert "taken for labels is what stands under 'warm', 'cues'" in " ".join(file.account.file.remarks)
 
 
@@ -288,7 +293,8 @@ def test_potato_takes_the_rater_from_the_folder(tmp_path: Path) -> None:
         ("a-1", "transcript", "empathy", "human:anna", 0, 4.0, None),
         ("a-1", "transcript", "tone", "human:anna", 0, None, "warm"),
     ]
-    assert file.account.file.left_out == {"texts": 1, "answers of several labels": 1}
+    assert file.account.file.left_out == {"answers of several labels": 1}
+    assert file.ratings["reason"].to_list() == ["why: kind words"] * 2
     other = tmp_path / "answers.jsonl"
     other.write_text(json.dumps(line) + "\n")
     with pytest.raises(InputError, match="nothing says who rated"):
@@ -413,6 +419,130 @@ def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: 
     file = read_rating_file(path, form="raters_over_metrics")
     assert (file.ratings.height, file.empty) == (7, 1)
     assert file.ratings.filter(transcript_id="a-1", metric="warmth", rater="human:ben")["value"].item() == 3
+
+
+def workbook(
+    path: Path, rows: list[list[object]], merged: tuple[str, ...] = (), struck: tuple[str, ...] = ()
+) -> Path:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in rows:
+        sheet.append(row)
+    for cell in struck:
+        sheet[cell].font = Font(strike=True)
+    for cells in merged:
+        sheet.merge_cells(cells)
+    book.save(path)
+    return path
+
+
+SHEET: list[list[object]] = [
+    ["item", "rater", "warmth", "pace"], ["a", "anna", 4, 5], [None, "ben", 3, 2], ["b", "anna", 2, 1],
+    [None, "ben", 2, None],
+]  # fmt: skip
+
+
+def test_merged_cells_count_for_their_whole_rectangle(tmp_path: Path) -> None:
+    file = read_rating_file(workbook(tmp_path / "r.xlsx", SHEET, ("A2:A3", "A4:A5", "C5:D5")))
+    assert [row[:1] + row[2:4] + row[5:6] for row in keyed(file)] == [
+        ("a", "pace", "human:anna", 5), ("a", "pace", "human:ben", 2), ("a", "warmth", "human:anna", 4),
+        ("a", "warmth", "human:ben", 3), ("b", "pace", "human:anna", 1), ("b", "pace", "human:ben", 2),
+        ("b", "warmth", "human:anna", 2), ("b", "warmth", "human:ben", 2),
+    ]  # fmt: skip
+    assert any(remark.startswith("3 merged cells") for remark in file.account.file.remarks)
+    # A title above the table and one within it are no ratings.
+    titled = [["Ratings", None, None, None], *SHEET]
+    path = workbook(tmp_path / "t.xlsx", titled, ("A1:D1", "A3:A4", "A5:A6"))
+    assert read_rating_file(path).ratings.height == 7
+    path = workbook(tmp_path / "s.xlsx", [SHEET[0], ["Second week"], *SHEET[1:2]], ("A2:D2",))
+    with pytest.raises(InputError, match="the row has no rater"):
+        read_rating_file(path)
+    # A record over two rows is one record.
+    whole = workbook(tmp_path / "w.xlsx", [*SHEET[:2], [None] * 4], ("A2:A3", "B2:B3", "C2:C3", "D2:D3"))
+    assert read_rating_file(whole).ratings.height == 2
+
+
+def test_struck_through_cells_are_asked_about(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "r.xlsx", SHEET, ("A2:A3", "A4:A5"), ("C3", "D2"))
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(path)
+    assert error.value.where == f"{path}:2 cell D2"
+    assert "`struck=leave`" in str(error.value)
+    assert "`struck=keep`" in str(error.value)
+    kept = read_rating_file(path, struck="keep")
+    assert kept.ratings.height == 7
+    assert "2 cells struck through" in " ".join(kept.account.file.remarks)
+    left = read_rating_file(path, struck="leave")
+    assert left.ratings.height == 5
+    assert left.account.file.left_out == {"texts struck through": 2}
+    assert left.account.file.first_left == {"texts struck through": f"{path}:2 cell D2"}
+    # What is struck through of a header or an empty cell says nothing.
+    assert (
+        read_rating_file(
+            workbook(tmp_path / "h.xlsx", SHEET, ("A2:A3", "A4:A5"), ("C1", "D5"))
+        ).ratings.height
+        == 7
+    )
+
+
+def test_a_corrected_answer_is_what_is_not_struck_through(tmp_path: Path) -> None:
+    book = openpyxl.load_workbook(workbook(tmp_path / "r.xlsx", SHEET, ("A2:A3", "A4:A5")), rich_text=True)
+    book.worksheets[0]["C2"] = CellRichText(
+        TextBlock(InlineFont(strike=True), "1"), TextBlock(InlineFont(), "4")
+    )
+    book.save(tmp_path / "r.xlsx")
+    with pytest.raises(AmbiguousError, match=r":2 cell C2"):
+        read_rating_file(tmp_path / "r.xlsx")
+    file = read_rating_file(tmp_path / "r.xlsx", struck="leave")
+    first = file.ratings.filter(transcript_id="a", rater="human:anna", metric="warmth")
+    assert first["value"].to_list() == [4]
+
+
+def test_a_formula_without_its_value_is_counted(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "r.xlsx", [*SHEET[:2], ["b", "anna", "=2+1", 3]])
+    file = read_rating_file(path)
+    assert file.ratings.height == 3
+    assert file.account.file.first_left == {"formulas that were never worked out": f"{path} cell C3"}
+
+
+@pytest.mark.parametrize("title", [(), (["Ratings of our study"],)])
+def test_header_cells_over_several_columns_give_two_rows_of_names(
+    title: tuple[list[object], ...], tmp_path: Path
+) -> None:
+    rows: list[list[object]] = [
+        *title, ["item", "warmth", None, "pace", None, "remark"], [None, "rater 1", "rater 2", "rater 1", "rater 2"],
+        ["a", 4, 5, 3, 2, "fine"], ["b", 1, 2, 2, None],
+    ]  # fmt: skip
+    at = len(title) + 1
+    merged = [f"A{at}:A{at + 1}", f"B{at}:C{at}", f"D{at}:E{at}", *(["A1:E1"] if title else [])]
+    file = read_rating_file(workbook(tmp_path / "r.xlsx", rows, tuple(merged)))
+    assert file.account.form == RATING_FORMS.load("metrics_over_raters").title
+    assert file.ratings.filter(rater="human:rater 2", metric="warmth")["value"].to_list() == [5, 2]
+    assert file.account.file.unused == ["remark"]
+    assert (file.ratings.height, file.empty) == (7, 1)
+    assert file.account.file.left_out == ({"rows above the column names": 1} if title else {})
+
+
+def test_three_rows_of_names_stop(tmp_path: Path) -> None:
+    rows: list[list[object]] = [
+        ["item", "Model A", None, "Model B", None], [None, "warmth", "pace", "warmth", "pace"],
+        [None, "anna", "anna", "anna", "anna"], ["a", 4, 5, 3, 2],
+    ]  # fmt: skip
+    path = workbook(tmp_path / "r.xlsx", rows)
+    with pytest.raises(InputError, match=r":3: the row has no item.*`header_row=NUMBER`"):
+        read_rating_file(path, form="metrics_over_raters")
+    with pytest.raises(InputError):
+        read_rating_file(path)
+
+
+def test_qualtrics_is_told_by_its_third_row(tmp_path: Path) -> None:
+    text = RATING_FORMS.load("qualtrics").example
+    expected = keyed(read_rating_file(example("qualtrics", tmp_path)))
+    path = tmp_path / "q.csv"
+    path.write_text(text.replace("ResponseId", "record_id").replace("Response ID", "Record"))
+    assert keyed(read_rating_file(path)) == expected
+    path = workbook(tmp_path / "q.xlsx", [list(row) for row in csv.reader(io.StringIO(text))])
+    assert keyed(read_rating_file(path)) == expected
 
 
 @pytest.mark.parametrize("cell", ["9" * 5000 + " %", "1/" + "9" * 5000, "9" * 5000 + "/5", "²/5"])

@@ -325,7 +325,7 @@ def test_a_question_names_a_metric_as_the_sheet_does(tmp_path: Path) -> None:
 
 def test_a_scale_that_a_question_is_given_is_of_the_metric_in_any_spelling(run: Run, tmp_path: Path) -> None:
     """Before, a scale of ``risk level`` was passed over where the sheet wrote ``Risk Level``: κ had no weights."""
-    levels = ["NONE", "Mild risk", "severe"]
+    levels = ["NONE", "Some risk", "grave"]
     anna, ben = [0, 1, 2, 2, 1, 0, 1, 0, 2, 1], [0, 1, 2, 1, 1, 0, 2, 0, 2, 0]
     rows = [
         f"t{number},{who},{levels[said[number]]}"
@@ -333,7 +333,7 @@ def test_a_scale_that_a_question_is_given_is_of_the_metric_in_any_spelling(run: 
         for number in range(10)
     ]
     bedside.import_ratings(run, written(tmp_path, "\n".join(["item,rater,Risk Level", *rows]) + "\n"))
-    scale = "risk_level=none<mild risk<Severe"
+    scale = "risk_level=none<some risk<Grave"
     (table,) = bedside.agree(run.path, scales=scale, metrics="Risk Level")
     found = {row["statistic"]: row["estimate"] for row in table.records if row["title"] == "Risk level"}
     assert found["kappa"] == pytest.approx(cohen_kappa_score(anna, ben, weights="quadratic"))

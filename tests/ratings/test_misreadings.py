@@ -130,6 +130,44 @@ def test_means_dates_durations_and_ids_are_nobody(tmp_path: Path) -> None:
     assert any("Columns not used: mean, date" in line for line in file.account.lines())
 
 
+@pytest.mark.parametrize("name", ["Session", "Session ID", "Transcript", "Conversation", "Vignette", "Case"])
+def test_the_item_by_its_other_names(name: str, tmp_path: Path) -> None:
+    file = read_rating_file(written(tmp_path, f"{name},rater,score\na,anna,4\nb,anna,3\n"))
+    assert file.ratings["transcript_id"].to_list() == ["a", "b"]
+    assert file.ratings["case_id"].null_count() == 2
+    assert file.account.file.columns["item"] == name
+
+
+def test_a_case_is_no_item_where_there_is_another(tmp_path: Path) -> None:
+    for name in ("Session", "item", "Vignette"):
+        file = read_rating_file(written(tmp_path, f"Case,{name},rater,score\nc,a,anna,4\nc,b,anna,3\n"))
+        assert file.ratings.select("transcript_id", "case_id").rows() == [("a", "c"), ("b", "c")]
+    # Of each system there is a conversation on the case: none of the columns names it.
+    with pytest.raises(InputError, match="no column holds the item"):
+        read_rating_file(written(tmp_path, "case,system,rater,score\nc,A,anna,4\nc,B,anna,3\n"))
+    # What stands beside the item is no metric.
+    file = read_rating_file(written(tmp_path, "item,session,rater,warmth\na,1,anna,4\nb,2,anna,3\n"))
+    assert (list(file.account.metrics), file.account.file.unused) == (["warmth"], ["session"])
+
+
+def test_what_may_be_the_item_or_not_is_asked_about(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,session,rater,score\n1,a,anna,4\n2,b,anna,3\n")
+    with pytest.raises(AmbiguousError, match=r"`columns=item=session` or `columns=item=id`"):
+        read_rating_file(path)
+    assert read_rating_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == [
+        "a",
+        "b",
+    ]
+    path = written(tmp_path, "case,session,rater,score\nc,1,anna,4\nd,1,ben,3\n")
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(path)
+    assert error.value.where == f"{path}:3"
+    assert read_rating_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == [
+        "1",
+        "1",
+    ]
+
+
 # -- numbers ---------------------------------------------------------------------------------------------
 
 
@@ -162,9 +200,106 @@ def test_each_column_may_have_its_own_decimals(tmp_path: Path) -> None:
     assert values(read_rating_file(path)) == [3.5, 4.5, 2.5, 1.5]
 
 
-def test_a_number_that_may_stand_for_no_answer_is_remarked_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [
+        ("1 2 5 99", "99"),
+        ("1 2 3 4 5 -9", "-9"),
+        ("0 1 2 3 -1", "-1"),
+        ("1 2 3 4 5 9", "9"),
+        ("2,5 4,0 999", "999"),
+    ],
+)
+def test_a_number_that_may_stand_for_no_answer_is_asked_about(
+    answers: str, code: str, tmp_path: Path
+) -> None:
+    numbers = answers.split()
+    rows = "".join(f'{at};anna;"{number}"\n' for at, number in enumerate(numbers))
+    path = written(tmp_path, "item;rater;value\n" + rows)
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(path)
+    assert f"`missing={code}`" in str(error.value)
+    assert "`missing=rating=`" in str(error.value)
+    assert error.value.where == f"{path}:{numbers.index(code) + 2}"
+    expected = [float(number.replace(",", ".")) for number in numbers]
+    file = read_rating_file(path, missing=[code])
+    assert values(file) == expected[:-1]
+    assert file.account.empty == {code: 1}
+    assert values(read_rating_file(path, missing=["rating="])) == expected
+    levels = Scale(tuple(sorted(expected)), True)
+    assert values(read_rating_file(path, scales={"rating": levels})) == expected
+
+
+@pytest.mark.parametrize(
+    "answers", ["50 77 99", "2 5 9", "-1 0 1", "1 2 3 4 5 6 7 9", "-3 -1 2", "0.5 -9 2.5"]
+)
+def test_numbers_among_their_like_are_ratings(answers: str, tmp_path: Path) -> None:
+    rows = "".join(f"{at},anna,{number}\n" for at, number in enumerate(answers.split()))
+    file = read_rating_file(written(tmp_path, "item,rater,value\n" + rows))
+    assert values(file) == [float(number) for number in answers.split()]
+
+
+def test_what_stands_for_no_answer_is_declared_of_all_or_of_one_metric(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "item,rater,warmth,pace\na,anna,4,99\nb,anna,99,50\nc,anna,refused,99.0\nd,anna,3,80\n"
+    )
+    with pytest.raises(InputError, match=r"'refused', while others are numbers.*`missing=refused`"):
+        read_rating_file(path, missing=["99"])
+    file = read_rating_file(path, missing=["Warmth=99", "Refused"])
+    assert file.ratings.filter(metric="pace")["value"].to_list() == [99, 50, 99, 80]
+    assert file.ratings.filter(metric="warmth")["value"].to_list() == [4, 3]
+    assert file.account.empty == {"99": 1, "refused": 1}
+    everywhere = read_rating_file(path, missing=["99", "refused"])
+    assert everywhere.ratings.filter(metric="pace")["value"].to_list() == [50, 80]
+    with pytest.raises(InputError, match="no metric 'Mood'"):
+        read_rating_file(path, missing=["Mood=99"])
+
+
+def test_a_code_off_the_scale_may_be_a_mistake_or_no_answer(tmp_path: Path) -> None:
     path = written(tmp_path, "item,rater,value\na,anna,4\nb,anna,99\n")
-    assert "99 (1) beside numbers up to 4" in remarks(read_rating_file(path))
+    with pytest.raises(AmbiguousError, match="`missing=99`"):
+        read_rating_file(path, scales=parse_scales(["1-5"]))
+    assert values(read_rating_file(path, scales=parse_scales(["1-5"]), missing=["99"])) == [4]
+
+
+def test_the_ends_of_a_scale_behind_a_name_are_its_scale(tmp_path: Path) -> None:
+    rows = "a,anna,4,10\nb,anna,5,0\n"
+    path = written(tmp_path, "item,rater,Empathy (1-5),Warmth [0–10]\n" + rows)
+    file = read_rating_file(path, known=known_names())
+    assert {name: (scale.levels[0], scale.levels[-1]) for name, scale in file.scales.items()} == {
+        "empathy": (1, 5), "Warmth": (0, 10),
+    }  # fmt: skip
+    typed = read_rating_file(path, scales=parse_scales(["warmth=0-20", "1-5"]))
+    assert (typed.scales["Warmth"].levels[-1], typed.scales["Empathy"].levels[-1]) == (20, 5)
+    with pytest.raises(InputError, match="'5' is not on the scale of Empathy"):
+        read_rating_file(written(tmp_path, "item,rater,Empathy (1-4),Pace\n" + rows, "four.csv"))
+    exact = read_rating_file(path, exact=True)
+    assert list(exact.scales) == ["Empathy (1-5)", "Warmth [0–10]"]
+    # Two scales are two metrics.
+    both = read_rating_file(written(tmp_path, "item,rater,Warmth (1-5),Warmth (0-10)\n" + rows))
+    assert list(both.scales) == ["Warmth (1-5)", "Warmth (0-10)"]
+    # A name with a scale is a metric's, and nobody's.
+    alone = written(tmp_path, "item,Warmth (1-5),Pace (1-5)\na,4,3\n")
+    assert list(read_rating_file(alone).account.metrics) == ["Warmth", "Pace"]
+
+
+def test_a_scale_of_a_metric_that_the_file_hasnt_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,Mood\na,anna,4\nb,anna,3\n")
+    with pytest.raises(InputError, match=r"the file has no metric 'Mod'.*Mood") as error:
+        read_rating_file(path, scales=parse_scales(["Mod=0-6"]))
+    assert error.value.where == "`scales`"
+    file = read_rating_file(path, scales=parse_scales(["warmth=0-6"]), rename={"mood": "warmth"})
+    assert list(file.scales) == ["warmth"]
+
+
+def test_a_renaming_onto_a_name_that_is_there(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,Warmth,empathy\na,anna,4,6\nb,anna,5,7\n")
+    with pytest.raises(InputError, match="'Warmth' can't be renamed to 'empathy'") as error:
+        read_rating_file(path, rename={"Warmth": "empathy"})
+    assert error.value.where == f"{path}:2 column Warmth and {path}:2 column empathy"
+    path = written(tmp_path, "item,rater,score\na,anna,4\na,AK,5\n")
+    with pytest.raises(InputError, match="'AK' can't be renamed to 'human:anna'"):
+        read_rating_file(path, rename={"AK": "anna"})
 
 
 # -- words -----------------------------------------------------------------------------------------------
@@ -195,14 +330,110 @@ def test_amounts_of_time_are_no_numbered_labels(tmp_path: Path) -> None:
     assert values(read_rating_file(path)) == ["1-2 times", "3-4 times"]
 
 
-def test_words_of_a_known_order_are_named_with_the_option(tmp_path: Path) -> None:
-    path = written(tmp_path, "item,rater,value\na,anna,never\nb,anna,often\nc,anna,rarely\n")
-    file = read_rating_file(path)
-    assert "have an order, and are read without it; `scales=rating=never<rarely<often`" in remarks(file)
-    ordered = read_rating_file(path, scales=parse_scales(["Never/Rarely/Often"]))
-    assert ordered.scales["rating"] == Scale(("Never", "Rarely", "Often"), True)
-    assert values(ordered) == ["Never", "Often", "Rarely"]
-    assert not remarks(ordered)
+FIVES = {
+    "agreement": "strongly disagree<disagree<neutral<agree<strongly agree",
+    "frequency": "never<rarely<sometimes<often<always",
+    "quality": "very poor<poor<fair<good<very good",
+    "satisfaction": "very dissatisfied<dissatisfied<neutral<satisfied<very satisfied",
+    "intensity": "not at all<slightly<moderately<very<extremely",
+    "German": "stimme überhaupt nicht zu<stimme eher nicht zu<teils teils<stimme eher zu<stimme voll und ganz zu",
+    "German frequency": "nie<selten<manchmal<oft<immer",
+    "Spanish": "totalmente en desacuerdo<en desacuerdo<neutral<de acuerdo<totalmente de acuerdo",
+    "French": "jamais<rarement<parfois<souvent<toujours",
+    "Italian": "molto insoddisfatto<insoddisfatto<neutrale<soddisfatto<molto soddisfatto",
+    "Portuguese": "discordo totalmente<discordo<nem concordo nem discordo<concordo<concordo totalmente",
+    "Chinese": "非常不同意<不同意<一般<同意<非常同意",
+    "Chinese quality": "很差<差<一般<好<很好",
+    "Japanese": "非常に不満<不満<どちらともいえない<満足<非常に満足",
+    "Korean": "전혀 그렇지 않다<그렇지 않다<보통이다<그렇다<매우 그렇다",
+    "Arabic": "أبدا<نادرا<أحيانا<غالبا<دائما",
+}
+
+
+def of_words(folder: Path, words: list[str], name: str = "ratings.csv") -> Path:
+    rows = "".join(f"{at},anna,{word}\n" for at, word in enumerate(words))
+    return written(folder, "item,rater,value\n" + rows, name)
+
+
+@pytest.mark.parametrize("levels", FIVES.values(), ids=FIVES)
+def test_words_of_a_set_are_levels_in_its_order(levels: str, tmp_path: Path) -> None:
+    words = levels.split("<")
+    file = read_rating_file(of_words(tmp_path, [words[at].upper() for at in (3, 0, 4, 1, 2, 3)]))
+    assert file.scales["rating"] == Scale(tuple(words), True)
+    assert values(file) == [words[at] for at in (3, 0, 4, 1, 2, 3)]
+    assert levels in remarks(file)
+
+
+def test_the_set_is_whole_where_it_is_decided_and_asked_about_where_not(tmp_path: Path) -> None:
+    # The middle decides: no set of four has it.
+    file = read_rating_file(of_words(tmp_path, ["Sehr zufrieden", "zufrieden", "teils/teils"]))
+    levels = ("sehr unzufrieden", "unzufrieden", "teils teils", "zufrieden", "sehr zufrieden")
+    assert file.scales["rating"].levels == levels
+    assert "nobody used sehr unzufrieden, unzufrieden" in remarks(file)
+    for words in (
+        ["agree", "strongly agree", "disagree", "strongly disagree"],
+        ["never", "often", "rarely"],
+        ["agree", "neutral", "disagree"],
+    ):
+        with pytest.raises(AmbiguousError) as error:
+            read_rating_file(of_words(tmp_path, words))
+        assert str(error.value).count("`scales=rating=") == 2
+        assert error.value.where == f"{tmp_path / 'ratings.csv'}:2"
+    typed = parse_scales(["rating=never/rarely/sometimes/often"])
+    assert read_rating_file(of_words(tmp_path, ["Often", "never"]), scales=typed).scales["rating"] == Scale(
+        ("never", "rarely", "sometimes", "often"), True
+    )
+
+
+def test_a_metric_has_the_set_that_another_of_the_file_decides(tmp_path: Path) -> None:
+    five = FIVES["agreement"].split("<")
+    rows = "".join(
+        f"{at},anna,{word},{('Agree', 'Strongly agree')[at % 2]}\n" for at, word in enumerate(five)
+    )
+    file = read_rating_file(written(tmp_path, "item,rater,warmth,pace\n" + rows))
+    assert file.scales["warmth"] == file.scales["pace"] == Scale(tuple(five), True)
+    assert "as of another metric of the file" in remarks(file)
+
+
+@pytest.mark.parametrize(
+    ("words", "strange"),
+    [
+        (["agree", "disagree", "agre"], "agre"),
+        (["agree", "strongly agree", "often"], "often"),
+        (["good", "oft"], "oft"),
+        (["nie", "selten", "weiß ich nicht mehr"], "weiß ich nicht mehr"),
+    ],
+)
+def test_a_strange_word_among_those_of_a_set_is_asked_about(
+    words: list[str], strange: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(of_words(tmp_path, words))
+    assert repr(strange) in error.value.what
+    assert error.value.where == f"{tmp_path / 'ratings.csv'}:{words.index(strange) + 2}"
+    file = read_rating_file(of_words(tmp_path, words), scales={"rating": Scale(tuple(words), False)})
+    assert values(file) == words
+
+
+@pytest.mark.parametrize(
+    "words", [["change", "neutral", "sustain"], ["open", "closed", "none"], ["yes", "no"]]
+)
+def test_labels_that_only_share_a_word_with_a_set_stay_labels(words: list[str], tmp_path: Path) -> None:
+    file = read_rating_file(of_words(tmp_path, words))
+    assert (values(file), dict(file.scales), remarks(file)) == (words, {}, "")
+
+
+def test_opposites_are_two_labels_and_the_longer_scale_is_named(tmp_path: Path) -> None:
+    file = read_rating_file(of_words(tmp_path, ["low", "high"]))
+    assert (values(file), dict(file.scales)) == (["low", "high"], {})
+    assert "`scales=rating=very low/low/medium/high/very high`" in remarks(file)
+
+
+def test_words_are_kept_as_written_where_names_are_exact(tmp_path: Path) -> None:
+    words = ["Never", "Rarely", "Sometimes", "Often", "Always"]
+    file = read_rating_file(of_words(tmp_path, words), exact=True)
+    assert file.scales["rating"] == Scale(tuple(words), True)
+    assert values(file) == words
 
 
 @pytest.mark.parametrize(
@@ -238,7 +469,7 @@ def test_ordered_words_are_weighted(tmp_path: Path) -> None:
             cohen_kappa_score(anna, ben, weights=weights)
         )
     with pytest.raises(bedside.BedsideError, match=r"have no order.*low<middle<high"):
-        bedside.agree(path, weights="linear")
+        bedside.agree(path, scales="often/never/rarely", weights="linear")
 
 
 def test_answers_in_words_that_are_none_are_counted_by_word(tmp_path: Path) -> None:

@@ -210,20 +210,17 @@ _FORMS: dict[str, ProvenanceExample] = {
     "claude": ProvenanceExample("conversations.json", _claude, ("tools",)),
     "convokit": ProvenanceExample("utterances.jsonl", _convokit),
     "deepeval": ProvenanceExample("cases.json", _deepeval),
-    "gemini": ProvenanceExample("contents.jsonl", _gemini),
     "health_bench": ProvenanceExample(
         "health.jsonl", lambda apart: _json({"prompt_id": "p", "prompt": _openai(apart)})
     ),
     "inspect_log": ProvenanceExample("log.json", _inspect),
     "jsonl": ProvenanceExample("own.jsonl", _own),
-    "langfuse": ProvenanceExample("observations.jsonl", _langfuse),
-    "langsmith": ProvenanceExample("runs.jsonl", _langsmith),
     "messages": ProvenanceExample(
         "messages.jsonl", lambda apart: _json({"id": "m", "model": "A", "messages": _openai(apart)})
     ),
-    "phoenix": ProvenanceExample("spans.jsonl", _phoenix),
     "rows": ProvenanceExample("rows.csv", _table),
     "text": ProvenanceExample("talk.txt", _lines),
+    "traces": ProvenanceExample("observations.jsonl", _langfuse),
 }
 #: Forms without anybody but those who speak, and why.
 _WITHOUT = {
@@ -290,6 +287,9 @@ def _sharegpt(apart: bool) -> str:
 
 #: More forms that a reader knows.
 _MORE = {
+    "messages, Gemini": ProvenanceExample("contents.jsonl", _gemini),
+    "traces, LangSmith": ProvenanceExample("runs.jsonl", _langsmith),
+    "traces, Phoenix": ProvenanceExample("spans.jsonl", _phoenix),
     "messages, a request of Anthropic": ProvenanceExample("a.jsonl", _anthropic),
     "messages, a request of Anthropic in blocks": ProvenanceExample("a.jsonl", _anthropic_blocks),
     "messages, OpenAI's responses": ProvenanceExample("r.jsonl", _responses),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import pickle
 import sqlite3
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -29,6 +31,23 @@ def archive(**parts: str) -> bytes:
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
 OPEN = "application/vnd.oasis.opendocument."
 TALK = "Doctor: Hello.\nPatient: Hi.\n"
+
+
+def tar(text: str) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as packed:
+        packed.addfile(member := tarfile.TarInfo("a.txt"), None)
+        member.size = len(text)
+        packed.addfile(member, io.BytesIO(text.encode()))
+    return file.getvalue()
+
+
+def locked(text: str) -> bytes:
+    """A ZIP archive that says that its file is encrypted."""
+    data = bytearray(archive(a_txt=text))
+    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(mark) + at] |= 1
+    return bytes(data)
 
 
 def database() -> bytes:
@@ -56,7 +75,7 @@ def arrow() -> bytes:
         ("a.txt", b"%PDF-1.7\nDoctor: Hello.\nPatient: Hi.", "a PDF", "save its text as DOCX"),
         ("a.doc", OLE, "an old Word document (DOC)", "save its text as DOCX"),
         ("a.xls", OLE, "an old Excel workbook (XLS)", "save the table as CSV or XLSX"),
-        ("a", OLE, "an old Office file", "DOCX"),
+        ("a", OLE, "an old Office file, or one with a password", "DOCX"),
         ("a.rtf", rb"{\rtf1\ansi Doctor: Hello.\par}", "an RTF document", "DOCX"),
         ("a.csv", rb"{\rtf1\ansi Doctor: Hello.\par}", "an RTF document", "DOCX"),
         ("a.odt", archive(mimetype=OPEN + "text", content_xml="<x/>"), "an OpenDocument text (ODT)", "DOCX"),
@@ -90,6 +109,29 @@ def arrow() -> bytes:
         ("a.m4a", b"\x00\x00\x00\x20ftypM4A " + bytes(50), "a recording (MP4, M4A, MOV)", "transcribed"),
         ("a.TextGrid", b"ooBinaryFile\x08TextGrid", "a TextGrid in Praat's binary form", "save it in Praat"),
         ("a.7z", b"7z\xbc\xaf\x27\x1c\x00", "a 7-Zip archive", "unpack it"),
+        ("a.docx", OLE, "an old Office file, or one with a password", "without a password"),
+        ("a.tar.gz", gzip.compress(tar(TALK), mtime=0), "a TAR archive", "tar -xf a.tar.gz"),
+        ("a.tar", tar(TALK), "a TAR archive", "tar -xf a.tar"),
+        (
+            "a.zip",
+            archive(a_txt=TALK, b_zip="x"),
+            "a ZIP archive of 2 files, of which 1 is packed too",
+            "-m zipfile",
+        ),
+        ("a.zip", locked(TALK), "a ZIP archive with a password", "7z x a.zip"),
+        ("a.jsonl.zst", b"\x28\xb5\x2f\xfd\x00", "a file packed by Zstandard", "zstd -d a.jsonl.zst"),
+        ("a.pt", archive(archive__data_pkl="x"), "what PyTorch saved", "JSON lines"),
+        ("a.npz", archive(arr_npy="x"), "NumPy arrays (NPZ)", "JSON lines"),
+        ("a.pkl", pickle.dumps([TALK], 4), "a pickled Python object", "JSON lines"),
+        ("a", pickle.dumps({"a": TALK}, 4), "a pickled Python object", "JSON lines"),
+        ("a.rds", gzip.compress(b"X\n\x00\x00\x00\x03", mtime=0), "R data", "write.csv"),
+        (
+            "a.wav.gz",
+            gzip.compress(b"RIFF\x00\x00\x00\x00WAVEfmt ", mtime=0),
+            "a recording (WAV)",
+            "WhisperX",
+        ),
+        ("a.mdb", b"\x00\x01\x00\x00Standard Jet DB\x00", "an Access database", "CSV"),
         ("a.jsonl.xz", b"\xfd7zXZ\x00\x00", "a file packed by xz", "gzip"),
     ],
 )

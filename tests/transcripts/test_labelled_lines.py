@@ -67,10 +67,10 @@ def test_names_that_recur_are_speakers_and_a_colon_in_running_text_is_none(tmp_p
         ("Anna", "I see."),
         ("Bob", "https://example.org helps."),
     ]
-    assert reading.account.left_out == {"lines above the first speaker": 2}
-    assert reading.account.remarks == [
-        "'Note' before a colon stands once and is taken for words of the turn it is in."
-    ]
+    assert reading.account.lost["lines above the first speaker"].number == 2
+    (remark,) = reading.account.remarks
+    assert "'Note'" in remark
+    assert "line 6" in remark
 
 
 def test_a_third_who_speaks_once_is_not_swallowed(tmp_path: Path) -> None:
@@ -118,10 +118,10 @@ def test_headings_and_rules_of_markdown_are_counted(tmp_path: Path) -> None:
     reading = Reading([write(tmp_path, "talk.md", text)])
     (transcript,) = reading
     assert [turn.text for turn in transcript.turns] == ["Hello.", "Hi.\nMore."]
-    assert reading.account.left_out == {
+    assert reading.account.left_out == {"rules": 1}
+    assert {name: texts.number for name, texts in reading.account.lost.items()} == {
         "lines above the first speaker": 2,
         "headings": 1,
-        "lines that are rules": 1,
     }
     assert reading.account.remarks == ["T is taken for the clinician and C is taken for the patient."]
 
@@ -163,6 +163,176 @@ def test_chinese_counselling_as_a_direct_count_has_it() -> None:
         )
         said = "".join(f"{turn.speaker}：{turn.text}" for turn in transcript.turns)
         assert "".join(said.split()) == "".join("".join(blocks).split())
+
+
+ADVICE = (
+    "Anna: I feel so low.\nSome days I can't get up.\n\nBob: Here is help.\n\nCrisis Text Line: text HOME.\n\n"
+    "About 988: call.\n\nStep 1: breathe.\nSee https://example.org at 10:30.\n\nAnna: Thank you.\n\nBob: Do this.\n\n"
+    "First: sleep.\n- Note: it takes time.\n\nAnna: I will.\n\nBob: Good.\nStep 1: is the hardest.\n\nAnna: Bye.\n"
+)
+NAMED = {"Anna": "patient", "Bob": "clinician"}
+
+
+@pytest.mark.parametrize(
+    "name", ["mother", "guest_family", "Mother of Anna", "patient's wife", "INTERPRETER 2"]
+)
+@pytest.mark.parametrize("line", ["{}: He sleeps badly.", "[{}] He sleeps badly."])
+def test_a_third_person_is_a_speaker_however_written(name: str, line: str, tmp_path: Path) -> None:
+    lines = [
+        "Doctor: Hello.",
+        "Tell me.",
+        "Patient: I sleep badly.",
+        "Since May.",
+        line.format(name),
+        "Doctor: I see.",
+    ]
+    for path in (
+        write(tmp_path, "a.txt", "\n".join(lines)),
+        write(tmp_path, "a.docx", document(*lines)),
+        write(
+            tmp_path,
+            "a.srt",
+            "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{x}\n\n" for n, x in enumerate(lines)),
+        ),
+    ):
+        with pytest.raises(UnknownSpeakerError, match="unknown speaker"):
+            read(path)
+        (one,) = read(path, roles={name: "other"})
+        assert [turn.text for turn in one.turns if turn.role == "other"] == ["He sleeps badly."]
+
+
+def test_words_before_a_colon_stop_and_no_guess_makes_them_speakers(tmp_path: Path) -> None:
+    path = write(tmp_path, "talk.txt", ADVICE)
+    with pytest.raises(UnknownSpeakerError) as caught:
+        read(path)
+    message = str(caught.value)
+    assert "Anna=" in message
+    assert "'Crisis Text Line' (1 line, such as line 6: Crisis Text Line: text HOME.)" in message
+    assert "'Step 1' (2 lines" in message
+    assert "First=patient" not in message
+    known = write(tmp_path, "known.txt", ADVICE.replace("Anna:", "Client:").replace("Bob:", "Therapist:"))
+    with pytest.raises(AmbiguousError, match="'Step 1' \\(2 lines") as doubt:
+        read(known)
+    assert "=text" in str(doubt.value.todo)
+    named = turns(path, roles=NAMED)
+    as_text = {"Crisis*": "text", "About*": "text", "Step 1": "text", "first": "text", "Note": "text"}
+    assert turns(known, roles=as_text) == named
+    assert [role for role, _ in named] == [
+        "patient",
+        "clinician",
+        "patient",
+        "clinician",
+        "patient",
+        "clinician",
+        "patient",
+    ]
+    assert named[3][1] == "Do this.\nFirst: sleep.\n- Note: it takes time."
+
+
+def test_what_is_taken_for_text_is_told_with_its_lines_unless_it_repeats(tmp_path: Path) -> None:
+    reading = Reading([write(tmp_path, "talk.txt", ADVICE)], ReadOptions(roles=NAMED))
+    list(reading)
+    (remark,) = reading.account.remarks
+    assert "'Step 1'" in remark
+    assert "line 10" in remark
+    path = write(tmp_path, "more.txt", ADVICE.replace("Good.", "Good.\nStep 1: breathe."))
+    with pytest.raises(AmbiguousError, match="'Step 1' \\(3 lines"):
+        read(path, roles=NAMED)
+    assert turns(path, roles={**NAMED, "Step 1": "text"})
+
+
+@pytest.mark.parametrize("missing", ["Therapist: I see.", "Client: Hm."])
+def test_a_line_that_lacks_its_label_stops(missing: str, tmp_path: Path) -> None:
+    text = "Therapist: Why?\nClient: It hurts me a lot.\n" * 4
+    for number in (2, 5, 7):
+        lines = text.splitlines()
+        lines[number] = "That is what I said."
+        path = write(tmp_path, "talk.txt", "\n".join(lines))
+        with pytest.raises(AmbiguousError) as caught:
+            read(path)
+        assert caught.value.where == f"{path}:{number + 1}"
+        assert len(turns(path, roles={"Therapist": "clinician", "Client": "patient"})) == 7
+
+
+def test_a_sentence_above_the_first_speaker_stops(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "talk.txt",
+        "Session of 12 May\nI slept very badly.\nDoctor: Hello.\nPatient: I sleep badly.\n",
+    )
+    with pytest.raises(AmbiguousError) as caught:
+        read(path)
+    assert caught.value.where == f"{path}:2"
+    reading = Reading([path], ReadOptions(leave_out=["lines above the first speaker"]))
+    (one,) = reading
+    assert len(one.turns) == 2
+    assert reading.account.lost["lines above the first speaker"].number == 2
+
+
+def test_dialogues_below_ids_are_transcripts_of_their_own(tmp_path: Path) -> None:
+    text = "".join(
+        f"id={n}\nhttps://example.org/{n}\n\nDescription\nI sleep badly.\nIs it bad?\n\nDialogue\nPatient:\nHi {n}.\n\n"
+        "Doctor:\nHello.\nRest.\n\n"
+        for n in (1, 2)
+    )
+    reading = Reading([write(tmp_path, "talks.txt", text)])
+    first, second = reading
+    assert (first.id, second.id) == ("1", "2")
+    assert [(turn.role, turn.text) for turn in second.turns] == [
+        ("patient", "Hi 2."),
+        ("clinician", "Hello.\nRest."),
+    ]
+    assert second.reference == {"description": "I sleep badly.\nIs it bad?"}
+    assert reading.account.lost["lines above the first speaker"].number == 2
+    with pytest.raises(InputError, match="two dialogues have the id '1'"):
+        read(write(tmp_path, "twice.txt", text.replace("id=2", "id=1")))
+
+
+@pytest.mark.parametrize("mark", ["---", "### Session {}"])
+def test_parts_that_may_be_talks_of_their_own_stop(mark: str, tmp_path: Path) -> None:
+    part = "Doctor: Hello.\nPatient: Hi.\nDoctor: Why?\nPatient: May.\n"
+    path = write(tmp_path, "talk.txt", "".join(f"{mark.format(n)}\n{part}" for n in (1, 2)))
+    with pytest.raises(AmbiguousError, match="the text is of 2 conversations, or of one with") as caught:
+        read(path)
+    option = str(caught.value.todo).partition("leave_out=")[2].rstrip("`")
+    assert len(turns(path, leave_out=[option])) == 8
+
+
+def test_whatsapp_counts_what_nobody_said(tmp_path: Path) -> None:
+    text = (
+        "12/05/2024, 10:00 - Messages and calls are end-to-end encrypted. No one can read them.\n"
+        "12/05/2024, 10:01 - Doctor: Hello.\n12/05/2024, 10:02 - Patient: I sleep badly.\nSince May.\n"
+        "12/05/2024, 10:03 - Patient: <Media omitted>\n12/05/2024, 10:04 - Doctor added Anna\n"
+        "12/05/2024, 10:05\u202fPM - Doctor: I see.\n"
+    )
+    reading = Reading(
+        [write(tmp_path, "talk.txt", text)], ReadOptions(leave_out=["lines above the first speaker"])
+    )
+    (one,) = reading
+    assert [turn.text for turn in one.turns] == ["Hello.", "I sleep badly.\nSince May.", "I see."]
+    assert [dict(turn.meta) for turn in one.turns] == [
+        {"time": "12/05/2024, 10:01"},
+        {"time": "12/05/2024, 10:02"},
+        {"time": "12/05/2024, 10:05 PM"},
+    ]
+    assert reading.account.left_out == {"omitted media": 1}
+    assert {name: texts.number for name, texts in reading.account.lost.items()} == {
+        "lines above the first speaker": 1,
+        "lines with a time and no speaker": 1,
+    }
+
+
+def test_headings_within_a_turn_and_notes_of_transcribers_stay(tmp_path: Path) -> None:
+    text = "Doctor: Do this:\n## At home\nRest a lot.\nPage 2 of 3\nPatient: Yes.\n[cries]\n## Part 2\nDoctor: I see.\n"
+    reading = Reading([write(tmp_path, "talk.txt", text)])
+    (one,) = reading
+    assert [turn.text for turn in one.turns] == [
+        "Do this:\n## At home\nRest a lot.",
+        "Yes.\n[cries]",
+        "I see.",
+    ]
+    assert set(reading.account.lost) == {"numbers of pages", "headings"}
+    assert any("brackets" in remark for remark in reading.account.remarks)
 
 
 # -- Word documents --------------------------------------------------------------------------------
@@ -232,3 +402,31 @@ def test_without_its_library_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "docx", None)
     with pytest.raises(MissingExtraError, match=r"pip install \"bedside\[forms\]\""):
         read(path)
+
+
+def test_what_a_document_has_beside_its_paragraphs_is_counted_or_stops(tmp_path: Path) -> None:
+    import io
+
+    import docx
+
+    made = docx.Document(
+        io.BytesIO(document("Doctor: Hello.", "Patient: Hi.", [["Place", "Bern"], ["Day", "3"]]))
+    )
+    made.sections[0].header.paragraphs[0].text = "Confidential"
+    made.sections[0].footer.paragraphs[0].text = "Clinic of Bern"
+    file = io.BytesIO()
+    made.save(file)
+    reading = Reading([write(tmp_path, "a.docx", file.getvalue())])
+    assert len(list(reading)) == 1
+    assert {name: texts.number for name, texts in reading.account.lost.items()} == {
+        "headers": 1,
+        "footers": 1,
+        "tables": 4,
+    }
+    made.tables[0].rows[0].cells[1].text = "I never slept at all."
+    file = io.BytesIO()
+    made.save(file)
+    path = write(tmp_path, "b.docx", file.getvalue())
+    with pytest.raises(AmbiguousError, match="I never slept at all"):
+        read(path)
+    assert turns(path, leave_out=["tables"])

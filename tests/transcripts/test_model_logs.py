@@ -11,9 +11,8 @@ import pytest
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
-from bedside.transcripts.message_lists import THOUGHTS
+from bedside.transcripts.message_lists import EMPTY, THOUGHTS, SeveralAnswersError, messages_in
 from bedside.transcripts.swapped_roles import check_roles
-from bedside.transcripts.trace_sessions import EMPTY, UNKNOWN, RecordedChat, by_noun
 from tests.transcripts.files import as_written, read, write
 
 FORMS = Path("../shared/data/forms").resolve()
@@ -420,51 +419,37 @@ def test_no_calls_is_an_error(tmp_path: Path) -> None:
 
 
 def test_what_services_record_as_messages() -> None:
-    for sent, answered, messages in (
-        ("Hello.", None, [{"role": "user", "content": "Hello."}]),
-        (None, "Hello.", [{"role": "assistant", "content": "Hello."}]),
-        ('[{"role": "user", "content": "x"}]', None, [{"role": "user", "content": "x"}]),
-        (None, {"choices": [{"message": SAID[1]}]}, SAID[1:]),
-        (None, None, []),
+    for value, role, messages in (
+        ("Hello.", "user", [{"role": "user", "content": "Hello."}]),
+        ('[{"role": "user", "content": "x"}]', "user", [{"role": "user", "content": "x"}]),
+        ({"choices": [{"message": SAID[1]}]}, "assistant", SAID[1:]),
+        ([["I sleep badly.", "Since when?"]], "user", SAID),
+        (None, "user", []),
+        ({"prompt_id": 1}, "user", []),
+        (json.dumps([[]] * 3), "user", []),
     ):
-        recorded = RecordedChat(sent, answered)
-        assert (recorded.messages, by_noun(recorded.left_out)) == (messages, {})
-
-
-@pytest.mark.parametrize(
-    ("sent", "left_out"),
-    [
-        ("", {EMPTY: 1}),
-        ([SAID[0], {"role": "assistant", "content": ""}, {"role": "assistant", "content": None}], {EMPTY: 2}),
-        ({"messages": [{"lc": 1, "id": ["AIMessage"], "kwargs": {"content": ""}}]}, {EMPTY: 1}),
-        ([SAID[0], {"type": "reasoning", "summary": "Hm."}, 7], {UNKNOWN: 2}),
-        ({"prompt_id": "p-1"}, {UNKNOWN: 1}),
-        (json.dumps([[]] * 3), {}),
-        ([{"role": "assistant", "content": "", "tool_calls": [{"id": "c"}]}], {}),
-        ([{"role": "assistant", "content": None, "function_call": {"name": "look"}}], {}),
-    ],
-)
-def test_what_is_no_message_is_counted(sent: Any, left_out: dict[str, int]) -> None:
-    assert by_noun(RecordedChat(sent, None).left_out) == left_out
+        assert messages_in(value, role) == messages
+    with pytest.raises(SeveralAnswersError) as error:
+        messages_in({"response": {"choices": [{"text": "One."}, {"text": "Two."}]}}, "assistant")
+    assert (error.value.path, error.value.number) == (("response", "choices"), 2)
 
 
 def test_empty_messages_of_a_session_are_counted_once(tmp_path: Path) -> None:
     """Each call is sent what stood before, empty messages too."""
-    silent, odd = {"role": "assistant", "content": ""}, {"kind": "reasoning"}
-    more = [*SAID, silent, odd, {"role": "user", "content": "Hello?"}]
+    silent = {"role": "assistant", "content": ""}
+    more = [*SAID, silent, {"role": "user", "content": "Hello?"}]
     last = [*more, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Good."}]
     calls = [
         {"id": str(n), "sessionId": "s", "type": "GENERATION", "startTime": str(n), "input": sent, "output": "Yes."}
         for n, sent in enumerate([more, last])
     ]  # fmt: skip
-    calls.append({"id": "9", "sessionId": "s", "type": "GENERATION", "startTime": "9", "input": [odd, odd]})
-    calls[-1]["output"] = None
+    calls.append({**calls[-1], "id": "9", "startTime": "9", "input": [silent], "output": None})
     reading = Reading([write(tmp_path, "o.json", json.dumps(calls))])
     (transcript,) = reading
     assert said(transcript) == [
         *TALK, ("patient", "Hello?"), ("clinician", "Yes."), ("patient", "Good."), ("clinician", "Yes."),
     ]  # fmt: skip
-    assert reading.account.left_out == {EMPTY: 1, UNKNOWN: 3, "records without messages": 1}
+    assert reading.account.left_out == {EMPTY: 1, "records without messages": 1}
 
 
 def test_thoughts_are_counted(tmp_path: Path) -> None:

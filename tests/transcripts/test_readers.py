@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.support.errors import InputError, RegistryError
+from bedside.support.errors import AmbiguousError, InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
+from bedside.transcripts.message_lists import PICTURES
 from tests.soak import budget
 from tests.transcripts.files import GOOD, as_written, document, examples, packed, read, workbook, write
 
@@ -305,14 +306,23 @@ def test_turns_of_role_message_and_stage(key: str, tmp_path: Path) -> None:
     assert [turn.meta for turn in one.turns] == [{"stage": "gathering information"}, {}]
 
 
-def test_a_part_that_is_no_text_is_an_error(tmp_path: Path) -> None:
-    item = [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}, SAID[0]]
-    path = write(tmp_path, "i.json", json.dumps(item))
-    with pytest.raises(InputError) as caught:
+def test_a_part_that_is_no_text_is_counted_and_an_unknown_one_with_text_stops(tmp_path: Path) -> None:
+    picture = {"type": "image_url", "image_url": {}}
+    item = [{"role": "user", "content": [picture, {"type": "text", "text": "My arm."}]}, SAID[0]]
+    reading = Reading([write(tmp_path, "i.json", json.dumps(item))])
+    (one,) = reading
+    assert [turn.text for turn in one.turns] == ["My arm.", "Hello."]
+    assert reading.account.left_out == {PICTURES: 1}
+    item[0]["content"] = [
+        {"type": "memo", "memo": "I forgot to say this."},
+        {"type": "text", "text": "My arm."},
+    ]
+    path = write(tmp_path, "m.json", json.dumps(item))
+    with pytest.raises(AmbiguousError) as caught:
         read(path)
-    assert str(caught.value) == (
-        f"{path}, turn 0: a part of the content is not text ('image_url'); only parts of type text can be read"
-    )
+    assert "leave_out=memo" in str(caught.value)
+    reading = Reading([path], ReadOptions(leave_out=["memo"]))
+    assert [turn.text for turn in next(iter(reading)).turns] == ["My arm.", "Hello."]
 
 
 # -- rows ----------------------------------------------------------------------------------------------

@@ -125,7 +125,9 @@ def test_voice_tags(tmp_path: Path) -> None:
         ("patient", "I sleep badly.", 3, 4),
         ("clinician", "Since when?", 3, 4),
     ]
-    assert reading.account.left_out == {"notes and styles": 2}
+    assert reading.account.left_out == {"styles": 1}
+    assert reading.account.lost["notes"].number == 1
+    assert reading.account.lost["notes"].example == "made by hand over two lines"
 
 
 def test_names_before_the_text(tmp_path: Path) -> None:
@@ -394,7 +396,13 @@ def test_chat(tmp_path: Path) -> None:
     ]
     assert transcript.language == "en"
     assert [turn.speaker for turn in transcript.turns] == ["Therapist", "Patient", "Therapist"]
-    assert reading.account.left_out == {"dependent tiers": 2, "utterances without a word": 1}
+    assert reading.account.left_out == {"utterances without a word": 1}
+    assert {name: texts.number for name, texts in reading.account.lost.items()} == {
+        "@ID": 1,
+        "@Comment": 1,
+        "%com": 1,
+        "%mor": 1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -475,7 +483,8 @@ def test_elan_as_another_library_reads_and_writes_it(tmp_path: Path) -> None:
     assert [
         (turn.speaker, turn.text, turn.meta["start"], turn.meta["stop"]) for turn in transcript.turns
     ] == joined(pieces)
-    assert reading.account.left_out == {"dependent tiers": 1, "empty annotations": 1}
+    assert reading.account.left_out == {"empty annotations": 1}
+    assert reading.account.lost["D-gloss"].number == 1
 
 
 def test_tiers_of_elan_can_be_chosen(tmp_path: Path) -> None:

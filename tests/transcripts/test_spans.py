@@ -31,8 +31,9 @@ def json_lines(count: int) -> str:
 
 
 def messages(count: int) -> str:
-    said = [{"role": "assistant", "content": TEXTS[0]}, {"role": "user", "content": TEXTS[1]}]
-    return "".join(json.dumps({"messages": said * (1 + n % 2)}) + "\n" for n in range(count))
+    said = [[{"role": "assistant", "content": TEXTS[0]}, {"role": "user", "content": f"{TEXTS[1]} {n}"}]
+            for n in range(count)]  # fmt: skip
+    return "".join(json.dumps({"messages": each * (1 + n % 2)}) + "\n" for n, each in enumerate(said))
 
 
 def convokit(count: int) -> str:
@@ -163,6 +164,24 @@ def test_a_transcript_that_comes_back_keeps_the_file_whole(tmp_path: Path) -> No
     path = tmp_path / "t.csv"
     path.write_text(rows(10) + "t3,doctor,Again.,\nt3,patient,Yes.,\n")
     assert PartReading(path, ReadOptions(), str(tmp_path), None).spans(path, 1) == ([], "")
+
+
+def test_no_piece_begins_with_a_record_that_repeats_the_one_before(tmp_path: Path) -> None:
+    said = [
+        {"role": ("user", "assistant")[n % 2], "content": f"This is said as number {n}."} for n in range(8)
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps({"id": f"t{owner}", "messages": [{**each, "content": f"{owner}: {each['content']}"}
+                        for each in said[:end]]}) + "\n"
+            for owner in range(3)
+            for end in (2, 4, 6, 8)
+        )
+    )  # fmt: skip
+    expected, _ = whole(path, ReadOptions())
+    assert [len(one.turns) for one in expected] == [8, 8, 8]
+    assert pieces(path, ReadOptions(), 1) == (expected, [], 3)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from bedside.ratings.argilla_records import argilla_responses, is_argilla_record
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import SETS, SPANS, TEXTS, answer_text, needed_item, no_export, of_row
+from bedside.ratings.record_fields import SETS, SPANS, answer_text, needed_item, no_export, of_row
 
 #: A longer answer is a text that somebody wrote.
 _LONGEST = 80
@@ -28,22 +28,23 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 
 def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any]) -> Iterator[RatedCell]:
-    left_out = content.account.left_out
+    leave = content.account.leave
     metadata, fields = record.get("metadata") or {}, record.get("fields") or {}
     item = needed_item(content, where, metadata, fields, record)
     said = of_row(content, metadata, fields, record)
     for metric, value, rater, status in argilla_responses(record):
         if status in ("draft", "discarded"):
-            left_out[f"responses of status {status}"] += 1
+            leave(f"responses of status {status}", where)
             continue
         answer = answer_text(value)
         if answer is None:
             spans = isinstance(value, list) and all(isinstance(each, dict) for each in value)
-            left_out[SPANS if spans else SETS] += 1
-        elif len(answer) > _LONGEST:
-            left_out[TEXTS] += 1
+            leave(SPANS if spans else SETS, where)
         else:
-            yield RatedCell(where, metric, item=item, rater=rater, metric=metric, value=answer, **said)
+            kind = "comment" if len(answer) > _LONGEST else ""
+            yield RatedCell(
+                where, metric, item=item, rater=rater, metric=metric, value=answer, kind=kind, **said
+            )
 
 
 FORM = RatingForm(
@@ -55,7 +56,7 @@ FORM = RatingForm(
         "field or "
         "metadata such as `transcript_id`, else the record's id. Suggestions of models are not taken; drafts, "
         "discarded "
-        "responses, texts, rankings and answers of several labels are left out and counted."
+        "responses, rankings and answers of several labels are left out and counted; texts are reasons of ratings."
     ),
     example=(
         '[{"id": "a-1", "fields": {"dialogue": "…"}, "metadata": {}, "suggestions": {}, "responses": {"empathy": '

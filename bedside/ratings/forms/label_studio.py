@@ -12,7 +12,6 @@ from bedside.ratings.record_fields import (
     SETS,
     SKIPPED,
     SPANS,
-    TEXTS,
     account_name,
     answer_text,
     needed_item,
@@ -41,25 +40,30 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 def _task_cells(content: RatingContent, where: str, task: Mapping[str, Any]) -> Iterator[RatedCell]:
     data = task["data"]
-    left_out = content.account.left_out
+    leave = content.account.leave
     item = needed_item(content, where, data, {"id": task["id"]})
-    said = of_row(content, data)
+    of_task = of_row(content, data)
     for annotation in task["annotations"]:
         if annotation.get("was_cancelled"):
-            left_out[SKIPPED] += 1
+            leave(SKIPPED, where)
             continue
         rater = account_name(annotation["completed_by"])
         for result in annotation["result"]:
-            kind, value = result["type"], result["value"]
-            if kind == "textarea":
-                left_out[TEXTS] += 1
-            elif kind not in _VALUES or "start" in value:
-                left_out[SPANS] += 1
+            kind, value, metric = result["type"], result["value"], str(result["from_name"])
+            said = {"item": item, "rater": rater, "metric": metric, **of_task}
+            if "start" in value or (kind not in _VALUES and kind != "textarea"):
+                leave(SPANS, where)
+            elif kind == "textarea":
+                text = (
+                    "\n".join(map(str, value["text"]))
+                    if isinstance(value["text"], list)
+                    else str(value["text"])
+                )
+                yield RatedCell(where, metric, value=text, kind="comment", **said)
             elif (answer := answer_text(value[_VALUES[kind]])) is None:
-                left_out[SETS] += 1
+                leave(SETS, where)
             else:
-                metric = str(result["from_name"])
-                yield RatedCell(where, metric, item=item, rater=rater, metric=metric, value=answer, **said)
+                yield RatedCell(where, metric, value=answer, **said)
 
 
 FORM = RatingForm(
@@ -69,7 +73,8 @@ FORM = RatingForm(
         "Choices, ratings and numbers of each annotation, by the name of their tag; the rater is the annotator's "
         "e-mail "
         "address or number, the item a field of the task such as `transcript_id` or `external_id`, else the task's id. "
-        "Texts, labels of parts of the text, answers of several labels and skipped tasks are left out and counted."
+        "Texts are reasons of the ratings beside them. Labels of parts of the text, answers of several labels and "
+        "skipped tasks are left out and counted."
     ),
     example=(
         '[{"id": 1, "data": {"transcript_id": "a-1", "text": "…"}, "annotations": ['

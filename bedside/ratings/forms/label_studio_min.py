@@ -13,7 +13,6 @@ from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.record_fields import (
     SETS,
     SPANS,
-    TEXTS,
     account_name,
     answer_text,
     needed_item,
@@ -51,12 +50,15 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     for where, record in records:
         said = of_row(content, record)
         for field in _answer_fields(record):
-            answer = _answer(content, record[field], is_text=field in texts)
+            kind = "comment" if field in texts or _is_typed(record[field]) else ""
+            answer = _answer(content, where, record[field])
             if answer is None:
                 continue
             item = needed_item(content, where, record)
             rater = _rater(where, record["annotator"])
-            yield RatedCell(where, field, item=item, rater=rater, metric=field, value=answer, **said)
+            yield RatedCell(
+                where, field, item=item, rater=rater, metric=field, value=answer, kind=kind, **said
+            )
 
 
 def _rater(where: str, annotator: Any) -> str:
@@ -102,23 +104,32 @@ def _texts(content: RatingContent, records: Records) -> set[str]:
     return texts
 
 
-def _answer(content: RatingContent, value: Any, *, is_text: bool) -> str | None:
-    """What was answered to one question; None, and counted, where that is no rating."""
-    left_out = content.account.left_out
-    if isinstance(value, str):
-        left_out.update([TEXTS] if is_text else [])
-        return None if is_text else value
+def _is_typed(value: Any) -> bool:
+    """Whether an answer is texts that say so themselves."""
     parts = value if isinstance(value, list) else [value]
+    return bool(parts) and all(
+        isinstance(part, dict) and "text" in part and part.keys().isdisjoint(("start", *_VALUES))
+        for part in parts
+    )
+
+
+def _answer(content: RatingContent, where: str, value: Any) -> str | None:
+    """What was answered to one question; None, and counted, where that is no rating and no text."""
+    if isinstance(value, str):
+        return value
+    parts = value if isinstance(value, list) else [value]
+    if _is_typed(value):
+        texts = (part["text"] for part in parts)
+        return "\n".join(str(line) for text in texts for line in (text if isinstance(text, list) else [text]))
+    leave = content.account.leave
     if len(parts) != 1 or not isinstance(parts[0], dict) or "start" in parts[0]:
-        left_out[SPANS] += len(parts)
+        for _ in parts:
+            leave(SPANS, where)
         return None
-    (part,) = parts
-    key = next((key for key in _VALUES if key in part), None)
-    if key is None:
-        left_out[TEXTS if "text" in part else SPANS] += 1
-        return None
-    answer = answer_text(part[key])
-    left_out.update([SETS] if answer is None else [])
+    key = next((key for key in _VALUES if key in parts[0]), None)
+    answer = None if key is None else answer_text(parts[0][key])
+    if answer is None:
+        leave(SPANS if key is None else SETS, where)
     return answer
 
 
@@ -128,8 +139,8 @@ FORM = RatingForm(
     description=(
         "An object an annotation: the task's data, its `id`, the answers by the names of their tags, and `annotator`. "
         "Choices, ratings and numbers between the two are taken, the item and the rater as of the export as JSON. A "
-        "text that was typed looks like a label that was chosen: what is long, or nearly always another, is left out "
-        "as text, and the account names what was taken for labels. Where the task's data has an `id` before all else, "
+        "text that was typed looks like a label that was chosen: what is long, or nearly always another, is a comment, "
+        "and the account names what was taken for labels. Where the task's data has an `id` before all else, "
         "nothing tells data from answers, and reading stops. Skipped tasks are not in such a file."
     ),
     example=(

@@ -10,7 +10,7 @@ from typing import Any
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import SETS, TEXTS, needed_item, no_export
+from bedside.ratings.record_fields import SETS, needed_item, no_export
 
 _NAME = "annotated_instances.jsonl"
 #: Labels of a scale, ``scale_4``, and of what somebody writes.
@@ -52,14 +52,16 @@ def _record_cells(
             label: value for label, value in labels.items() if value not in _NOT_CHOSEN or value == label
         }
         written = [label for label in chosen if _WRITTEN.fullmatch(label)]
-        content.account.left_out.update({TEXTS: len(written)} if written else {})
+        said = {"item": item, "rater": rater, "metric": schema}
+        for label in written:
+            yield RatedCell(where, schema, value=str(chosen[label]), kind="comment", **said)
         answers = [label for label in chosen if label not in written]
         if len(answers) > 1:
-            content.account.left_out[SETS] += 1
+            content.account.leave(SETS, where)
         elif answers:
             scale = _SCALE.fullmatch(answers[0])
             value = answers[0] if scale is None else scale[1]
-            yield RatedCell(where, schema, item=item, rater=rater, metric=schema, value=value)
+            yield RatedCell(where, schema, value=value, **said)
 
 
 FORM = RatingForm(
@@ -68,7 +70,7 @@ FORM = RatingForm(
     description=(
         "One line an item (of potato 2 an item and person), with the label that was chosen in each scheme; of a scale "
         "its number (`scale_4` is 4). The rater is `user_id`, else the folder that `annotated_instances.jsonl` lies "
-        "in. Texts, spans and answers of several labels are left out."
+        "in. Texts are reasons of the ratings beside them; spans and answers of several labels are left out."
     ),
     example=(
         '{"user_id": "anna", "id": "a-1", "displayed_text": "…", "label_annotations": {"empathy": {"scale_4": "4"}}, '

@@ -41,11 +41,11 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 
 def _cell(content: RatingContent, where: str, record: Mapping[str, Any]) -> RatedCell | None:
-    left_out = content.account.left_out
+    leave = content.account.leave
     if not isinstance(record["answer"], str):
         raise TypeError("an answer is no word")
     if record["answer"] == "ignore":
-        left_out[SKIPPED] += 1
+        leave(SKIPPED, where)
         return None
     meta = record.get("meta") or {}
     item = needed_item(content, where, record, meta, _hashed(record))
@@ -55,16 +55,16 @@ def _cell(content: RatingContent, where: str, record: Mapping[str, Any]) -> Rate
         # A choice: what was chosen counts if the whole was accepted.
         chosen = answer_text(record["accept"])
         if record["answer"] == "reject":
-            left_out["rejected choices"] += 1
+            leave("rejected choices", where)
             return None
         if chosen is None:
-            left_out[SETS] += 1
+            leave(SETS, where)
             return None
         value = chosen
     elif isinstance(record.get("label"), str):
         metric, value = record["label"], record["answer"]
     elif "spans" in record:
-        left_out[SPANS] += 1
+        leave(SPANS, where)
         return None
     else:
         value = record["answer"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
@@ -12,7 +13,7 @@ from bedside.ratings.survey_loops import looped_columns, unfolded
 from bedside.support.errors import InputError
 
 #: What stands in the third row of column names.
-_IMPORT = '{"ImportId"'
+_IMPORT = re.compile(r"""\s*\{\s*["']ImportId["']""")
 #: Values of the column Status of responses that nobody gave to be counted.
 _TRIALS = frozenset(("survey preview", "survey test", "1", "2"))
 
@@ -20,10 +21,10 @@ _TRIALS = frozenset(("survey preview", "survey test", "1", "2"))
 def _header_rows(content: RatingContent) -> int:
     """How many rows below the first are column names, too; 0 where it is no such export."""
     top = content.first_rows
+    if len(top) > 2 and all(map(_IMPORT.match, filter(None, top[2]))):
+        return 2
     if len(top) < 2 or "ResponseId" not in top[0]:
         return 0
-    if len(top) > 2 and all(cell.startswith(_IMPORT) for cell in top[2] if cell):
-        return 2
     position = top[0].index("ResponseId")
     return int(position < len(top[1]) and top[1][position].strip() == "Response ID")
 
@@ -45,9 +46,9 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     if "Status" in header:
         position = header.index("Status")
         kept = [row for row in kept if row[1][position].strip().casefold() not in _TRIALS]
-        trials = len(rows) - more - len(kept)
-        if trials:
-            content.account.left_out["previews of the survey"] += trials
+        for where, row in rows[more:]:
+            if row[position].strip().casefold() in _TRIALS:
+                content.account.leave("previews of the survey", where)
     answered = content.with_table(header, kept)
     loops = looped_columns(header, [cell for _, row in rows[1:more] for cell in row])
     if loops:

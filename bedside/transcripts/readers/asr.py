@@ -70,6 +70,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
             todo=_SEE,
         )
     pieces = _PRODUCTS[product](item)
+    _note_alternatives(source, item, where)
     if pieces and all(speaker is None for speaker, *_ in pieces):
         raise InputError(
             "the recording was recognised without telling its speakers apart",
@@ -96,6 +97,19 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     return source.transcript(
         speech_turns(source, speeches), where, id=item.get("id") or name, language=_language(item)
     )
+
+
+def _note_alternatives(source: SourceFile, value: Any, where: str) -> None:
+    """Note what else the recogniser took speech for: of each list of alternatives all but the first."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        waiting += part.values() if isinstance(part, dict) else part
+        for other in _objects(part.get("alternatives"))[1:] if isinstance(part, dict) else ():
+            text = other.get("transcript", other.get("content"))
+            if isinstance(text, str) and text.strip():
+                source.account.lose("alternatives", text, where)
+        waiting = [inner for inner in waiting if isinstance(inner, dict | list)]
 
 
 def _second(value: Any, where: str) -> float | None:
@@ -264,8 +278,8 @@ READER = Reader(
         "Deepgram, AWS Transcribe and Google Speech-to-Text, `utterances` of AssemblyAI; where only words have "
         "speakers, the words of one are joined. What one speaker says before another begins is one turn, with "
         "`start` and `stop` in its `meta`, in seconds. Names such as `SPEAKER_00`, `0` or `A` say no role: "
-        "`--roles` does. A file without speakers is an error. Confidence, alternatives and the words' own times "
-        "are left out."
+        "`--roles` does. A file without speakers is an error. Confidence and the words' own times are left out, and "
+        "alternatives, which are counted."
     ),
     example=(
         '{"segments": [{"start": 0.5, "end": 2.0, "text": " What brings you here?", "speaker": "Doctor"}, '

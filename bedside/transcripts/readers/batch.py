@@ -13,7 +13,8 @@ from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import HEAD_SIZE
 from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns, response_messages
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, messages_in
+from bedside.transcripts.request_answers import fields_of, record_transcript, talks
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -94,7 +95,7 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
 
 def _replies(source: SourceFile, name: Any) -> dict[Any, Any]:
-    """Each call's reply, as messages, by its id; none where no file of replies stands beside."""
+    """Each call's reply by its id; none where no file of replies stands beside."""
     path = _beside(source.path, _REPLY, name)
     data = None if path is None else source.companion(path.name)
     if path is None or data is None:
@@ -111,45 +112,23 @@ def _replies(source: SourceFile, name: Any) -> dict[Any, Any]:
                 "this is no reply of a batch", where=f"{path}:{number}", todo="mend or remove it"
             )
         if line.strip():
-            replies[record["custom_id"]] = _reply(record)
+            replies[record["custom_id"]] = next(
+                record[key] for key in _REPLY if isinstance(record.get(key), dict)
+            )
     return replies
-
-
-def _reply(record: dict[str, Any]) -> list[Any] | None:
-    """The messages that a call gave; None where it failed."""
-    content = next(record[key] for key in _REPLY if isinstance(record.get(key), dict))
-    body = content.get("body") or content
-    message = body.get("message") if isinstance(body, dict) else None
-    choices = body.get("choices") if isinstance(body, dict) else None
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        message = choices[0].get("message")
-    if isinstance(message, dict):
-        return [{key: message[key] for key in ("role", "content", "tool_calls") if key in message}]
-    output = body.get("output") if isinstance(body, dict) else None
-    return output if isinstance(output, list) and output else None
 
 
 def _transcript(source: SourceFile, item: Any, replies: dict[Any, Any], where: str) -> Transcript:
     if not _is(item, _REQUEST):
         raise InputError(f"this is no request of a batch but {json_kind(item)}", where=where, todo=_SEE)
-    content = next(item[key] for key in _REQUEST if isinstance(item.get(key), dict))
-    messages = content.get("messages") or (response_messages(content) if content.get("input") else None)
-    if not isinstance(messages, list):
-        raise InputError("the request has no list of messages", where=where, todo=_SEE)
-    # Anthropic's requests have the system's message apart.
-    instruction = [{"role": "system", "content": content["system"]}] if content.get("system") else []
     name = item["custom_id"]
     reply = replies.get(name)
-    if replies and reply is None:
+    if replies and (reply is None or not messages_in(reply, "assistant")):
         source.account.left_out["replies that failed or are missing"] += 1
-    tools = {"tools": content["tools"]} if content.get("tools") else {}
-    return source.transcript(
-        message_turns(source, [*instruction, *messages, *(reply or [])], where),
-        where,
-        id=name,
-        system=content.get("model"),
-        reference=tools,
-    )
+        reply = None
+    rest = {key: value for key, value in item.items() if key != "custom_id"}
+    (talk,) = talks(source, rest if reply is None else {**rest, "response": reply}, where)
+    return record_transcript(source, talk, where, name, {**fields_of(source, talk, where), "id": name})
 
 
 READER = Reader(

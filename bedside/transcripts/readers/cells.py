@@ -11,9 +11,9 @@ from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.cell_dialogue import SHORT, DialogueLabel, dialogue_labels, is_speaker
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
-from bedside.transcripts.message_paths import list_of
 from bedside.transcripts.parquet_rows import cell_text
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
+from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, check_names, field_columns
 from bedside.transcripts.table_rows import is_delimited, row_spans, table

@@ -24,6 +24,7 @@ _LANGUAGES = {
 
 # What a transcriber noted that nobody said: codes in brackets, events, pauses, words of another within a turn.
 _NOTED = re.compile(r"\[[^\]]*\]|&=\S+|&\*[A-Za-z0-9]+[:=]\S+|\((?:\.{1,3}|\d[\d:]*\.?\d*)\)|(?<!\S)0\S*")
+_INSERTED = re.compile(r"&\*[A-Za-z0-9]+[:=](\S+)")
 _FILLER = re.compile(r"&[-~+](?=\w)")
 _SUFFIX = re.compile(r"(?<=\w)@[\w:$&+*-]+")
 # Signs that begin an utterance (linkers), those that end it (terminators), and those of conversation analysis.
@@ -61,19 +62,23 @@ def _transcript(source: SourceFile) -> Transcript:
                     where=where,
                     todo="write it as *CODE:, a tab, and what is said",
                 )
+            for inserted in _INSERTED.findall(content):
+                source.account.lose("words of others within a turn", inserted.replace("_", " "), where)
             speech = _utterance(content, speakers.get(code, code), where)
             if speech is None:
                 left_out["utterances without a word"] += 1
             else:
                 speeches.append(speech)
         elif line[0] == "%":
-            left_out["dependent tiers"] += 1
+            source.account.lose(head, content.strip(), where)
         elif line[0] == "@":
             if head == "@Participants":
                 speakers = _speakers(source, content)
             elif head == "@Languages":
                 tags = [tag.strip() for tag in content.split(",") if tag.strip()]
                 language = _LANGUAGES.get(tags[0], tags[0]) if len(tags) == 1 else None
+            elif content.strip():
+                source.account.lose(head, content.strip(), where)
         else:
             raise InputError(
                 f"the line begins with neither *, % nor @: {line!r:.40}",
@@ -159,8 +164,9 @@ READER = Reader(
         "follow one another are one turn; times become `start` and `stop` of its `meta`, in seconds. Of the "
         "text stay the words as they were said: fillers (`&-um`), retraced words, fragments (`&+w`), `xxx`, and "
         "letters in parentheses; out go codes in brackets, events (`&=laughs`), pauses, suffixes (`@o`), and "
-        "the signs of conversation analysis. Left out and counted: dependent tiers (`%mor`), utterances without "
-        "a word. `@Languages` with one language gives the language."
+        "the signs of conversation analysis. Left out and counted: dependent tiers (`%mor`), other headers "
+        "(`@ID`), words of others within a turn (`&*INV:mhm`), utterances without a word. `@Languages` with one "
+        "language gives the language."
     ),
     example=(
         "@UTF8\n@Begin\n@Languages:\teng\n@Participants:\tTHE Therapist , CLI Client\n"

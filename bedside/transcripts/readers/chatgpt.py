@@ -9,7 +9,8 @@ from typing import Any, Literal
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, leave_rest
+from bedside.transcripts.request_answers import fields_of, record_transcript, talks
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -40,14 +41,17 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     if aside:
         source.account.left_out["messages of answers that were replaced by others"] += aside
     models = {str(node["message"]["metadata"].get("model_slug")) for node in path if _model(node)}
-    title = item.get("title")
-    return source.transcript(
-        message_turns(source, messages, where),
-        where,
-        id=item.get("conversation_id") or item.get("id") or name,
-        system=models.pop() if len(models) == 1 else None,
-        reference={"title": title} if isinstance(title, str) and title else {},
-    )
+    apart = ("mapping", "current_node", "conversation_id", "id", "title")
+    rest = {key: value for key, value in item.items() if key not in apart}
+    (talk,) = talks(source, {"messages": messages, **rest}, where)
+    fields = fields_of(source, talk, where)
+    if item.get("title") and isinstance(item["title"], str):
+        fields["reference"]["title"] = item["title"]
+    fields["id"] = item.get("conversation_id") or item.get("id") or name
+    fields["system"] = models.pop() if len(models) == 1 else None
+    transcript = record_transcript(source, talk, where, name, fields)
+    leave_rest(source, (node for node in path if _is_shown(node)), transcript, where)
+    return transcript
 
 
 def _path(nodes: dict[str, Any], last: Any, where: str) -> list[dict[str, Any]]:
@@ -71,6 +75,14 @@ def _model(node: dict[str, Any]) -> bool:
     return isinstance(meta, dict) and bool(meta.get("model_slug"))
 
 
+def _is_shown(node: dict[str, Any]) -> bool:
+    """Whether a node's message is text that the person saw."""
+    message = node.get("message") or {}
+    meta, content = message.get("metadata"), message.get("content")
+    hidden = isinstance(meta, dict) and meta.get("is_visually_hidden_from_conversation")
+    return not hidden and isinstance(content, dict) and content.get("content_type") in _SAID
+
+
 def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, Any] | None:
     """A node's message as one of role and content; None where nothing was shown."""
     message = node.get("message")
@@ -82,16 +94,15 @@ def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, 
         raise InputError(
             f"a message must have an author and a content, not {json_kind(message)}", where=where, todo=_SEE
         )
-    meta = message.get("metadata")
-    if isinstance(meta, dict) and meta.get("is_visually_hidden_from_conversation"):
-        return None
-    if content.get("content_type") not in _SAID:
+    if not _is_shown(node):
         source.account.left_out["messages that are no text (thoughts, code, calls of tools)"] += 1
         return None
     parts = content.get("parts")
     texts = [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
     if isinstance(parts, list) and len(texts) < len(parts):
         source.account.left_out["pictures and other parts that are no text"] += len(parts) - len(texts)
+    for part in texts[1:] if content.get("content_type") == "text" else ():
+        source.leave("parts", part, where)
     text = "\n".join(texts)
     if not text.strip():
         return None

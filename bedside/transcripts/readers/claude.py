@@ -8,7 +8,8 @@ from typing import Any, Literal
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, leave_rest
+from bedside.transcripts.request_answers import fields_of, record_transcript, talks
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -29,14 +30,17 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     messages = item.get("chat_messages") if isinstance(item, dict) else None
     if not isinstance(messages, list):
         raise InputError("there is no list called 'chat_messages'", where=where, todo=_SEE)
-    title = item.get("name")
-    return source.transcript(
-        message_turns(source, [_message(source, message, where) for message in messages], where),
-        where,
-        id=item.get("uuid") or name,
-        system=item.get("model"),
-        reference={"title": title} if isinstance(title, str) and title else {},
-    )
+    beside = {key: value for key, value in item.items() if key not in ("chat_messages", "uuid", "name")}
+    said = [_message(source, message, where) for message in messages]
+    (talk,) = talks(source, {"messages": said, **beside}, where)
+    fields = fields_of(source, talk, where)
+    if item.get("name") and isinstance(item["name"], str):
+        fields["reference"]["title"] = item["name"]
+    transcript = record_transcript(source, talk, where, name, {**fields, "id": item.get("uuid") or name})
+    # The plain text holds what the model thought too.
+    rest = [{**message, "text": None} if message.get("content") else message for message in messages]
+    leave_rest(source, rest, transcript, where)
+    return transcript
 
 
 def _message(source: SourceFile, message: Any, where: str) -> dict[str, Any]:

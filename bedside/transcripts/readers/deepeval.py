@@ -9,11 +9,9 @@ from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.message_lists import speakers_texts_metas
+from bedside.transcripts.request_answers import fields_of, record_transcript, talks
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.swapped_roles import check_roles
 from bedside.transcripts.transcript import Transcript
-from bedside.transcripts.transcript_fields import described
 
 # DeepEval writes either spelling.
 _SPELLINGS = {
@@ -52,20 +50,16 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     case: dict[str, Any] = {_SPELLINGS.get(str(key), str(key)): value for key, value in item.items()}
     if not isinstance(case.get("turns"), list):
         raise InputError("there is no list called 'turns'", where=where, todo=_SEE)
-    speakers, texts, metas = speakers_texts_metas(case["turns"], where, source.account.left_out)
-    check_roles(speakers, texts, source.options.roles, where)
-    fields = described(case, {"turns", "name", "multimodal", "voice", *_REFERENCE})
-    fields["reference"] |= {key: case[key] for key in _REFERENCE if case.get(key)}
-    return source.transcript(
-        source.turns(
-            speakers,
-            texts,
-            where,
-            [{_SPELLINGS.get(key, key): value for key, value in meta.items()} for meta in metas],
-        ),
-        where,
-        **{"id": case.get("name") or name, **fields},
-    )
+    case["turns"] = [
+        {_SPELLINGS.get(key, key): value for key, value in turn.items()} if isinstance(turn, dict) else turn
+        for turn in case["turns"]
+    ]
+    apart = {key: case[key] for key in _REFERENCE if case.get(key)}
+    unused = ("name", "multimodal", "voice", *_REFERENCE)
+    (talk,) = talks(source, {key: value for key, value in case.items() if key not in unused}, where)
+    fields = fields_of(source, talk, where)
+    fields["reference"] |= apart
+    return record_transcript(source, talk, where, name, {"id": case.get("name") or name, **fields})
 
 
 READER = Reader(

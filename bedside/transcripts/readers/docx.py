@@ -14,12 +14,13 @@ from bedside.transcripts.labelled_lines import (
     labelled_turns,
     names_two_speakers,
     note_short_names,
+    set_aside,
     short_aliases,
 )
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import TIME, seconds, times
-from bedside.transcripts.transcript import Role, Transcript, is_speaker_word
-from bedside.transcripts.word_document import BODY, archive_parts, text_blocks, word_document
+from bedside.transcripts.transcript import Transcript, is_speaker_word
+from bedside.transcripts.word_document import BODY, archive_parts, text_blocks, text_boxes, word_document
 
 _SPEAKER = ("speaker", "who", "role", "name", "interlocutor", "person")
 _TEXT = (
@@ -68,7 +69,10 @@ def _transcript(source: SourceFile) -> Transcript:
     lines: list[tuple[str, str]] = []
     tables: list[list[_Row]] = []
     paragraphs = 0
-    for block in text_blocks(word_document(source)):
+    document = word_document(source)
+    for text in text_boxes(document):
+        set_aside(source, "text boxes", text, source.name)
+    for block in text_blocks(document):
         if isinstance(block, str):
             paragraphs += 1
             lines += [(f"{source.name}, paragraph {paragraphs}", line) for line in block.split("\n")]
@@ -90,19 +94,27 @@ def _transcript(source: SourceFile) -> Transcript:
                 todo="save a copy with the one or the other",
             )
         turns = _table_turns(source, tables, roles)
-        outside = sum(bool(line.strip()) for _, line in lines)
-        if outside:
-            source.account.left_out["lines outside the table"] += outside
+        for place, line in lines:
+            if line.strip():
+                set_aside(source, "lines outside the table", line.strip(), place)
     else:
-        if tables:
-            source.account.left_out["tables"] += len(tables)
+        for table in tables:
+            _set_aside(source, table)
         turns = labelled_turns(source, lines)
     return source.transcript(
-        source.turns(turns.speakers, turns.texts, turns.places, turns.metas), source.name
+        source.turns(turns.speakers, turns.texts, turns.places, turns.metas),
+        source.name,
+        reference=turns.reference,
     )
 
 
-def _layout(source: SourceFile, table: list[_Row], roles: Mapping[str, Role]) -> _TableLayout | None:
+def _set_aside(source: SourceFile, table: list[_Row], name: str = "tables") -> None:
+    for place, cells in table:
+        for cell in filter(None, cells):
+            set_aside(source, name, cell, place)
+
+
+def _layout(source: SourceFile, table: list[_Row], roles: Mapping[str, str]) -> _TableLayout | None:
     """Which columns hold speakers, what they say and times; None for a table of something else.
 
     Raises:
@@ -160,7 +172,7 @@ def _all(cells: list[str], pattern: re.Pattern[str]) -> bool:
     return bool(cells) and all(pattern.fullmatch(cell) for cell in cells)
 
 
-def _names(cells: list[str], roles: Mapping[str, Role]) -> bool:
+def _names(cells: list[str], roles: Mapping[str, str]) -> bool:
     """Whether cells are names of speakers: short, and all known or each there twice or more."""
     counts = Counter(cell.rstrip(":：").strip() for cell in cells)
     if len(counts) < 2 or any(len(name) > _LONGEST or name.isdigit() for name in counts):
@@ -171,10 +183,9 @@ def _names(cells: list[str], roles: Mapping[str, Role]) -> bool:
     return known > 1 or (known > 0 and len(counts) < 4) or recurring > len(cells) / 2
 
 
-def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[str, Role]) -> LabelledTurns:
+def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[str, str]) -> LabelledTurns:
     """Turns of a document's tables, row by row; a row without a speaker goes on with the one before."""
     turns = LabelledTurns()
-    left_out = source.account.left_out
     last: _TableLayout | None = None
     for table in tables:
         layout = _layout(source, table, roles)
@@ -183,7 +194,7 @@ def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[st
                 header=None
             )  # A table that a page break divides has no two speakers in each part.
         if layout is None:
-            left_out["tables"] += 1
+            _set_aside(source, table)
             continue
         last = layout
         if layout.header is not None:
@@ -191,10 +202,15 @@ def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[st
             if layout.time is not None:
                 taken["time"] = layout.header[layout.time]
             source.account.took(taken, layout.header)
+        taken_at = {layout.speaker, layout.text, layout.time}
         for place, cells in table[0 if layout.header is None else 1 :]:
             if len(cells) <= max(layout.speaker, layout.text):
-                left_out["rows with too few cells"] += 1
+                _set_aside(source, [_Row(place, cells)], "rows with too few cells")
                 continue
+            for at, cell in enumerate(cells):
+                if cell and at not in taken_at and not _NUMBER.fullmatch(cell):
+                    name = layout.header[at] if layout.header and at < len(layout.header) else ""
+                    source.account.lose(name or f"column {at + 1}", cell, place)
             speaker, text = cells[layout.speaker].rstrip(":：").strip(), cells[layout.text]
             if speaker:
                 stamp = (
@@ -211,7 +227,7 @@ def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[st
             elif text and turns.texts:
                 turns.texts[-1] = f"{turns.texts[-1]}\n{text}".strip()
             elif text:
-                left_out["rows above the first speaker"] += 1
+                set_aside(source, "rows above the first speaker", text, place)
     note_short_names(source, list(dict.fromkeys(turns.speakers)))
     return turns
 
@@ -224,9 +240,10 @@ READER = Reader(
         "speaks as lines of plain text do (see `text`), or a table has a column of speakers and one of what "
         "they say, and perhaps one of times, which become `start` and `stop` of a turn's `meta`, and one of "
         "numbers. Its first row may name the columns (`--columns text=NAME` where several hold text); a row "
-        "without a speaker goes on with the one before. A document with tracked changes is an error. Left out: "
-        "headers, footers, notes, comments, text boxes; and counted: lines above the first speaker or beside "
-        "the table, other tables. The example is the text of a document's paragraphs."
+        "without a speaker goes on with the one before. A document with tracked changes is an error. Left out and "
+        "counted: headers, footers, notes, comments, other columns; also text boxes, other tables, and lines above the "
+        "first speaker or beside the table, where a sentence stops the reading. The example is the text of a "
+        "document's paragraphs."
     ),
     example="Therapist: What brings you here?\nClient: I sleep badly.\n",
     example_name="session.docx",

@@ -38,6 +38,13 @@ class _EafTier:
     participant: str
     depends: bool
     annotations: list[_Annotation] = field(default_factory=list)
+    place: str = ""
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        for annotation in self.annotations:
+            text = " ".join("".join(annotation.text).split())
+            if text:
+                yield text, f"{self.place}:{annotation.line}"
 
 
 def _claims(head: Head) -> Claim | None:
@@ -109,7 +116,7 @@ class _Document:
                 )
             tier = attributes.get("TIER_ID", "").strip()
             who = attributes.get("PARTICIPANT", "").strip() or tier
-            self.tiers.append(_EafTier(tier, who, "PARENT_REF" in attributes))
+            self.tiers.append(_EafTier(tier, who, "PARENT_REF" in attributes, place=self._source.name))
         elif name in ("ALIGNABLE_ANNOTATION", "REF_ANNOTATION"):
             if not self.tiers:
                 raise InputError(
@@ -139,12 +146,12 @@ def _transcript(source: SourceFile) -> Transcript:
     document = _Document(source)
     document.read(whole_bytes(source))
     chosen = [(tier, role) for tier, role in chosen_tiers(source, document.tiers) if tier.annotations]
-    if not source.options.columns:
-        depending = sum(tier.depends for tier, _ in chosen)
-        if depending:
-            source.account.left_out["dependent tiers"] += depending
-        chosen = [(tier, role) for tier, role in chosen if not tier.depends]
+    depending = [tier for tier, _ in chosen if tier.depends and not source.options.columns]
+    chosen = [(tier, role) for tier, role in chosen if source.options.columns or not tier.depends]
     _check_one_tier_each(source, [tier for tier, _ in chosen])
+    for tier in depending:
+        for text, place in tier.texts():
+            source.leave(tier.name, text, place, instead="choose the tiers with `columns`")
     speeches = []
     for tier, role in chosen:
         for annotation in tier.annotations:
@@ -185,8 +192,9 @@ READER = Reader(
         "speaker one tier that depends on no other holds the words. Turns stand in order of their start, also "
         "where speech overlaps; annotations of one speaker that follow one another are one turn, with `start` "
         "and `stop` in its `meta`, in seconds. Left out and counted: tiers that depend on others (glosses, "
-        "codes) and empty annotations. `--columns clinician=TIER,patient=TIER` chooses tiers by their names and says "
-        "whose they are, `--columns text=PATTERN` chooses them alone."
+        "codes), where what may have been said stops the reading, and empty annotations. "
+        "`--columns clinician=TIER,patient=TIER` chooses tiers by their names and says whose they are, "
+        "`--columns text=PATTERN` chooses them alone."
     ),
     example=(
         '<?xml version="1.0" encoding="UTF-8"?>\n<ANNOTATION_DOCUMENT AUTHOR="" '

@@ -9,14 +9,12 @@ from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.message_lists import MODEL_SPEAKERS
+from bedside.transcripts.request_answers import fields_of, record_transcript, talks
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
-from bedside.transcripts.transcript_fields import described
 
 _SEE = "see bedside readers show health_bench"
-#: Keys under which people keep a model's answer to the prompt.
-_ANSWERS = ("completion", "response", "answer", "output")
 
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
@@ -34,13 +32,18 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     if not isinstance(item, dict) or not isinstance(item.get("prompt"), list):
         what = "no list called 'prompt'" if isinstance(item, dict) else f"no object but {json_kind(item)}"
         raise InputError(f"there is {what}", where=where, todo=_SEE)
-    messages = list(item["prompt"])
-    answer = next((key for key in _ANSWERS if isinstance(item.get(key), str) and item[key].strip()), None)
-    if answer is not None:
-        messages.append({"role": "assistant", "content": item[answer]})
+    # Rubrics are no turns, whatever they are written in; the canary says only that the file is a test.
+    apart = {key: item[key] for key in ("rubrics", "ideal_completions_data") if key in item}
+    rest = {
+        key: value
+        for key, value in item.items()
+        if key not in (*apart, "canary", "example_tags", "prompt_id")
+    }
+    (talk,) = talks(source, rest, where)
     tags = item["example_tags"] if isinstance(item.get("example_tags"), list) else []
     themes = [tag.partition(":")[2] for tag in tags if isinstance(tag, str) and tag.startswith("theme:")]
-    fields = described(item, {"prompt", "prompt_id", "canary", "example_tags", *([answer] if answer else [])})
+    fields = fields_of(source, talk, where)
+    fields["reference"] |= apart
     if len(themes) == 1:
         fields["factors"]["theme"] = themes[0]
     if tags:
@@ -49,15 +52,15 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     # Several models answer one prompt.
     fields.setdefault("case_id", owner)
     fields["id"] = f"{owner}/{fields['system']}" if fields.get("system") else owner
-    return source.transcript(message_turns(source, messages, where), where, **fields)
+    return record_transcript(source, talk, where, name, fields)
 
 
 READER = Reader(
     name="health_bench",
     title="HealthBench (JSON lines)",
     description=(
-        "One example a line: the conversation under `prompt`, and a model's answer under "
-        f"{', '.join(f'`{key}`' for key in _ANSWERS[:-1])} or `{_ANSWERS[-1]}` as its last turn, where there is one. "
+        "One example a line: the conversation under `prompt`, and a model's answer beside it (`completion`, "
+        "`response`, `response_text` and their like) as its last turn, where there is one. "
         "The `prompt_id` is the case, and with the system (`model` or `system`) the id; the theme becomes a factor; "
         "rubrics, tags and ideal answers go to the reference."
     ),

@@ -15,12 +15,23 @@ from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, leave_rest, texts_in
+from bedside.transcripts.request_answers import record_transcript, talks
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import factor_or_reference
 
 _SEE = "see bedside readers show inspect_log"
+#: Parts of a sample that are told of elsewhere, or whose texts stand in its messages.
+_APART = frozenset(
+    ("messages", "output", "events", "timelines", "attachments", "model_usage", "error_retries")
+)
+#: Parts of a log that tell how it was made, and of its results.
+_OF_LOG = frozenset(
+    """
+    version status eval plan results stats error samples reductions location etag invalidated log_updates tags metadata
+    """.split()
+)
 _ATTACHMENT = "attachment://"
 #: The first part of an archive, and where one begins.
 _PACKED, _FIRST_PART = b"PK", b"_journal/"
@@ -51,6 +62,8 @@ def _in_json(source: SourceFile) -> Iterator[tuple[dict[str, Any], str, Any]]:
         samples = log.get("samples") if isinstance(log, dict) else None
         if not isinstance(samples, list) or not isinstance(log.get("eval"), dict):
             raise InputError("the log holds no samples", where=where, todo="write it with its samples")
+        for path, text in texts_in({key: value for key, value in log.items() if key not in _OF_LOG}):
+            source.leave(path, text, where)
         for number, sample in enumerate(samples):
             yield log["eval"], f"{where} sample {number}", sample
 
@@ -102,32 +115,29 @@ def _transcript(source: SourceFile, evaluation: dict[str, Any], sample: Any, whe
     metadata = sample.get("metadata")
     for key, value in (metadata if isinstance(metadata, dict) else {}).items():
         factor_or_reference(key, value, factors, reference)
-    for key in ("target", "scores", "error"):
+    for key in ("target", "scores", "error", "choices", "store"):
         if sample.get(key):
             reference[key] = sample[key]
     if isinstance(evaluation.get("task"), str):
         factors["task"] = evaluation["task"]
     case, epoch = sample.get("id"), sample.get("epoch", 1)
     factors["epoch"] = epoch
-    messages = [
-        {
-            key: resolved(value)
-            for key, value in message.items()
-            if key in ("role", "content", "tool_calls", "name")
-        }
-        if isinstance(message, dict)
-        else message
-        for message in sample["messages"]
-    ]
-    return source.transcript(
-        message_turns(source, messages, where),
-        where,
-        id=f"{source.stem}/{case}/{epoch}",
-        system=evaluation.get("model"),
-        case_id=case,
-        factors=factors,
-        reference=reference,
-    )
+    said = {key: resolved(sample[key]) for key in ("messages", "output") if sample.get(key)}
+    (talk,) = talks(source, {"messages": [], **said}, where)
+    fields = {
+        "id": f"{source.stem}/{case}/{epoch}",
+        "system": evaluation.get("model"),
+        "case_id": case,
+        "factors": factors,
+        "reference": reference,
+    }
+    transcript = record_transcript(source, talk, where, source.stem, fields)
+    for key in ("events", "timelines"):
+        if isinstance(sample.get(key), list):
+            source.account.left_out["events that are no messages"] += len(sample[key])
+    rest = {key: resolved(value) for key, value in sample.items() if key not in _APART}
+    leave_rest(source, [rest], transcript, where)
+    return transcript
 
 
 def _resolved(attached: dict[str, Any], value: Any) -> Any:

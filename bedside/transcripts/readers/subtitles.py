@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_lines import labelled_lines, note_labels
+from bedside.transcripts.labelled_lines import labelled_lines, set_aside, settle_labels
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, joined_text, seconds, speech_turns
 from bedside.transcripts.transcript import Transcript
@@ -22,7 +22,8 @@ _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]*)>|</v>")
 _LOOK = re.compile(
     rf"</?(?:[biuscv]|c|ruby|rt|lang|font)(?:[.\s][^>]*)?>|<{_TIME}>|\{{\\[^}}]*\}}", re.IGNORECASE
 )
-_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:[ \t].*)?")
+_WORDS = re.compile(r"[^\W\d_]{3}")
+_BLOCK = re.compile(r"(NOTE|STYLE|REGION)(?:[ \t].*)?")
 
 
 @dataclass(slots=True)
@@ -82,12 +83,20 @@ def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue
             # Above a time stands at most one line, the cue's name; what is above that belongs elsewhere.
             if len(block) > 1 and not header:
                 raise stray()
+            if block and not header and _WORDS.search(block[0][1]):
+                set_aside(source, "names of cues", block[0][1].strip(), f"{source.name}:{block[0][0]}")
             cue, block, header = _Cue(number, seconds(match[1]), seconds(match[2])), [], False
             open_block = True
         elif not line.strip():
-            if block and not header:
-                if captions and _BLOCK.fullmatch(block[0][1].strip()):
-                    source.account.left_out["notes and styles"] += 1
+            text = "\n".join(text for _, text in block).strip()
+            if header and (told := text.removeprefix("WEBVTT").strip()):
+                source.account.lose("head of the file", told, source.name)
+            elif block and not header:
+                if captions and (found := _BLOCK.fullmatch(block[0][1].strip())):
+                    if found[1] == "NOTE":
+                        source.account.lose("notes", text[4:].strip(), f"{source.name}:{block[0][0]}")
+                    else:
+                        source.account.left_out["styles"] += 1
                 elif not captions and cue is not None and not block[0][1].strip().isdigit():
                     cue.text += [text for _, text in block]  # A cue's text may have an empty line.
                 else:
@@ -125,21 +134,26 @@ def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[SpeechStretch]:
 
 def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[SpeechStretch]:
     """What is said by whom, where names stand before what they say."""
-    rows = [(cue, plain) for cue in cues for line in cue.text if (plain := _plain(line, captions))]
-    empty = len(cues) - len({cue.line for cue, _ in rows})
+    rows = [
+        (cue, f"{source.name}:{number}", plain)
+        for cue in cues
+        for number, line in enumerate(cue.text, cue.line + 1)
+        if (plain := _plain(line, captions))
+    ]
+    empty = len(cues) - len({cue.line for cue, _, _ in rows})
     if empty:
         source.account.left_out["empty cues"] += empty
-    labelled = labelled_lines([line for _, line in rows], source.options.roles)
+    labelled = labelled_lines([line for _, _, line in rows], source.options.roles)
     if not labelled.speakers:
         raise InputError(
             "the subtitles name nobody who speaks",
             where=source.name,
             todo="export them with the speakers' names, as <v Name> or before each text as Name:",
         )
-    note_labels(source, labelled)
+    settle_labels(source, labelled, [row[1:] for row in rows])
     speaker = NO_SPEAKER
     speeches: list[SpeechStretch] = []
-    for (cue, line), label in zip(rows, labelled.labels, strict=True):
+    for (cue, _, line), label in zip(rows, labelled.labels, strict=True):
         where = f"{source.name}:{cue.line}"
         if label is None and speeches and speeches[-1].where == where:
             last = speeches.pop()
@@ -164,8 +178,8 @@ READER = Reader(
         "One transcript a file, of WebVTT (Zoom, Teams) or SubRip (Otter). Who speaks is told by voice tags "
         "(`<v Anna>…</v>`) or by names before the text (`Anna: …`); a cue that names nobody is of who spoke "
         "before. The cues of one speaker that follow one another are one turn, with `start` and `stop` in its "
-        "`meta`, in seconds. Left out: the names, places and looks of cues; counted among them: notes, styles "
-        "and empty cues."
+        "`meta`, in seconds. Left out: places and looks of cues; and counted: their names (a sentence there stops), "
+        "notes, styles, the head of the file, and empty cues."
     ),
     example=(
         "WEBVTT\n\n1\n00:00:01.000 --> 00:00:03.500\n<v Doctor>What brings you here?</v>\n\n"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_lines import labelled_turns, names_two_speakers
+from bedside.transcripts.labelled_lines import dialogues, labelled_lines, labelled_turns, names_two_speakers
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import FIELDS
@@ -39,11 +39,15 @@ def _is_table(head: Head) -> bool:
         return False
     named = {*_COLUMNS, *(name.casefold() for name in head.source.options.columns.values())}
     roles = head.source.options.roles
-    first = head.text.partition("\n")[0]
+    lines = head.text.splitlines()
     return (
         any(name.casefold() in named for name in header)
         or any(names_two_speakers(cell, roles) for row in rows for cell in row)
-        or (len(rows) > 1 and max(first.count("\t"), first.count(";")) == len(header) - 1)
+        or (
+            len(rows) > 1
+            and max(lines[0].count("\t"), lines[0].count(";")) == len(header) - 1
+            and labelled_lines(lines, roles).labels[0] is None
+        )
     )
 
 
@@ -52,27 +56,35 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
         (f"{source.name}:{number}", line) for number, line in enumerate(text_lines(whole_text(source)), 1)
     ]
 
-    def dialogue() -> Transcript:
-        turns = labelled_turns(source, lines)
+    def dialogue(name: str | None, part: Sequence[tuple[str, str]]) -> Transcript:
+        turns = labelled_turns(source, part)
         return source.transcript(
-            source.turns(turns.speakers, turns.texts, turns.places, turns.metas), source.name
+            source.turns(turns.speakers, turns.texts, turns.places, turns.metas),
+            source.name if name is None else part[0][0],
+            id=name,
+            reference=turns.reference,
         )
 
-    transcript = source.attempt(dialogue)
-    if transcript is not None:
-        yield transcript
+    for name, part in dialogues(lines, source.options.roles):
+        transcript = source.attempt(dialogue, name, part)
+        if transcript is not None:
+            yield transcript
 
 
 READER = Reader(
     name="text",
     title="plain text or Markdown, speakers before their turns",
     description=(
-        "One transcript a file. A turn begins with who speaks, in one of these ways throughout: `Doctor: …`, "
-        "`**Doctor:** …`, `[00:12] Anna: …`, `1. T: …`, `[doctor] …`, `Anna  0:15` on a line of its own, "
-        "`Doctor - …`, `咨询师：…`, or a known name alone on a line. A label is a known name, or one that begins "
-        "two lines or more; lines without one go on with the turn before. `T` and `C` (or `P`), `D` and `P`, "
-        "`Dr` and `Pt` are understood beside each other. Times become `start` and `stop` of the turn's `meta`. "
-        "Left out and counted: lines above the first speaker, headings and rules."
+        "One transcript a file, or one below each heading `id=…`. A turn begins with who speaks, in one of these ways "
+        "throughout: `Doctor: …`, `**Doctor:** …`, `[00:12] Anna: …`, `1. T: …`, `[doctor] …`, `(Doctor) …`, "
+        "`T<tab>…`, `Anna  0:15` or `Speaker 1 (00:01):` on a line of its own, `12/05/2024, 10:09 - Anna: …` "
+        "(WhatsApp), `Doctor - …`, `咨询师：…`, or a known name alone on a line. Lines without a label go on with the "
+        "turn before. A speaker is whose name is known, or says a third person; else those whose names begin most "
+        "lines. Where something else begins a line as a name does (`First: …`), reading stops: `--roles First=text` "
+        "says that it is no speaker. What so begins once or twice is text where `--roles` names two who speak. `T` and "
+        "`C` (or `P`), `D` and `P`, `Dr` and `Pt` are understood beside each other. Times become `start` and `stop` of "
+        "the turn's `meta`, with a date `time`. Left out and counted: lines above the first speaker (a sentence there "
+        "stops), headings, rules and numbers of pages; what stands below `Description` goes to the reference."
     ),
     example="Session of 12 May\n\nTherapist: What brings you here?\nClient: I sleep badly.\nSince May, I think.\n",
     example_name="session.txt",

@@ -39,6 +39,9 @@ class _Tier:
     path: Path
     speeches: list[SpeechStretch] = field(default_factory=list)
 
+    def texts(self) -> Iterator[tuple[str, str]]:
+        return ((speech.text, speech.where) for speech in self.speeches)
+
 
 def _claims(head: Head) -> Claim | None:
     if not re.match(r'\s*(?:File type = )?"ooTextFile[^"]*"\s+(?:Object class = )?"TextGrid', head.text):
@@ -198,9 +201,8 @@ def _misplaced(text: str, what: str, where: str) -> InputError:
 
 
 def _tiers(source: SourceFile, text: str, path: Path) -> list[_Tier]:
-    """The tiers with their speech; empty intervals and tiers of points have none, and points are counted."""
+    """The tiers with their speech; empty intervals and tiers of points have none, and points with text are counted."""
     tokens = _Tokens(text, printable_path(path))
-    left_out = source.account.left_out
     for what in ("the kind of file", "the class of what it holds"):
         tokens.next("text", what)
     tokens.number("the beginning"), tokens.number("the end")
@@ -217,8 +219,8 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[_Tier]:
             start = tokens.number("the time of an interval")
             stop = tokens.number("the end of an interval") if kind == "IntervalTier" else start
             said, where = tokens.next("text", "the text of an interval")
-            if kind == "TextTier":
-                left_out["points"] += 1
+            if kind == "TextTier" and said.strip():
+                source.leave(tier.name, said.strip(), where, instead="give it an interval of time")
             elif said.strip():
                 tier.speeches.append(
                     SpeechStretch(tier.name, " ".join(said.split()), where, round(start, 6), round(stop, 6))
@@ -236,7 +238,8 @@ READER = Reader(
         "speaker behind the last `_`, `-` or `.` alone (`s1_doctor.TextGrid`, `s1_patient.TextGrid`) are one "
         "transcript, `s1`. Turns stand in order of their start, also where speech overlaps, and intervals of "
         "one speaker that follow one another are one turn, with `start` and `stop` in its `meta`. Empty "
-        "intervals are left out, tiers of points too, and the latter are counted. `--columns text=TIER` chooses tiers "
+        "intervals are left out; tiers of points too, which are counted, and stop the reading where they may have been "
+        "said. `--columns text=TIER` chooses tiers "
         "by their names (`*` stands for any letters), `--columns clinician=TIER,patient=TIER` says whose they are, too."
     ),
     example=(

@@ -1,0 +1,452 @@
+"""Records of requests and answers, in the shapes of many services: which turns they hold, and where reading stops."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.support.errors import AmbiguousError, InputError
+from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts.message_lists import EMPTY, PICTURES, THOUGHTS
+from tests.transcripts.files import as_written, read, write
+
+WORDS = (
+    "My garganey wakes me at night.",
+    "Since when does the hoopoe do so?",
+    "The jacana came in May, with the rain.",
+    "That kestrel sounds hard to live with.",
+)
+TALK = [(("patient", "clinician")[at % 2], text) for at, text in enumerate(WORDS)]
+ROLES = ("user", "assistant")
+SAID = [{"role": ROLES[at % 2], "content": text} for at, text in enumerate(WORDS)]
+SENT, LAST = SAID[:3], WORDS[3]
+ANSWER = SAID[3]
+CHOICES = {"object": "chat.completion", "choices": [{"index": 0, "message": ANSWER, "finish_reason": "stop"}]}
+GEMINI = [{"role": ("user", "model")[at % 2], "parts": [{"text": text}]} for at, text in enumerate(WORDS)]
+BLOCKS = [{**each, "content": [{"type": "text", "text": each["content"]}]} for each in SAID]
+CONVERSE = [{**each, "content": [{"text": each["content"]}]} for each in SAID]
+LANGCHAIN = [{"type": ("human", "ai")[at % 2], "content": text} for at, text in enumerate(WORDS)]
+SERIALISED = [
+    {"lc": 1, "type": "constructor", "id": ["langchain", ("HumanMessage", "AIMessageChunk")[at % 2]],
+     "kwargs": {"content": text}}
+    for at, text in enumerate(WORDS)
+]  # fmt: skip
+OTEL = [{"role": each["role"], "parts": [{"type": "text", "content": each["content"]}]} for each in SAID]
+INFERENCE = [
+    {"message": {"role": each["role"], "contents": [{"message_content": {"type": "text", "text": each["content"]}}]}}
+    for each in SAID
+]  # fmt: skip
+
+
+def otlp(attributes: dict[str, str]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+
+
+def event(role: str, text: str) -> dict[str, Any]:
+    if role == "assistant":
+        return {"name": "gen_ai.choice", "body": {"index": 0, "message": {"role": role, "content": text}}}
+    return {"name": f"gen_ai.{role}.message", "body": {"content": text}}
+
+
+SPAN = {"traceId": "t", "spanId": "s", "startTimeUnixNano": "1"}
+SHAPES: dict[str, Any] = {
+    "messages": {"messages": SAID},
+    "a list": SAID,
+    "response": {"messages": SENT, "response": LAST},
+    "output": {"messages": SENT, "output": LAST},
+    "completions": {"messages": SENT, "completions": [LAST]},
+    "choices": {"messages": SENT, **CHOICES},
+    "a response as text of JSON": {"messages": SENT, "response": json.dumps(CHOICES)},
+    "gpt4_answer": {"conversations": SENT, "gpt4_answer": LAST},
+    "request and response": {"request": {"model": "A", "messages": SENT}, "response": CHOICES},
+    "request of a proxy": {"request_body": json.dumps({"messages": SENT}), "response_body": json.dumps(CHOICES)},
+    "input and output": {"input": {"messages": SENT}, "output": ANSWER},
+    "a graph's state": {"input": {"messages": LANGCHAIN[:3]}, "output": {"messages": LANGCHAIN}},
+    "prompt and choices": {"prompt": SENT, "choices": [{"text": LAST, "index": 0}]},
+    "responses": {"input": SENT, "output": [{"type": "reasoning", "summary": []}, {"type": "message", **ANSWER}]},
+    "responses, all of them": {"instructions": "Be kind.", "input": SAID[:3], "output": [ANSWER]},
+    "anthropic": {"request": {"system": "Be kind.", "messages": BLOCKS[:3]},
+                  "response": {"type": "message", "role": "assistant", "content": [
+                      {"type": "thinking", "thinking": "Hm, hard to say."}, BLOCKS[3]["content"][0]]}},
+    "anthropic completion": {"messages": BLOCKS[:3], "response": {"content": BLOCKS[3]["content"]}},
+    "gemini": {"contents": GEMINI},
+    "gemini pair": {"request": {"contents": GEMINI[:3], "systemInstruction": {"parts": [{"text": "Be kind."}]}},
+                    "response": {"candidates": [{"content": GEMINI[3], "finishReason": "STOP"}]}},
+    "ai studio": {"runSettings": {"model": "models/g"}, "chunkedPrompt": {"chunks": [
+        {"role": each["role"], "text": each["parts"][0]["text"]} for each in GEMINI]}},
+    "converse": {"modelId": "A", "messages": CONVERSE[:3], "output": {"message": CONVERSE[3]}},
+    "bedrock invocation log": {"modelId": "A", "input": {"inputBodyJson": {"messages": BLOCKS[:3]}},
+                               "output": {"outputBodyJson": {"role": "assistant", "content": BLOCKS[3]["content"]}}},
+    "bedrock titan": {"messages": SENT, "output": {"results": [{"outputText": LAST}]}},
+    "langchain": {"messages": LANGCHAIN},
+    "langchain, stored": {"messages": [
+        {"type": each["type"], "data": {"content": each["content"]}} for each in LANGCHAIN]},
+    "langchain, serialised": {"messages": SERIALISED},
+    "vercel": {"messages": [{"id": "1", "role": each["role"], "content": "", "parts": [
+        {"type": "step-start"}, {"type": "text", "text": each["content"]}]} for each in SAID]},
+    "evals": {"run_id": "r", "type": "sampling", "data": {"prompt": SENT, "sampled": [LAST]}},
+    "inspect-like": {"input": SENT, "output": {"completion": LAST, **CHOICES}, "target": "He asks since when."},
+    "history of pairs": {"history": [list(WORDS[:2])], "instruction": WORDS[2], "input": "", "output": LAST},
+    "history, question, answer": {"history": SAID[:2], "question": WORDS[2], "answer": LAST},
+    "petri": {"metadata": {"transcript_id": "p"}, "target_messages": SAID},
+    "health bench": {"prompt_id": "h", "prompt": SENT, "response_text": LAST, "rubrics": []},
+    "batch": {"custom_id": "b", "body": {"messages": SAID}},
+    "deepeval": {"name": "d", "scenario": "Sleep.", "turns": SAID},
+    "claude": {"uuid": "c", "name": "Sleep", "chat_messages": [
+        {"sender": ("human", "assistant")[at % 2], "text": text} for at, text in enumerate(WORDS)]},
+    "langfuse": {"traceId": "t", "type": "GENERATION", "startTime": "1", "input": SENT, "output": ANSWER},
+    "langfuse, no time": {"traceId": "t", "type": "GENERATION", "input": SENT, "output": LAST},
+    "langfuse, a trace": {"sessionId": "s", "input": None, "output": None, "observations": [
+        {"type": "SPAN", "input": "x", "output": "y"},
+        {"type": "GENERATION", "startTime": "1", "input": {"messages": SENT}, "output": ANSWER}]},
+    "langsmith": {"run_type": "llm", "trace_id": "t", "start_time": "1", "inputs": {"messages": [SERIALISED[:3]]},
+                  "outputs": {"generations": [[{"text": LAST, "message": SERIALISED[3]}]]}},
+    "phoenix": {"span_kind": "LLM", "context": {"trace_id": "t"}, "start_time": "1", "attributes": {
+        "llm": {"input_messages": INFERENCE[:3], "output_messages": INFERENCE[3:]},
+        "input": {"value": json.dumps({"messages": SENT})}}},
+    "openinference, flat": {**SPAN, "attributes": {
+        f"llm.{('input', 'output')[at // 3]}_messages.{at % 3}.message.{key}": text
+        for at, each in enumerate(SAID) for key, text in each.items()}},
+    "otel": {**SPAN, "attributes": {"gen_ai.operation.name": "chat", "gen_ai.input.messages": OTEL[:3],
+                                    "gen_ai.output.messages": json.dumps(OTEL[3:])}},
+    "otel, prompts": {**SPAN, "attributes": {
+        f"gen_ai.{('prompt', 'completion')[at // 3]}.{at % 3}.{key}": text
+        for at, each in enumerate(SAID) for key, text in each.items()}},
+    "otel, events": {**SPAN, "attributes": {"gen_ai.operation.name": "chat"},
+                     "events": [event(each["role"], each["content"]) for each in SAID]},
+    "otlp": {"resourceSpans": [{"scopeSpans": [{"spans": [{**SPAN, "attributes": otlp(
+        {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(OTEL[:3]),
+         "gen_ai.output.messages": json.dumps(OTEL[3:])})}]}]}]},
+    "mlflow": {"info": {"trace_id": "t", "timestamp_ms": 1}, "data": {
+        "request": json.dumps({"messages": SENT}), "response": json.dumps(CHOICES)}},
+    "mlflow, spans": {"info": {"trace_id": "t"}, "data": {"spans": [
+        {"name": "x", "span_id": "1", "attributes": {"mlflow.spanType": '"CHAT_MODEL"', "mlflow.spanInputs": json.dumps(
+            {"messages": SENT}), "mlflow.spanOutputs": json.dumps(CHOICES)}},
+        {"name": "y", "span_id": "2", "attributes": {"mlflow.spanType": '"CHAIN"', "mlflow.spanInputs": '"x"'}}]}},
+}  # fmt: skip
+
+
+def said(path: Path, **options: Any) -> list[tuple[str, str]]:
+    (one,) = read(path, **options)
+    return [(turn.role, turn.text) for turn in one.turns]
+
+
+def one_line(folder: Path, record: Any) -> Path:
+    return write(folder, "log.jsonl", json.dumps(record) + "\n")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_each_shape_holds_the_same_talk(name: str, tmp_path: Path) -> None:
+    assert said(one_line(tmp_path, SHAPES[name])) == TALK
+    if name != "a list":
+        assert (
+            said(write(tmp_path, "log.json", json.dumps([SHAPES[name], {**SHAPES[name], "id": "2"}][:1])))
+            == TALK
+        )
+
+
+def test_events_that_are_records_of_their_own_make_one_call(tmp_path: Path) -> None:
+    events = [
+        {"event_name" if key == "name" else key: part for key, part in event(each["role"], each["content"]).items()}
+        | {"traceId": "t", "spanId": "s"}
+        for each in SAID
+    ]  # fmt: skip
+    assert said(write(tmp_path, "log.jsonl", "".join(json.dumps(each) + "\n" for each in events))) == TALK
+
+
+@pytest.mark.parametrize("system", ["Be kind, and brief.", [{"type": "text", "text": "Be kind, and brief."}]])
+@pytest.mark.parametrize("within", [True, False])
+def test_what_a_request_is_told_is_provenance(system: Any, within: bool, tmp_path: Path) -> None:
+    request = {"model": "A", "max_tokens": 9, "system": system, "messages": SENT}
+    record = {"request": request, "response": CHOICES} if within else {**request, "response": CHOICES}
+    (one,) = read(one_line(tmp_path, record))
+    assert as_written(one)[0][::2] == ("system", "Be kind, and brief.")
+    assert (one.system, [turn.text for turn in one.turns]) == ("A", list(WORDS))
+
+
+# -- the answer beside the messages -----------------------------------------------------------------------
+
+
+def test_the_answer_that_the_messages_end_with_is_not_added(tmp_path: Path) -> None:
+    for answer in (LAST, ANSWER, CHOICES, f" {LAST} "):
+        assert said(one_line(tmp_path, {"messages": SAID, "response": answer})) == TALK
+
+
+def test_where_an_answer_became_a_turn_it_is_said(tmp_path: Path) -> None:
+    reading = Reading([one_line(tmp_path, {"history": SAID[:2], "query": WORDS[2], "reply": LAST})])
+    assert len(list(reading)) == 1
+    assert reading.account.remarks == [
+        "What stands under query is the user's last turn.",
+        "What stands under reply is the model's last turn.",
+    ]
+
+
+def test_another_answer_than_the_messages_end_with_stops(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": SAID, "response": "Take a walk each day."})
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "columns=answer=response" in str(error.value)
+    assert "leave_out=response" in str(error.value)
+    assert said(path, columns={"answer": "response"}) == [*TALK, ("clinician", "Take a walk each day.")]
+    (one,) = read(path, columns={"answer": ""})
+    assert (len(one.turns), one.factors) == (4, {"response": "Take a walk each day."})
+    reading = Reading([path], ReadOptions(leave_out=["response"]))
+    (one,) = reading
+    assert (len(one.turns), one.factors, one.reference) == (4, {}, {})
+    assert reading.account.lost["response"].number == 1
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages": SENT, "response": LAST, "output": "Take a walk each day."},
+        {"request": {"messages": SENT}, "response": {"choices": [{"message": ANSWER}, {"message": SAID[1]}]}},
+        {"messages": SENT, "completions": [LAST, "Take a walk each day."]},
+        {"messages": SENT, "choices": [{"text": LAST}, {"text": "Take a walk each day."}]},
+        {"contents": GEMINI[:3], "candidates": [{"content": GEMINI[3]}, {"content": GEMINI[1]}]},
+    ],
+)
+def test_of_several_answers_the_user_takes_one(record: dict[str, Any], tmp_path: Path) -> None:
+    path = one_line(tmp_path, record)
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    (named, *_) = [part for part in str(error.value.todo).split("`") if part.startswith("columns=answer=")]
+    assert said(path, columns={"answer": named.removeprefix("columns=answer=")}) == TALK
+
+
+def test_answers_that_are_the_same_are_one(tmp_path: Path) -> None:
+    assert said(one_line(tmp_path, {"messages": SENT, "response": LAST, "completion": LAST})) == TALK
+    assert said(one_line(tmp_path, {"messages": SENT, "completions": [LAST, LAST]})) == TALK
+
+
+@pytest.mark.parametrize(
+    "key", ["ideal", "reference", "target", "expected_output", "gold_answer", "ideal_response"]
+)
+def test_what_a_model_should_say_is_never_a_turn(key: str, tmp_path: Path) -> None:
+    (one,) = read(one_line(tmp_path, {"messages": SENT, key: LAST}))
+    assert [turn.text for turn in one.turns] == list(WORDS[:3])
+    assert one.reference == {key: LAST}
+
+
+def test_a_text_of_another_name_that_may_be_the_answer_is_told(tmp_path: Path) -> None:
+    reading = Reading([one_line(tmp_path, {"messages": SENT, "zzz": LAST})])
+    assert [one.factors for one in reading] == [{"zzz": LAST}]
+    assert "columns=answer=zzz" in reading.account.remarks[0]
+    assert said(reading.files[0], columns={"answer": "zzz"}) == TALK
+
+
+def test_of_several_answers_the_others_are_counted(tmp_path: Path) -> None:
+    record = {"messages": SENT, "completions": [LAST, "Take a walk each day."]}
+    reading = Reading([one_line(tmp_path, record)], ReadOptions(columns={"answer": "completions.0"}))
+    assert [len(one.turns) for one in reading] == [4]
+    assert reading.account.lost["completions"].number == 1
+
+
+def test_an_answer_of_no_known_shape_stops(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": SENT, "response": {"final": LAST, "score": 3}})
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "columns=answer=response.final" in str(error.value)
+    assert said(path, columns={"answer": "response.final"}) == TALK
+
+
+def test_a_label_is_no_turn(tmp_path: Path) -> None:
+    (one,) = read(one_line(tmp_path, {"messages": SAID, "prediction": "insomnia", "output": {"tokens": 5}}))
+    assert (len(one.turns), one.factors["prediction"], one.reference) == (
+        4,
+        "insomnia",
+        {"output": {"tokens": 5}},
+    )
+
+
+def test_a_message_that_stands_elsewhere_stops(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": SENT, "made": [{"message": ANSWER}]})
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "columns=answer=made.0.message" in str(error.value)
+    assert said(path, columns={"answer": "made.0.message"}) == TALK
+    assert said(path, leave_out=["made"]) == TALK[:3]
+
+
+def test_a_question_that_may_be_something_else_stops(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": SAID[:3], "prompt": "Be kind to whoever asks.", "response": LAST})
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "columns=question=prompt" in str(error.value)
+    assert said(path, columns={"question": ""}) == TALK
+    path = one_line(tmp_path, {"messages": SAID, "question": WORDS[0]})
+    assert said(path) == TALK
+
+
+def test_the_texts_of_an_answer_that_are_no_message_stop(tmp_path: Path) -> None:
+    answer = {**CHOICES, "note": "This was made by hand."}
+    path = one_line(tmp_path, {"messages": SENT, "response": answer})
+    with pytest.raises(AmbiguousError, match=r"leave_out=\"?note"):
+        read(path)
+    reading = Reading([path], ReadOptions(leave_out=["response.note"]))
+    assert [len(one.turns) for one in reading] == [4]
+    assert reading.account.lost["response.note"].number == 1
+
+
+# -- parts, lists and speakers -----------------------------------------------------------------------------
+
+
+def test_parts_that_are_no_words_are_counted(tmp_path: Path) -> None:
+    parts = [
+        {"type": "step-start"},
+        {"type": "reasoning", "text": "He is very tired."},
+        {"type": "tool-lookUp", "toolCallId": "1", "state": "output-available", "output": "It says so."},
+        {"type": "file", "mediaType": "image/png", "url": "data:x"},
+        {"type": "text", "text": WORDS[1]},
+    ]
+    messages = [
+        SAID[0],
+        {"role": "assistant", "parts": parts},
+        {"role": "user", "content": [{"image": {}}]},
+        *SAID[2:],
+    ]
+    reading = Reading([one_line(tmp_path, {"messages": messages})])
+    (one,) = reading
+    assert [(turn.role, turn.text) for turn in one.turns] == TALK
+    assert [(item.kind, item.before) for item in one.provenance] == [("tools", 2)]
+    assert reading.account.left_out == {PICTURES: 3, THOUGHTS: 1}
+
+
+def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> None:
+    narrator = {"role": "narrator", "content": "They sit in a small room."}
+    record = {"messages": [narrator, *SAID], "metadata": {"notes": "She seems tired today.", "site": "north"}}
+    path = one_line(tmp_path, record)
+    with pytest.raises(InputError, match="unknown speaker 'narrator'"):
+        read(path)
+    reading = Reading([path], ReadOptions(leave_out=["narrator", "metadata.notes"]))
+    (one,) = reading
+    assert [(turn.role, turn.text) for turn in one.turns] == TALK
+    assert (one.factors, one.reference) == ({"site": "north"}, {})
+    assert {name: texts.number for name, texts in reading.account.lost.items()} == {
+        "narrator": 1,
+        "metadata.notes": 1,
+    }
+
+
+def test_two_conversations_in_an_object_stop_whatever_their_keys(tmp_path: Path) -> None:
+    other = [{"role": "user", "content": "My arm hurts a lot."}]
+    path = one_line(tmp_path, {"id": "a", "messages": SAID, "later": {"messages": other}})
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "columns=messages=messages" in str(error.value)
+    assert "columns=messages=later.messages" in str(error.value)
+    assert said(path, columns={"messages": "messages"}) == TALK
+
+
+# -- several records of one conversation -------------------------------------------------------------------
+
+
+def growing(folder: Path, *ids: str | None) -> Path:
+    records = [{"messages": SAID[: end - 1], "response": SAID[end - 1]["content"]} for end in (2, 4)]
+    return write(
+        folder,
+        "log.jsonl",
+        "".join(
+            json.dumps(record | ({} if name is None else {"session_id": name})) + "\n"
+            for name, record in zip(ids, records, strict=True)
+        ),
+    )
+
+
+def test_a_record_that_repeats_another_of_the_same_id_holds_the_talk(tmp_path: Path) -> None:
+    reading = Reading([growing(tmp_path, "s", "s")])
+    (one,) = reading
+    assert [(turn.role, turn.text) for turn in one.turns] == TALK
+    assert list(reading.account.left_out.values()) == [1]
+
+
+@pytest.mark.parametrize("ids", [(None, None), ("s", "t")])
+def test_a_record_that_repeats_another_without_an_id_stops(ids: tuple[Any, Any], tmp_path: Path) -> None:
+    path = growing(tmp_path, *ids)
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "columns=id=row" in str(error.value)
+    assert said(path, columns={"id": ""}) == TALK
+    assert [len(one.turns) for one in read(path, columns={"id": "row"})] == [2, 4]
+
+
+def traced(folder: Path, *calls: dict[str, Any], **beside: Any) -> Path:
+    records = [{"traceId": "t", "type": "GENERATION", **beside, **call} for call in calls]
+    return write(folder, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+
+
+FIRST = {"id": "1", "startTime": "1", "input": SAID[:1], "output": SAID[1]}
+AGAIN = {"id": "2", "startTime": "2", "input": SAID[:1], "output": "Take a walk each day."}
+NEXT = {"id": "3", "startTime": "3", "input": SENT, "output": ANSWER}
+
+
+def test_a_call_that_was_made_again_is_settled_by_the_next_or_stops(tmp_path: Path) -> None:
+    assert said(traced(tmp_path, FIRST, AGAIN, NEXT)) == TALK
+    assert said(traced(tmp_path, {**AGAIN, "startTime": "0"}, FIRST, NEXT)) == TALK
+    path = traced(tmp_path, FIRST, AGAIN)
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "leave_out=1" in str(error.value)
+    assert "leave_out=2" in str(error.value)
+    assert said(path, leave_out=["2"]) == TALK[:2]
+
+
+def test_calls_in_traces_that_repeat_each_other_stop(tmp_path: Path) -> None:
+    path = traced(tmp_path, FIRST, {**NEXT, "traceId": "u", "userId": "anna"})
+    with pytest.raises(AmbiguousError):
+        read(path)
+    assert said(path, columns={"id": ""}) == TALK
+    assert [len(one.turns) for one in read(path, columns={"id": "row"})] == [2, 4]
+    assert (
+        said(traced(tmp_path, FIRST, {**NEXT, "traceId": "u"}, user="anna"), columns={"id": "user"}) == TALK
+    )
+
+
+def test_calls_without_a_time_that_nothing_puts_in_order_stop(tmp_path: Path) -> None:
+    calls = [{"input": SAID[at]["content"], "output": SAID[at + 1]["content"], "n": at} for at in (0, 2)]
+    path = traced(tmp_path, *calls)
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "columns=time=" in str(error.value)
+    assert said(path, columns={"time": ""}) == TALK
+    assert said(traced(tmp_path, *reversed(calls)), columns={"time": "n"}) == TALK
+    assert said(traced(tmp_path, NEXT, FIRST)) == TALK
+
+
+def test_a_long_text_of_a_call_that_is_no_message_stops(tmp_path: Path) -> None:
+    path = traced(tmp_path, {**NEXT, "metadata": {"note": "He said this on the phone."}})
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "leave_out=metadata.note" in str(error.value).replace('"', "")
+    reading = Reading([path], ReadOptions(leave_out=["metadata.note"]))
+    assert [len(one.turns) for one in reading] == [4]
+    assert reading.account.lost["metadata.note"].number == 1
+
+
+def test_tools_of_a_call_are_provenance(tmp_path: Path) -> None:
+    tool = {"name": "look", "description": "Looks for what he said before."}
+    called = {"role": "assistant", "content": None, "tool_calls": [{"function": {
+        "name": "look", "arguments": json.dumps({"q": 'he said "no" that day'})}}]}  # fmt: skip
+    attributes = {
+        "gen_ai.input.messages": [*SENT, called, {"role": "tool", "content": "He did say so."}],
+        "gen_ai.output.messages": OTEL[3:],
+        "gen_ai.tool.definitions": json.dumps([tool]),
+    }
+    (one,) = read(one_line(tmp_path, {**SPAN, "attributes": attributes}))
+    assert [(turn.role, turn.text) for turn in one.turns] == TALK
+    assert [(item.kind, item.before) for item in one.provenance] == [("tools", 0), ("tools", 3), ("tools", 3)]
+
+
+def test_empty_answers_are_counted(tmp_path: Path) -> None:
+    reading = Reading([traced(tmp_path, {**NEXT, "output": {"role": "assistant", "content": ""}})])
+    assert [len(one.turns) for one in reading] == [3]
+    assert reading.account.left_out == {EMPTY: 1}
+
+
+def test_the_order_of_records_that_repeat_each_other_makes_no_difference(tmp_path: Path) -> None:
+    path = growing(tmp_path, "s", "s")
+    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    assert said(path) == TALK
