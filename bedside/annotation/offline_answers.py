@@ -25,7 +25,7 @@ from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import ByteSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.table_rows import table_records
-from bedside.transcripts.workbook_rows import Workbook
+from bedside.transcripts.workbook_rows import UNREADABLE, Workbook
 
 
 class FilledTable:
@@ -73,12 +73,13 @@ class FilledTable:
     def _check_cells(self) -> None:
         """Refuse cells to fill in whose value isn't to be had."""
         book = Workbook(ByteSource(self._path))
-        for cells, reason in book.unreadable_cells(ANSWER_SHEET) if ANSWER_SHEET in book.sheets else ():
-            raise InputError(
-                f"the value of {cells} can't be read: {reason}",
-                where=f"{self._path}: sheet {ANSWER_SHEET}",
-                todo="write the value into each cell, and save the file again",
-            )
+        for oddity in book.oddities(ANSWER_SHEET) if ANSWER_SHEET in book.sheets else ():
+            if oddity.kind in UNREADABLE:
+                raise InputError(
+                    f"the value of {oddity.cells} can't be read: {UNREADABLE[oddity.kind]}",
+                    where=f"{self._path}: sheet {ANSWER_SHEET}",
+                    todo="write the value into each cell, and save the file again",
+                )
 
     def _rater_of(self, cells: Mapping[str, str], place: str) -> str:
         """Who answered in a row: the numbers of items differ from rater to rater, so that another's row is noticed."""

@@ -104,6 +104,7 @@ class ByteSource:
         options: what the user said of the file.
         account: what was understood of the file.
         readable: whether a file that may end the process that reads it was read by another; None while untried.
+        book, worksheets: a workbook, and its worksheets by their names; None and empty until it is opened.
     """
 
     def __init__(self, path: Path, span: Span | None = None, options: ReadOptions | None = None) -> None:
@@ -112,6 +113,8 @@ class ByteSource:
         self.options: ReadOptions = options or ReadOptions()
         self.account: FileAccount = FileAccount()
         self.readable: bool | None = None
+        self.book: Any = None
+        self.worksheets: dict[str, Any] = {}
         self.name: str = printable_path(path)
         self.companions: list[tuple[str, str, int]] = []
         self._hashing: _Hashing | None = None

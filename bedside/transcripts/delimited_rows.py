@@ -26,16 +26,23 @@ def first_line_mark(source: ByteSource) -> str:
 
 
 def delimiter(source: ByteSource) -> str:
-    """The delimiter that divides most of the first rows into equally many cells: above a header may stand anything."""
+    """The delimiter that divides most of the first lines into rows of equally many cells: above a header may stand
+    anything, and a cell may be of many lines."""
     by_first_line = first_line_mark(source)
     if source.span is not None:
         # A piece begins with the header, and is divided only where that tells.
         return by_first_line
 
     def evenness(mark: str) -> tuple[int, int, bool]:
-        widths = Counter(len(row) for _, row in sampled_rows(source, mark) if len(row) > 1)
-        width, rows = max(widths.items(), key=lambda item: item[1], default=(0, 0))
-        return rows, width, mark == by_first_line
+        rows, lines = Counter[int](), Counter[int]()
+        before = 0
+        for number, row in sampled_rows(source, mark):
+            if len(row) > 1:
+                rows[len(row)] += 1
+                lines[len(row)] += number - before
+            before = number
+        width = max(rows, key=lambda width: rows[width], default=0)
+        return lines[width] if rows[width] > 1 else rows[width], width, mark == by_first_line
 
     return max(MARKS, key=evenness)
 

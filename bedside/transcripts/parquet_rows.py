@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Rows that are held at once.
 _BATCH = 500
+#: Whole numbers below this stand exactly in floating point.
+_EXACT = 2.0**53
 _TRIED = (
     "import sys, polars\n"
     "for batch in polars.scan_parquet(sys.argv[1], glob=False).collect_batches(chunk_size=500): pass"
@@ -41,7 +43,7 @@ def parquet_rows(source: ByteSource, most: int | None = None) -> Iterator[tuple[
     """
     yield 0, list(parquet_schema(source))
     for number, values in _values(source, most):
-        row = [_text(value) for value in values]
+        row = [cell_text(value) for value in values]
         if sum(map(len, row)) > MAX_RECORD:
             where = f"{source.name}:{number}"
             yield (
@@ -111,12 +113,17 @@ def _values(source: ByteSource, most: int | None) -> Iterator[tuple[int, tuple[A
         raise _damaged(source) from error
 
 
-def _text(value: Any) -> str:
-    if value is None:
+def cell_text(value: Any) -> str:
+    """A typed value as the cell of a table: a whole number without a point, a list or object as JSON; none is empty."""
+    if isinstance(value, str):
+        return value
+    if value is None or value != value:
         return ""
     if isinstance(value, list | dict):
         return orjson.dumps(value, default=str).decode()
-    return value if isinstance(value, str) else str(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    return str(value)
 
 
 def _readable(source: ByteSource) -> bool:

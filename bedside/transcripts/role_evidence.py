@@ -286,6 +286,12 @@ def role_in_name(name: str) -> Role | None:
     return "other" if "other" in roles else roles[0] if roles else None
 
 
+def names_speaker(name: str) -> bool:
+    """Whether a name is of words for those who speak and of nothing else: ``guest_family``, ``Doctor 2``."""
+    words = _NAME_WORD.findall(name)
+    return bool(words) and all(word.casefold() in _IN_NAMES for word in words)
+
+
 def role_evidence(
     turns: Mapping[str, Sequence[str]], known: Mapping[Role, Sequence[str]] | None = None
 ) -> dict[str, tuple[Role, float]]:

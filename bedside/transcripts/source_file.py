@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.parquet_rows import is_parquet
+from bedside.transcripts.published_tables import PUBLISHED, PublishedTable
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Span
-from bedside.transcripts.table_rows import first_rows, is_workbook
+from bedside.transcripts.table_rows import first_rows, has_records, is_workbook
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_maker import TranscriptMaker
 
@@ -59,9 +61,21 @@ class SourceFile(JsonSource, TranscriptMaker):
     @cached_property
     def columns(self) -> tuple[list[str], list[list[str]]] | None:
         """Header and first rows of a table; None where the file is none."""
-        if not (is_workbook(self) or is_parquet(self)) and self.json is not None:
+        if not (is_workbook(self) or is_parquet(self) or has_records(self)) and self.json is not None:
             return None
-        return first_rows(self)
+        shown = first_rows(self)
+        known = None if shown is None else next((one for one in PUBLISHED if one.fits(*shown)), None)
+        if shown is not None and known is not None:
+            self._take_as_published(known, shown[0])
+        return shown
+
+    def _take_as_published(self, known: PublishedTable, header: Sequence[str]) -> None:
+        """Take columns and roles of a published set where the user says nothing of them."""
+        if known.instead:
+            raise InputError(f"the columns are those of {known.name}", where=self.name, todo=known.instead)
+        columns = {**known.named(header), **self.options.columns}
+        self.options = replace(self.options, columns=columns, roles={**known.roles, **self.options.roles})
+        self.account.remark(f"The columns are those of {known.name}, and read so.")
 
     def column(self, name: str, aliases: Iterable[str], header: Sequence[str]) -> str | None:
         """The file's column for bedside's ``name``: as mapped by the user, or one of the ``aliases``.

@@ -1,11 +1,11 @@
-"""Rows of tables, as text: of CSV, TSV and Parquet files, and of the worksheets of XLSX files."""
+"""Rows of tables, as text: of CSV, TSV and Parquet files, of records in JSON, and of the worksheets of XLSX files."""
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Literal
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
+from bedside.transcripts.cell_dialogue import known_labels
 from bedside.transcripts.delimited_rows import (
     SAMPLE,
     delimited_rows,
@@ -20,10 +21,11 @@ from bedside.transcripts.delimited_rows import (
     first_line_mark,
     sampled_rows,
 )
-from bedside.transcripts.parquet_rows import is_parquet, parquet_rows
+from bedside.transcripts.json_source import JsonSource
+from bedside.transcripts.parquet_rows import cell_text, is_parquet, parquet_rows
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
-from bedside.transcripts.workbook_rows import Workbook
+from bedside.transcripts.workbook_rows import Oddity, Workbook
 
 #: The column that says of which worksheet a row is, where several are read.
 SHEET = "sheet"
@@ -31,6 +33,10 @@ SHEET = "sheet"
 _SHOWN = 5
 #: Names of worksheets that a message holds.
 _NAMED = 8
+#: What the account calls what stands above a header.
+_ABOVE = "rows above the column names"
+#: Most columns of a table of records.
+_MOST_COLUMNS = 10_000
 
 #: Place (``file:line``) and cells of each row; an error in place of a bad row.
 Rows = Iterator[tuple[str, list[str] | InputError]]
@@ -46,6 +52,8 @@ class RawTable:
         numbered: gives the number of each row that isn't blank, from 1 (of Parquet, of the names 0), and its cells.
         sample: the first rows, with their numbers.
         header: number of the row of column names.
+        mark: what stands between the place and a row's number.
+        oddities: gives what a worksheet has beside the values of its cells.
     """
 
     sheet: str
@@ -53,11 +61,12 @@ class RawTable:
     numbered: Callable[[], Iterator[tuple[int, list[str] | InputError]]]
     sample: Sequence[tuple[int, list[str]]]
     header: int
+    mark: str = ":"
+    oddities: Callable[[], Iterator[Oddity]] = field(default=lambda: iter(()))
 
-    def rows(self) -> Rows:
-        """Place and cells of each row that isn't blank."""
-        for number, row in self.numbered():
-            yield f"{self.place}:{number}", row
+    def place_of(self, number: int) -> str:
+        """The place of a row."""
+        return f"{self.place}{self.mark}{number}"
 
     @property
     def names(self) -> list[str]:
@@ -74,6 +83,17 @@ class RawTable:
 def is_workbook(source: ByteSource) -> bool:
     """Whether the file is packed as workbooks are."""
     return source.head[:2] == b"PK"
+
+
+def is_delimited(source: ByteSource) -> bool:
+    """Whether the file is a text of cells between delimiters."""
+    return not (is_workbook(source) or is_parquet(source) or has_records(source))
+
+
+def has_records(source: ByteSource) -> bool:
+    """Whether the file is JSON of several objects: one a line, or as items of an array."""
+    content = source.json if isinstance(source, JsonSource) else None
+    return content is not None and content.form != "object" and isinstance(content.first, dict)
 
 
 def raw_tables(
@@ -96,13 +116,19 @@ def raw_tables(
     if is_parquet(source):
         first = [(number, row) for number, row in parquet_rows(source, SAMPLE) if isinstance(row, list)]
         return [RawTable("", source.name, partial(parquet_rows, source), first, 0)]
+    if isinstance(source, JsonSource) and has_records(source):
+        numbered = partial(_record_rows, source)
+        mark = ":" if source.json and source.json.form == "lines" else " item "
+        first = [(number, row) for number, row in _record_rows(source, SAMPLE) if isinstance(row, list)]
+        return [RawTable("", source.name, numbered, first, -1, mark)]
     if not is_workbook(source):
         mark = delimiter(source)
         sample = sampled_rows(source, mark)
         numbered = partial(delimited_rows, source, mark)
         return [RawTable("", source.name, numbered, sample, _header_number(source, sample))]
-    book = Workbook(source)
-    tables = [_worksheet(source, book, name) for name in book.sheets]
+    by_name = worksheets(source)
+    book = source.book
+    tables = [by_name[name] for name in book.sheets]
     wanted = source.options.sheet
     chosen = [table for table in tables if table.holds_rows] or tables[:1]
     if wanted is not None and wanted != "all":
@@ -116,7 +142,7 @@ def raw_tables(
                 where=source.name,
                 todo=f"name one of {_listed(names)}, or all",
             )
-        chosen = [_worksheet(source, book, name)]
+        chosen = [by_name[name]]
     elif wanted is None and len(chosen) > 1:
         raise _several(source, chosen)
     if as_seen:
@@ -131,10 +157,57 @@ def raw_tables(
     return chosen
 
 
+def worksheets(source: ByteSource) -> dict[str, RawTable]:
+    """All worksheets of a workbook by their names, hidden ones last.
+
+    Raises:
+        InputError: the workbook can't be read.
+    """
+    if source.book is None:
+        source.book = Workbook(source)
+        source.worksheets = {
+            name: _worksheet(source, source.book, name) for name in (*source.book.sheets, *source.book.hidden)
+        }
+    return source.worksheets
+
+
 def _worksheet(source: ByteSource, book: Workbook, name: str) -> RawTable:
     sample = list(islice(book.rows(name), SAMPLE))
     place = source.name if len(book.sheets) == 1 else f"{source.name} sheet {name}"
-    return RawTable(name, place, partial(book.rows, name), sample, _header_number(source, sample))
+    rows, oddities = partial(book.rows, name), partial(book.oddities, name)
+    return RawTable(name, place, rows, sample, _header_number(source, sample), oddities=oddities)
+
+
+def _record_rows(source: JsonSource, most: int | None = None) -> Iterator[tuple[int, list[str] | InputError]]:
+    """Number and cells of each object, behind the names of the columns under the number -1: all keys in the order in
+    which they come.
+
+    Args:
+        source: the file.
+        most: objects that are looked at; None for all.
+    """
+    names: dict[str, None] = {}
+    for _, _, value in islice(source.json_values(), most):
+        if isinstance(value, dict):
+            names.update(dict.fromkeys(value))
+            if len(names) > _MOST_COLUMNS:
+                raise InputError(
+                    f"the records have more than {_MOST_COLUMNS:,} keys",
+                    where=source.name,
+                    todo="see that each is a row",
+                )
+    yield -1, list(names)
+    for position, (where, _, value) in enumerate(islice(source.json_values(), most)):
+        number = int(where.rpartition(":")[2]) if source.json and source.json.form == "lines" else position
+        if isinstance(value, dict):
+            row = [cell_text(value.get(name)) for name in names]
+            if any(row):
+                yield number, row
+        else:
+            problem = InputError(
+                "this is no object, as the other rows are", where=where, todo="mend or remove it"
+            )
+            yield number, value if isinstance(value, InputError) else problem
 
 
 def _several(source: ByteSource, tables: Sequence[RawTable]) -> AmbiguousError:
@@ -238,17 +311,17 @@ def _joined(
 def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
     """Column names of a table, and the rows below them."""
     numbered = table.numbered()
-    above = 0
+    above: list[tuple[int, str]] = []
     for number, row in numbered:
         # Whether a row that can't be read stands above the column names, or is them, nobody but the user knows.
         if isinstance(row, InputError) and (number >= table.header or source.options.header_row is None):
             raise row
         if number < table.header or isinstance(row, InputError):
-            above += 1
+            above.append((number, row.what if isinstance(row, InputError) else " ".join(filter(None, row))))
             continue
         names = _names(row)
         doubled = sorted(name for name, times in Counter(names).items() if times > 1 and name)
-        where = f"{table.place}:{number}"
+        where = table.place_of(number)
         if doubled or not names:
             raise InputError(
                 f"column {doubled[0]!r} stands twice in the header" if doubled else "the header is blank",
@@ -257,14 +330,31 @@ def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
             )
         if above:
             source.account.header = number
-            source.account.left_out["rows above the column names"] += above
-        rows = ((f"{table.place}:{number}", row) for number, row in numbered)
+            for place, text in above:
+                _leave_above(source, text, table.place_of(place))
+        rows = ((table.place_of(number), row) for number, row in numbered)
         return names, _of_width(rows, len(names), padded=is_workbook(source))
     if table.header > 1:
         raise InputError(
             f"the table has no row {table.header} (`header_row`)", where=table.place, todo="check the number"
         )
     raise InputError("the table has no header", where=table.place, todo="name the columns in its first row")
+
+
+def _leave_above(source: ByteSource, text: str, where: str) -> None:
+    """Note what stands above a header, such as a title.
+
+    Raises:
+        AmbiguousError: somebody speaks there.
+    """
+    if known_labels(text, source.options.roles) and not source.options.leaves_out(_ABOVE):
+        raise AmbiguousError(
+            f"above the column names somebody speaks: {text:.60}",
+            where=where,
+            todo=f'leave the {_ABOVE} out with `leave_out="{_ABOVE}"`, or say which row names the columns with '
+            "`header_row=NUMBER`",
+        )
+    source.account.lose(_ABOVE, text, where)
 
 
 def _of_width(rows: Rows, width: int, padded: bool) -> Rows:
@@ -338,7 +428,7 @@ def row_spans(
     Raises:
         NotDivisible: it holds what only a reading of the whole tells rightly, such as a row that is none.
     """
-    if is_workbook(source) or is_parquet(source):
+    if not is_delimited(source):
         raise NotDivisible
     mark = delimiter(source)
     sample = sampled_rows(source, mark)

@@ -97,8 +97,8 @@ class UnknownSpeakers:
             )
             todo += f", as in `roles=NAME=ROLE`; how they talk doesn't tell surely: {examples}"
         else:
-            pairs = ",".join(f"{_as_csv(name)}={guesses[name][0]}" for name in shown)
-            todo += f"; a guess by their names and by how they talk is `roles={_as_typed(pairs)}`"
+            pairs = ",".join(f"{as_csv(name)}={guesses[name][0]}" for name in shown)
+            todo += f"; a guess by their names and by how they talk is `roles={as_typed(pairs)}`"
         return f"{what} {', '.join(counts)}{rest}", todo
 
 
@@ -108,12 +108,12 @@ def _cut(text: str) -> str:
     return line if len(line) <= _LONGEST_EXAMPLE else line[: _LONGEST_EXAMPLE - 1] + "…"
 
 
-def _as_csv(name: str) -> str:
+def as_csv(name: str) -> str:
     """A name as it may stand in a list with commas."""
     return '"' + name.replace('"', '""') + '"' if re.search('[,"]', name) else name
 
 
-def _as_typed(text: str) -> str:
+def as_typed(text: str) -> str:
     """A text as it is typed in a shell."""
     if not re.search(r"[^\w=,.-]", text):
         return text

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import html
 import io
+import posixpath
 import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+from xml.etree import ElementTree
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
 from bedside.transcripts.byte_source import MAX_COMPANION, ByteSource
+from bedside.transcripts.parquet_rows import cell_text
 
 #: Largest workbook, in bytes on disk and unpacked.
 MAX_WORKBOOK = MAX_COMPANION
@@ -37,6 +40,9 @@ _VALUELESS = re.compile(
 )
 
 
+# A row and a range of columns in the XML of a worksheet; their attributes.
+_ROW, _COLUMN = re.compile(rb"<row\b([^>]*)>"), re.compile(rb"<col\b([^>]*)>")
+_ATTRIBUTE = re.compile(rb'\b(\w+)="([^"]*)"')
 # A shared text, a cell with a text of its own, a part of one of either, and what is written in it.
 _SHARED = re.compile(rb"<si>(.*?)</si>|<si/>", re.DOTALL)
 _CELL = re.compile(
@@ -48,6 +54,24 @@ _STRUCK = re.compile(rb'<strike\b(?![^>]*\bval="(?:0|false)")')
 
 #: First row and column of merged cells, and their last ones.
 _Rectangle = tuple[int, int, int, int]
+
+
+#: Oddities by which a cell reads as empty where it isn't, and why.
+UNREADABLE = {"merged": "they are merged into one", "formula": "it holds a formula that was never worked out"}
+
+
+class Oddity(NamedTuple):
+    """What a worksheet has beside the values of its cells.
+
+    Attributes:
+        kind: ``comment``, ``struck``, ``hidden row``, ``hidden column``, ``merged`` or ``formula``.
+        cells: where.
+        text: of a comment.
+    """
+
+    kind: str
+    cells: str
+    text: str = ""
 
 
 class Workbook:
@@ -160,20 +184,36 @@ class Workbook:
             for number, cells in enumerate(self._sheets[sheet].iter_rows(values_only=True), 1):
                 if number > MAX_ROWS:
                     raise ValueError("more rows than a worksheet can have")
-                yield number, ["" if cell is None else str(cell) for cell in cells]
+                yield number, [cell_text(cell) for cell in cells]
         except InputError:
             raise
         except Exception as error:
             raise _damaged(self._source) from error
 
-    def unreadable_cells(self, sheet: str) -> Iterator[tuple[str, str]]:
-        """Cells of a worksheet that read as empty where they aren't, and why: all but the first of merged ones, and
-        formulas that were never worked out."""
-        text = self._part(self._sheets[sheet]._worksheet_path)
-        for match in _MERGED.finditer(text):
-            yield match[1].decode(), "they are merged into one"
-        for match in _VALUELESS.finditer(text):
-            yield match[1].decode(), "it holds a formula that was never worked out"
+    def oddities(self, sheet: str) -> Iterator[Oddity]:
+        """What a worksheet has beside the values of its cells, and cells that read as empty where they aren't: all but
+        the first of merged ones, and formulas that were never worked out.
+
+        Raises:
+            InputError: the workbook is damaged.
+        """
+        path = self._sheets[sheet]._worksheet_path
+        try:
+            with zipfile.ZipFile(io.BytesIO(self._data)) as book:
+                yield from _comments(book, path)
+        except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError) as error:
+            raise _damaged(self._source) from error
+        text = self._part(path)
+        for kind, pattern in (("merged", _MERGED), ("formula", _VALUELESS)):
+            for match in pattern.finditer(text):
+                yield Oddity(kind, match[1].decode())
+        for kind, pattern, name in (("hidden row", _ROW, b"r"), ("hidden column", _COLUMN, b"min")):
+            for match in pattern.finditer(text):
+                attributes = dict(_ATTRIBUTE.findall(match[1]))
+                if attributes.get(b"hidden") in (b"1", b"true"):
+                    yield Oddity(kind, attributes.get(name, b"").decode())
+        for row, column in self._struck_texts(sheet, 0):
+            yield Oddity("struck", f"{_column_letters(column)}{row}")
 
     def _merged(self, sheet: str) -> list[_Rectangle]:
         from openpyxl.utils.cell import range_boundaries
@@ -218,6 +258,21 @@ def _column_letters(column: int) -> str:
     from openpyxl.utils.cell import get_column_letter
 
     return str(get_column_letter(column))
+
+
+def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:
+    """The comments on the cells of a worksheet."""
+    folder, _, name = path.rpartition("/")
+    relations = f"{folder}/_rels/{name}.rels"
+    if relations not in book.namelist():
+        return
+    for relation in ElementTree.fromstring(book.read(relations)):
+        if relation.get("Type", "").endswith("/comments"):
+            target = relation.get("Target", "")
+            part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
+            for comment in ElementTree.fromstring(book.read(part)).findall(".//{*}comment"):
+                text = "".join(part.text or "" for part in comment.findall(".//{*}t"))
+                yield Oddity("comment", comment.get("ref", ""), text)
 
 
 def _damaged(source: ByteSource) -> InputError:

@@ -201,7 +201,7 @@ CASES: list[tuple[str, str, Content, str, list[str]]] = [
         "a column is missing",
         "t.csv",
         "id,speaker\na,doctor\n",
-        ":1: no column holds the text; say which with `columns=text=NAME`; columns: id, speaker",
+        ":1: no column holds the text; say which with `columns=text=NAME`; columns: id (a), speaker (doctor)",
         [],
     ),
     (

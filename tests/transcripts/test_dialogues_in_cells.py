@@ -212,7 +212,7 @@ def test_the_experts_workbook_as_published() -> None:
     (kind,) = reading.account.kinds
     assert kind.header == 6
     assert kind.sheets == ("GPT-4", "GPT-3.5", "LLaMA2", "Mistral-v2")
-    assert reading.account.left_out["rows above the column names"] == 16
+    assert reading.account.lost["rows above the column names"].number == 16
     (system,) = {one.system for one in Reading([path], ReadOptions(sheet="LLaMA2", **CRAFT))}
     assert system is None
 

@@ -383,11 +383,11 @@ def test_a_table_without_an_id_is_one_transcript(tmp_path: Path) -> None:
     [
         (
             "id,speaker\na,doctor\n",
-            ":1: no column holds the text; say which with `columns=text=NAME`; columns: id, speaker",
+            ":1: no column holds the text; say which with `columns=text=NAME`; columns: id (a), speaker (doctor)",
         ),
         (
             "id,text\na,Hello.\n",
-            ":1: no column holds the speaker; say which with `columns=speaker=NAME`; columns: id, text",
+            ":1: no column holds the speaker; say which with `columns=speaker=NAME`; columns: id (a), text (Hello.)",
         ),
         (
             "id,speaker,text\na,doctor,Hello.\na,patient,Hi, there.\n",
@@ -455,7 +455,7 @@ def test_a_bad_table_says_where(text: str, message: str, tmp_path: Path) -> None
     ("columns", "message"),
     [
         ({"text": "sad"}, "{path}:1: there is no column 'sad'; columns: id, speaker, text"),
-        ({"txt": "text"}, "{path}: bedside knows no column 'txt' (`columns`); did you mean text?"),
+        ({"txt": "text"}, "{path}: bedside knows no column 'txt' (`columns`); did you mean text or start?"),
     ],
 )
 def test_a_mapping_of_columns_is_checked(columns: dict[str, str], message: str, tmp_path: Path) -> None:

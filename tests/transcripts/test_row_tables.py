@@ -90,7 +90,7 @@ def test_the_header_may_stand_below_other_rows(tmp_path: Path) -> None:
         (one,) = reading
         assert [turn.text for turn in one.turns] == ["3,5 hours?", "Yes, three."]
         assert [kind.header for kind in reading.account.kinds] == [3]
-        assert reading.account.left_out == {"rows above the column names": 1}
+        assert reading.account.lost["rows above the column names"].number == 1
     with pytest.raises(InputError, match="the table has no row 9"):
         read(path, header_row=9, format="rows")
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import orjson
 
 from bedside.support.errors import AmbiguousError, InputError
-from bedside.support.registry import nearest
 from bedside.transcripts.cell_dialogue import DialogueLabel, dialogue_labels, is_speaker
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
-from bedside.transcripts.parquet_rows import is_parquet
+from bedside.transcripts.parquet_rows import cell_text
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.table_ids import TABLE_FIELDS, SheetIds
-from bedside.transcripts.table_rows import is_workbook, row_spans, table
+from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, check_names, field_columns
+from bedside.transcripts.table_rows import is_delimited, row_spans, table
 from bedside.transcripts.transcript import Dialogue, Transcript
-from bedside.transcripts.transcript_fields import factor_or_reference
 
 _DIALOGUE = (
     "dialogue", "dialog", "conversation", "transcript", "text", "messages", "conversations", "dialogues", "chat",
@@ -28,17 +26,40 @@ _COLUMNS = {"dialogue": _DIALOGUE, **TABLE_FIELDS}
 
 
 def _messages(cell: str) -> list[Any] | None:
-    """The list of messages that a cell holds as JSON; None where it holds none."""
-    if cell.lstrip()[:1] not in ("[", "{"):
-        return None
-    try:
-        value = orjson.loads(cell)
-    except orjson.JSONDecodeError:
-        return None
+    """The list of messages that a cell holds as JSON, each as an object; None where it holds none.
+
+    Pairs of a speaker and a text are messages, too.
+    """
+    value = _json(cell)
     if isinstance(value, dict):
         key = list_of(value)
         value = None if key is None else value[key]
-    return value if isinstance(value, list) and value and is_message(value[0]) else None
+    if not isinstance(value, list) or not value:
+        return None
+    if all(
+        isinstance(part, list) and len(part) == 2 and all(isinstance(one, str) for one in part)
+        for part in value
+    ):
+        return [{"speaker": speaker, "text": text} for speaker, text in value]
+    return value if is_message(value[0]) else None
+
+
+def _json(cell: str) -> Any:
+    """The list or object that a cell holds as JSON; None where it holds none."""
+    if cell.lstrip()[:1] not in ("[", "{"):
+        return None
+    try:
+        return orjson.loads(cell)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _plain(cell: str) -> str:
+    """A cell whose JSON is a list of lines as these lines; another as it is."""
+    value = _json(cell)
+    if isinstance(value, list) and value and all(isinstance(line, str) for line in value):
+        return "\n".join(value)
+    return cell
 
 
 def _weight(source: SourceFile, cells: Sequence[str]) -> tuple[int, int]:
@@ -49,7 +70,7 @@ def _weight(source: SourceFile, cells: Sequence[str]) -> tuple[int, int]:
         if messages is not None:
             known, labels = known + len(messages), labels + len(messages)
             continue
-        found = dialogue_labels(cell, source.options.roles)
+        found = dialogue_labels(_plain(cell), source.options.roles)
         if len(found) > 1:
             labels += len(found)
             known += sum(is_speaker(label.name, source.options.roles) for label in found)
@@ -70,46 +91,38 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
 def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = MODEL_SPEAKERS
     header, rows = table(source)
-    unknown = [name for name in source.options.columns if name not in _COLUMNS]
-    if unknown:
-        raise InputError(
-            f"bedside knows no column {unknown[0]!r} here (`columns`)",
-            where=source.name,
-            todo=nearest(unknown[0], _COLUMNS),
-        )
-    dialogue = _dialogue_column(source, header)
+    check_names(source, _COLUMNS)
+    columns = _dialogue_columns(source, header)
     names = {
-        name: column
-        for name, aliases in TABLE_FIELDS.items()
-        if (column := source.column(name, aliases, [column for column in header if column != dialogue]))
+        **{f"dialogue {n}" if n else "dialogue": column for n, column in enumerate(columns)},
+        **field_columns(source, [column for column in header if column not in columns]),
     }
-    source.account.columns.update({"dialogue": dialogue, **names})
-    places = {name: header.index(column) for name, column in names.items()}
-    ids = SheetIds(source, header, places.get("id", places.get("case_id")))
-    for position, (where, row) in enumerate(rows, source.values_before):
-        transcript = source.attempt(
-            _transcript,
-            source,
-            row,
-            where,
-            f"{source.stem}#{position}",
-            header,
-            header.index(dialogue),
-            places,
-            ids,
-        )
-        if transcript is not None:
-            yield transcript
+    spoken = [name for name in names if name.partition(" ")[0] == "dialogue"]
+    transcripts = TableLayout(source, header, rows, names, spoken=spoken, each_row=True)
+    places = [header.index(column) for column in columns]
+
+    def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
+        ((where, row),) = group
+        if len(places) == 1:
+            return _turns(source, row, where, places[0])
+        cells = [row[at] for at in places]
+        joined = "\n".join(map(_plain, filter(str.strip, cells)))
+        return _turns(source, [joined], f"{where}, {' and '.join(columns)}", 0)
+
+    return transcripts.transcripts(dialogue)
 
 
-def _dialogue_column(source: SourceFile, header: list[str]) -> str:
-    """The column whose cells hold the dialogues.
+def _dialogue_columns(source: SourceFile, header: list[str]) -> list[str]:
+    """The column whose cells hold the dialogues; several where the user says that one goes on in the next.
 
     Raises:
         AmbiguousError: several do.
         InputError: none does.
     """
-    if not source.options.columns.get("dialogue") and source.columns is not None:
+    named = source.options.columns.get("dialogue", "")
+    if named not in header and all(name in header for name in named.split("+")):
+        return named.split("+")
+    if not named and source.columns is not None:
         names, rows = source.columns
         weights = {
             name: weight
@@ -129,38 +142,18 @@ def _dialogue_column(source: SourceFile, header: list[str]) -> str:
                 todo=f"say which with `columns=dialogue={likely[0]}` or `columns=dialogue={likely[1]}`",
             )
         if likely:
-            return likely[0]
-    return source.needed("dialogue", _DIALOGUE, header)
-
-
-def _transcript(
-    source: SourceFile,
-    row: list[str] | InputError,
-    where: str,
-    name: str,
-    header: list[str],
-    dialogue: int,
-    places: dict[str, int],
-    ids: SheetIds,
-) -> Transcript:
-    if isinstance(row, InputError):
-        raise row
-    messages = _messages(row[dialogue])
-    turns = (
-        _turns(source, row, where, dialogue) if messages is None else message_turns(source, messages, where)
-    )
-    fields: dict[str, Any] = {key: row[at].strip() or None for key, at in places.items()}
-    factors: dict[str, Any] = {}
-    reference: dict[str, Any] = {}
-    for at, (column, cell) in enumerate(zip(header, row, strict=True)):
-        if at != dialogue and at not in places.values() and column:
-            factor_or_reference(column, cell, factors, reference, typed=False)
-    fields = {**fields, "id": fields.get("id") or name}
-    return source.transcript(turns, where, factors=factors, reference=reference, **ids.fields(row, fields))
+            return likely
+    return [source.needed("dialogue", _DIALOGUE, header)]
 
 
 def _turns(source: SourceFile, row: list[str], where: str, dialogue: int) -> Dialogue:
-    text = row[dialogue]
+    messages = _messages(row[dialogue])
+    if messages is not None:
+        value = _json(row[dialogue])
+        for key in value.keys() - {list_of(value)} if isinstance(value, dict) else ():
+            source.leave(key, cell_text(value[key]), where, instead="give it a column of its own")
+        return message_turns(source, messages, where)
+    text = _plain(row[dialogue])
     labels = dialogue_labels(text, source.options.roles)
     before = text[: labels[0].start].strip() if labels else text.strip()
     if before:
@@ -184,7 +177,7 @@ def _turn_places(
 ) -> list[str]:
     """The place of each turn: of a text file its line, of a worksheet that of the row."""
     place, _, number = where.rpartition(":")
-    if is_workbook(source) or is_parquet(source) or not number.isdigit():
+    if not is_delimited(source) or not number.isdigit():
         return [f"{where}, turn {index}" for index in range(len(labels))]
     after = sum(cell.count("\n") for cell in row[dialogue + 1 :])
     text = row[dialogue]
@@ -196,19 +189,19 @@ def _turn_places(
 
 READER = Reader(
     name="cells",
-    title="table with a dialogue in a cell (CSV, TSV, XLSX, Parquet)",
+    title="table with a dialogue in a cell (CSV, TSV, XLSX, Parquet, JSON records)",
     description=(
         "One transcript a row. A cell holds the dialogue, each turn after its speaker's label (`Doctor: …`, `Dr.: …`, "
         "`[doctor] …`, `医生：…`) at the beginning of a line or, where lines have none, within the text; or it holds a "
         "list of messages of role and content as JSON or, in Parquet, as a list of structures. What stands like a "
         "label is one, so that a third speaker (`[patient_guest]`, `mother:`) is asked for where nothing tells the "
-        "role. The column is found by its content, "
-        f"or named with `--columns dialogue=NAME`. {', '.join(f'`{key}`' for key in TABLE_FIELDS)} "
+        "role. The column is found by its content, or named with `--columns dialogue=NAME` (`dialogue=A+B` where one "
+        f"goes on in the next). {', '.join(f'`{key}`' for key in TABLE_FIELDS)} "
         "are understood; other short cells become factors, long ones go to the reference."
     ),
     example='id,dialogue\na-1,"Doctor: What brings you here?\nPatient: I sleep badly."\n',
     example_name="dialogues.csv",
-    endings=(".csv", ".tsv", ".xlsx", ".parquet"),
+    endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,
     spans=row_spans,

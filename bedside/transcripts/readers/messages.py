@@ -10,7 +10,13 @@ from bedside.support.errors import InputError
 from bedside.support.registry import nearest
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, TEXT_KEYS, is_message, message_turns
+from bedside.transcripts.message_lists import (
+    MODEL_SPEAKERS,
+    SPEAKER_KEYS,
+    TEXT_KEYS,
+    is_message,
+    message_turns,
+)
 from bedside.transcripts.request_answers import (
     LISTS,
     claims_record,
@@ -20,6 +26,7 @@ from bedside.transcripts.request_answers import (
     unrepeated,
 )
 from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.table_layout import tells_transcripts
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import FIELDS
 
@@ -31,7 +38,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     if "messages" in head.source.options.columns and isinstance(first, dict):
         return "transcripts"
     if is_message(first):
-        return "transcripts" if head.is_array else None
+        return "transcripts" if head.is_array and not tells_transcripts(head.source, SPEAKER_KEYS) else None
     if isinstance(first, dict):
         # Turns that have a text are bedside's own.
         if list_of(first) == "turns" and (not first["turns"] or "text" in first["turns"][0]):

@@ -5,32 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from bedside.support.errors import InputError
-from bedside.support.registry import nearest
 from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.message_lists import MODEL_SPEAKERS
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
-from bedside.transcripts.table_ids import TABLE_FIELDS, SheetIds, check_blocks, id_column, id_columns
+from bedside.transcripts.table_layout import (
+    TABLE_FIELDS,
+    Group,
+    TableLayout,
+    check_blocks,
+    check_names,
+    id_column,
+    id_columns,
+    missing_columns,
+)
 from bedside.transcripts.table_rows import row_spans, table
-from bedside.transcripts.transcript import CODES, PROVENANCE_SPEAKERS, Role, Transcript
-from bedside.transcripts.transcript_fields import factor_or_reference
+from bedside.transcripts.transcript import CODES, Dialogue, Role, Transcript
+from bedside.transcripts.transcript_fields import number_or_text
 
 #: Names understood without a mapping, in lower case, for each of bedside's columns.
 COLUMNS: dict[str, tuple[str, ...]] = {
     **TABLE_FIELDS,
-    "speaker": ("speaker", "role", "interlocutor", "participant"),
-    "text": ("text", "utterance", "utterance_text", "message", "content"),
+    "speaker": ("speaker", "role", "interlocutor", "participant", "from", "sender", "author"),
+    "text": ("text", "utterance", "utterance_text", "message", "content", "value"),
     "turn": ("turn", "turn_id", "turn_index", "utterance_id", "index"),
     "coder": ("coder", "annotator", "annotator_id", "coder_id"),
     "time": ("time", "timestamp"),
+    "start": ("start", "start_time"),
+    "stop": ("stop", "stop_time", "end", "end_time"),
     "stage": ("stage",),
     **{code: (code,) for code in CODES},
 }  # fmt: skip
 
-#: Tools as logs of language models name them; an observation may be somebody's.
-_TOOLS: Mapping[str, Role] = {name: "other" for name in PROVENANCE_SPEAKERS if name != "observation"}
+#: What is known of each turn.
+_OF_TURN = ("time", "start", "stop", "stage")
+#: Speakers as logs of language models name them; an observation may be somebody's.
+_SPEAKERS: Mapping[str, Role] = {name: role for name, role in MODEL_SPEAKERS.items() if name != "observation"}
 
 _ANNOMI = {"transcript_id", "utterance_id", "interlocutor", "utterance_text", "main_therapist_behaviour"}
 _ANNOMI_REFERENCE = {"video_title", "video_url"}
@@ -38,76 +51,78 @@ _NOT_CODED = {"", "n/a", "na"}
 
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    # The last to be asked: what a table lacks is said better by naming its columns.
-    return "transcripts" if head.columns is not None else None
+    # The last to be asked: what a table lacks is said better by naming its columns. JSON may be anything.
+    if head.columns is None:
+        return None
+    header, rows = head.columns
+    told = all(head.source.column(name, COLUMNS[name], header) for name in ("speaker", "text"))
+    flat = not any(cell[:1] in ("{", "[") for row in rows for cell in row)
+    return "transcripts" if head.first is None or told or flat else None
 
 
 @dataclass(slots=True)
 class _RowLayout:
-    """Where things stand in a row."""
+    """Where things stand in a row of an utterance."""
 
     text: int
     speaker: int
-    id: int | None = None
     turn: int | None = None
     coder: int | None = None
     annomi: bool = False
-    #: Of each transcript: system, case_id, language.
-    fields: dict[str, int] = field(default_factory=dict)
-    #: Of each turn: time, stage.
+    #: Of each turn: time, start, stop, stage.
     meta: dict[str, int] = field(default_factory=dict)
     #: Columns of codes, and how their cells become labels.
     coded: list[int] = field(default_factory=list)
     codes: Callable[[tuple[str, ...], str], dict[str, str]] = lambda cells, where: {}
-    #: Columns that bedside has no name for.
-    unnamed: dict[str, int] = field(default_factory=dict)
 
 
-def _layout(source: SourceFile, header: list[str]) -> _RowLayout:
-    unknown = [name for name in source.options.columns if name not in COLUMNS]
-    if unknown:
-        raise InputError(
-            f"bedside knows no column {unknown[0]!r} (`columns`)",
-            where=source.name,
-            todo=nearest(unknown[0], COLUMNS),
-        )
-    place = {name: position for position, name in enumerate(header)}
+def _names(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
+    """The columns by bedside's names.
+
+    Raises:
+        AmbiguousError: several may tell the transcripts.
+        InputError: the text or the speaker is missing, or the numbers of turns that several people coded.
+    """
+    check_names(source, COLUMNS)
     names = {
         name: column
         for name, aliases in COLUMNS.items()
         if name != "id" and (column := source.column(name, aliases, header)) is not None
     }
+    missing = [name for name in ("text", "speaker") if name not in names]
+    if missing:
+        raise missing_columns(source, header, names, missing)
     owner = id_column(source, header)
     if owner is not None:
         names["id"] = owner
         if owner == names.get("turn"):
             del names["turn"]
+    if "coder" in names and "turn" not in names:
+        raise InputError(
+            "there are coders but no column of turn numbers, so an utterance can't be told from the next",
+            where=source.header_place,
+            todo="say which column numbers the turns with `columns=turn=NAME`",
+        )
+    return names
+
+
+def _layout(header: Sequence[str], names: Mapping[str, str]) -> _RowLayout:
+    place = {name: position for position, name in enumerate(header)}
     places = {name: place[column] for name, column in names.items()}
     layout = _RowLayout(
-        text=place[source.needed("text", COLUMNS["text"], header)],
-        speaker=place[source.needed("speaker", COLUMNS["speaker"], header)],
-        id=places.get("id"),
+        text=places["text"],
+        speaker=places["speaker"],
         turn=places.get("turn"),
         coder=places.get("coder"),
         annomi=place.keys() >= _ANNOMI,
-        fields={name: places[name] for name in ("system", "case_id", "language") if name in places},
-        meta={name: places[name] for name in ("time", "stage") if name in places},
+        meta={name: places[name] for name in _OF_TURN if name in places},
     )
-    if layout.coder is not None and layout.turn is None:
-        raise InputError(
-            "there are coders but no column of turn numbers, so an utterance can't be told from the next",
-            where=f"{source.name}:1",
-            todo="say which column numbers the turns with `columns=turn=NAME`",
-        )
     if layout.annomi:
         _place_annomi_codes(layout, place)
     else:
         codes = [code for code in CODES if code in places]
         layout.coded = [places[code] for code in codes]
         layout.codes = partial(_codes, codes)
-    source.account.columns.update(names)
-    used = {*places.values(), *layout.coded}
-    layout.unnamed = {name: position for name, position in place.items() if position not in used and name}
     return layout
 
 
@@ -164,87 +179,45 @@ def _annomi_codes(
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = _TOOLS
+    source.aliases = _SPEAKERS
     header, rows = table(source)
-    layout = _layout(source, header)
-    text, owner = layout.text, layout.id
-    ids = SheetIds(source, header, owner)
-
-    def items() -> Iterator[tuple[str, str, int, list[str]] | InputError]:
-        for where, row in rows:
-            if isinstance(row, InputError):
-                yield row
-            else:
-                yield where, source.stem if owner is None else ids.name(row, row[owner]), len(row[text]), row
-
+    names = _names(source, header)
+    layout = _layout(header, names)
+    transcripts = TableLayout(source, header, rows, names, spoken=("text",), used=layout.coded)
     codes_of_cells: dict[tuple[str, ...], dict[str, str]] = {}
-    for name, group in source.by_transcript(items()):
-        if owner is None and "id" not in source.options.columns:
-            check_blocks(source, [row for _, row in group], layout.speaker, layout.unnamed)
-        transcript = source.attempt(_transcript, source, layout, ids, name, group, codes_of_cells)
-        if transcript is not None:
-            yield transcript
 
-
-def _transcript(
-    source: SourceFile,
-    layout: _RowLayout,
-    ids: SheetIds,
-    name: str,
-    group: list[tuple[str, list[str]]],
-    codes_of_cells: dict[tuple[str, ...], dict[str, str]],
-) -> Transcript:
-    where, first = group[0]
-    if layout.id is not None and not first[layout.id].strip():
-        raise InputError("the row has no transcript id", where=where, todo="fill it")
-    utterances = _utterances(layout, group)
-    constant = {
-        column: first[position]
-        for column, position in layout.unnamed.items()
-        if len({row[position] for _, row in group}) == 1
-    }
-    varying = {column: position for column, position in layout.unnamed.items() if column not in constant}
-    factors: dict[str, object] = {}
-    reference: dict[str, object] = {}
-    for column, value in constant.items():
-        if layout.annomi and column in _ANNOMI_REFERENCE:
-            reference[column] = value
-        else:
-            factor_or_reference(column, value, factors, reference, typed=False)
-    metas = [_meta(layout, rows, varying, codes_of_cells) for rows in utterances]
-    opening = [rows[0] for rows in utterances]
-    fields = {key: _constant(group, at, key) for key, at in layout.fields.items()}
-    if layout.annomi:
-        fields = {"system": "human", "language": "en", **fields}
-    return source.transcript(
-        source.turns(
+    def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
+        if "id" not in names and "id" not in source.options.columns:
+            check_blocks(source, [row for _, row in group], layout.speaker, transcripts.others)
+        utterances = _utterances(layout, group)
+        opening = [rows[0] for rows in utterances]
+        return source.turns(
             [row[layout.speaker] for _, row in opening],
             [row[layout.text] for _, row in opening],
             [place for place, _ in opening],
-            metas,
-        ),
-        where,
-        factors=factors,
-        reference=reference,
-        **ids.fields(first, {**fields, "id": name.strip()}),
+            [_meta(layout, rows, varying, codes_of_cells) for rows in utterances],
+        )
+
+    more: Mapping[str, Any] = (
+        {"system": "human", "language": "en", "reference": _ANNOMI_REFERENCE} if layout.annomi else {}
     )
+    return transcripts.transcripts(dialogue, **more)
 
 
 def _meta(
     layout: _RowLayout,
-    rows: list[tuple[str, list[str]]],
+    rows: Group,
     varying: Mapping[str, int],
     codes_of_cells: dict[tuple[str, ...], dict[str, str]],
 ) -> dict[str, object]:
     """What is known of a turn, of which there are several rows where several people coded it."""
     _, row = rows[0]
-    meta: dict[str, object] = {key: row[at] for key, at in layout.meta.items() if row[at]}
-    for column, at in varying.items():
-        values = {coded[at] for _, coded in rows}
-        if len(values) > 1 and layout.coder is not None:
+    meta: dict[str, object] = {}
+    for column, at in (*layout.meta.items(), *varying.items()):
+        if len(rows) > 1 and layout.coder is not None and len({coded[at] for _, coded in rows}) > 1:
             meta[column] = {coded[layout.coder]: coded[at] for _, coded in rows}
         elif row[at]:
-            meta[column] = row[at]
+            meta[column] = _seconds(row[at]) if column in ("start", "stop") else row[at]
     codes = {}
     for place, row in rows if layout.coded else ():
         cells = tuple([row[at] for at in layout.coded])
@@ -261,11 +234,17 @@ def _meta(
     return meta
 
 
-def _utterances(layout: _RowLayout, group: list[tuple[str, list[str]]]) -> list[list[tuple[str, list[str]]]]:
+def _seconds(cell: str) -> float | str:
+    """A time in seconds as a number; another as it is written."""
+    number = number_or_text(cell.strip())
+    return cell if isinstance(number, str) else float(number)
+
+
+def _utterances(layout: _RowLayout, group: Group) -> list[Group]:
     """The rows of each utterance (several where several people coded it), in order of the turns."""
     if layout.turn is None:
         return [[placed] for placed in group]
-    utterances: dict[str, list[tuple[str, list[str]]]] = {}
+    utterances: dict[str, Group] = {}
     for placed in group:
         where, row = placed
         rows = utterances.setdefault(row[layout.turn], [])
@@ -297,36 +276,23 @@ def _utterances(layout: _RowLayout, group: list[tuple[str, list[str]]]) -> list[
         return list(utterances.values())
 
 
-def _constant(group: list[tuple[str, list[str]]], at: int, what: str) -> str | None:
-    """The value of a column that must not change within a transcript."""
-    where, first = group[0]
-    for place, row in group:
-        if row[at] != first[at]:
-            raise InputError(
-                f"the {what} changes within the transcript: {first[at]!r:.40} and {row[at]!r:.40}",
-                where=f"{where} and {place}",
-                todo="give it one, or an id of its own",
-            )
-    return first[at].strip() or None
-
-
 def _spans(source: SourceFile, size: int) -> list[Span]:
     """A transcript's rows are never torn."""
 
     def owner(header: list[str]) -> int | None:
-        column = _layout(source, header).id
+        column = _names(source, header).get("id")
         # A piece takes the likeliest name: whether a column tells transcripts shows in the whole file's first rows.
         named = "id" in source.options.columns
-        if column is not None and not named and header[column] != id_columns(source, header)[0]:
+        if column is not None and not named and column != id_columns(source, header)[0]:
             raise NotDivisible
-        return column
+        return None if column is None else header.index(column)
 
     return row_spans(source, size, owner)
 
 
 READER = Reader(
     name="rows",
-    title="table with one utterance a row (CSV, TSV, XLSX, Parquet), such as AnnoMI",
+    title="table with one utterance a row (CSV, TSV, XLSX, Parquet, JSON records), such as AnnoMI",
     description=(
         "One utterance a row, with a header; the rows of a transcript stand together. Columns, with the names "
         "understood without `--columns`: "
@@ -342,7 +308,7 @@ READER = Reader(
         "a-1,1,client,I sleep badly.,\n"
     ),
     example_name="utterances.csv",
-    endings=(".csv", ".tsv", ".xlsx", ".parquet"),
+    endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,
     spans=_spans,
