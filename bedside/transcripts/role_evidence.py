@@ -101,8 +101,8 @@ _LETTERS = 1.6
 #: By how much the rate of speaking to the other, less that of speaking of oneself, is higher in the clinician's text
 #: than in the patient's where nothing speaks for an exchange, by letters.
 _CLEAR = 0.01
-#: Least turns of each side of a log that is looked at.
-_LEAST_TURNS = 2
+#: Least turns of each side of a log that is looked at, and letters of both.
+_LEAST_TURNS, _LEAST_LETTERS = 2, 60
 #: Letters of both sides from which that is enough to see.
 _ENOUGH = 500
 
@@ -212,8 +212,8 @@ def model() -> Model:
     """The model that is shipped."""
     learned = orjson.loads(files("bedside.transcripts").joinpath("role_evidence.json").read_bytes())
     weights = learned["weights"]
-    columns = ([weights[name][column] for name in MEASURES] for column in ("assistant", "user"))
-    return Model([learned["usual"][kind] for kind in WORDS], *columns, learned["intercept"])
+    assistant, user = ([weights[name][of] for name in MEASURES] for of in ("assistant", "user"))
+    return Model([learned["usual"][kind] for kind in WORDS], assistant, user, learned["intercept"])
 
 
 def probability(log_odds: float) -> float:
@@ -246,14 +246,17 @@ def exchanged(assistant: Sequence[str], user: Sequence[str]) -> float | None:
 def may_be_exchanged(assistant: Sequence[str], user: Sequence[str]) -> bool:
     """Whether a log is worth measuring: to count all words takes longer than all the rest of reading.
 
-    It is not where a side has but one turn, for who refuses to answer speaks of himself too. Nor where the assistant
-    clearly speaks to the user, and the user of himself. Nor where the assistant never says a word of himself and most
-    of the user's turns don't ask: then they set a task.
+    It is not of one turn a side or a few words, for who refuses to answer speaks of himself too. Nor where the
+    assistant clearly speaks to the user, and the user of himself. Nor where the assistant never says a word of himself
+    and most of the user's turns don't ask: then they set a task.
     """
     if min(len(assistant), len(user)) < _LEAST_TURNS:
         return False
     to_user, to_assistant = "\n".join(assistant), "\n".join(user)
-    if len(to_user) + len(to_assistant) > _ENOUGH and _towards(to_user) - _towards(to_assistant) > _CLEAR:
+    letters = len(to_user) + len(to_assistant)
+    if letters < _LEAST_LETTERS or (
+        letters > _ENOUGH and _towards(to_user) - _towards(to_assistant) > _CLEAR
+    ):
         return False
     return _often(_ASKS, user) > 0.5 or counts(assistant)[0][0] > 0
 
