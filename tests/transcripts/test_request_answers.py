@@ -316,17 +316,17 @@ def test_parts_that_are_no_words_are_counted(tmp_path: Path) -> None:
 
 
 def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> None:
-    narrator = {"role": "narrator", "content": "They sit in a small room."}
+    narrator = {"role": "chorus", "content": "They sit in a small room."}
     record = {"messages": [narrator, *SAID], "metadata": {"notes": "She seems tired today.", "site": "north"}}
     path = one_line(tmp_path, record)
-    with pytest.raises(InputError, match="unknown speaker 'narrator'"):
+    with pytest.raises(InputError, match="unknown speaker 'chorus'"):
         read(path)
-    reading = Reading([path], ReadOptions(leave_out=["narrator", "metadata.notes"]))
+    reading = Reading([path], ReadOptions(leave_out=["chorus", "metadata.notes"]))
     (one,) = reading
     assert [(turn.role, turn.text) for turn in one.turns] == TALK
     assert (one.factors, one.reference) == ({"site": "north"}, {})
     assert {name: texts.number for name, texts in reading.account.lost.items()} == {
-        "narrator": 1,
+        "chorus": 1,
         "metadata.notes": 1,
     }
 

@@ -303,9 +303,10 @@ def test_a_corrected_text_stands_with_the_turn(tmp_path: Path) -> None:
 def test_a_third_speaker_is_never_the_patient(name: str, tmp_path: Path) -> None:
     rows = f"id,speaker,text\na,doctor,Hello.\na,{name},Hi.\n"
     cell = f'id,dialogue\na,"Doctor: Hello.\nPatient: Hi.\n{name}: He sleeps."\n'
-    for number, text in enumerate((rows, cell)):
-        with pytest.raises(InputError, match=name):
-            read(write(tmp_path, f"t{number}.csv", text))
+    with pytest.raises(InputError, match=name):
+        read(write(tmp_path, "rows.csv", rows))
+    (one,) = read(write(tmp_path, "cell.csv", cell))
+    assert [turn.role for turn in one.turns] == ["clinician", "patient", "other"]
 
 
 def test_all_that_is_missing_is_asked_at_once(tmp_path: Path) -> None:
