@@ -263,8 +263,11 @@ def may_be_exchanged(assistant: Sequence[str], user: Sequence[str]) -> bool:
 
 def _towards(text: str) -> float:
     """How often a text speaks to the other rather than of oneself, by letters."""
-    of_other = text.count("you") + 2.5 * (text.count("你") + text.count("您"))
-    of_oneself = text.count("I ") + text.count("I'") + text.count(" my ") + 2.5 * text.count("我")
+    of_other: float = text.count("you")
+    of_oneself: float = text.count("I")
+    if not text.isascii():
+        of_other += 2.5 * (text.count("你") + text.count("您"))
+        of_oneself += 2.5 * text.count("我")
     return (of_other - of_oneself) / max(1, len(text))
 
 

@@ -30,6 +30,13 @@ _TOLD = re.compile(
     rf"(?P<between>[^.!?。！？\n]{{0,80}}?)(?:(?P<patient>{_PATIENT})|(?P<clinician>{_CLINICIAN}))(?P<after>['’]s\b|的)?",
     re.IGNORECASE,
 )
+# How a message begins that may be such an instruction; to look for it in every one takes long.
+_INSTRUCTS = re.compile(
+    r"\W*(?:you(?:['’]re| are| will)|from now|your (?:role|task)|你是|您是|请|現在|现在|假|扮演|模拟|"
+    r"(?:please |now |can you |i want you to |i['’]d like you to )*"
+    r"(?:act|behave|role|play|take|pretend|simulate|imagine))",
+    re.IGNORECASE,
+)
 # What comes before somebody else than the model.
 _TOWARDS = re.compile(
     r"\b(?:to|with|for|treat\w*|help|helping|interview\w*|assess\w*|visit\w*|see|seeing|consult\w*|meet\w*|ask\w*)\b|和|与|给|为|向|对",
@@ -80,7 +87,8 @@ def check_roles(
 def _sign(said: Mapping[str, Sequence[str]]) -> str | None:
     """What speaks for it, as the end of a sentence; None where nothing does."""
     # Some write the instruction as the first message of the user.
-    for prompt in (*said["system"], said["user"][0]):
+    first = said["user"][0]
+    for prompt in (*said["system"], first) if _INSTRUCTS.match(first) else said["system"]:
         told = told_role(prompt)
         if told == "patient":
             return "the instructions tell it to be one"
