@@ -342,10 +342,14 @@ def _number_turns(result: LabelledLines) -> None:
 def short_aliases(names: Iterable[str]) -> Mapping[str, Role]:
     """What short labels such as ``T`` and ``C`` say beside one another; nothing where another short one is there."""
     short = {name.casefold() for name in names if len(name.rstrip(".")) < 4}
+    if short & _WORDS == _EITHER:
+        return {}
     return next((pair for pair in _SHORT if short & pair.keys() and pair.keys() == short & _WORDS), {})
 
 
 _WORDS = {word for pair in _SHORT for word in pair}
+#: Counsellor and patient, or client and psychologist: speakers, but of which role their names don't say.
+_EITHER = {"c", "p"}
 
 
 @dataclass(slots=True)

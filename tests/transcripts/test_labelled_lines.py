@@ -31,7 +31,6 @@ def turns(path: Path, **options: Any) -> list[tuple[str, str]]:
         "DOCTOR: Hello.\r\n\r\nPATIENT: I sleep badly.\r\n",
         "Doctor: Hello.\rPatient: I sleep badly.",
         "T: Hello.\nC: I sleep badly.",
-        "C: Hello.\nP: I sleep badly.",
         "Dr: Hello.\nPt: I sleep badly.",
         "1. T: Hello.\n2. C: I sleep badly.",
         "T1: Hello.\nC1: I sleep badly.\nT2: Why?\nC2: May.",
