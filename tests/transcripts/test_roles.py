@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from bedside.support.errors import AmbiguousError
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.role_evidence import MEASURES, exchanged, model, role_evidence
 from bedside.transcripts.swapped_roles import check_roles
 from bedside.transcripts.transcript import role_of
+from bedside.transcripts.transcript_maker import UnknownSpeakerError
 
 MODEL = Path(__file__).parents[2] / "bedside" / "transcripts" / "role_evidence.json"
 
@@ -140,6 +142,26 @@ def test_a_letter_or_a_persons_name_says_nothing(name: str) -> None:
 def test_a_third_party_is_one_beside_both_sides(name: str) -> None:
     assert role_of(name, partners=["clinician", "patient"]) == "other"
     assert role_of(name, partners=["clinician"]) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "guess"),
+    [
+        (
+            ["No duermo bien desde hace meses.", "¿Desde cuándo le pasa?", "Me siento cansada."],
+            "C=patient,P=clinician",
+        ),
+        (
+            ["What brings you here?", "I sleep badly and I worry.", "How long have you felt so?"],
+            "C=clinician,P=patient",
+        ),
+    ],
+)
+def test_c_and_p_stop_for_either_may_be_the_clinician(lines: list[str], guess: str, tmp_path: Path) -> None:
+    path = tmp_path / "talk.txt"
+    path.write_text("\n".join(f"{name}: {line}" for name, line in zip("CPC", lines, strict=True)), "utf-8")
+    with pytest.raises(UnknownSpeakerError, match=guess):
+        list(Reading([path]))
 
 
 def test_what_is_shipped_fits_the_measures_and_keeps_its_promise() -> None:
