@@ -240,9 +240,13 @@ def _doubt(data: bytes, where: str, cut: bool) -> InputError:
             where=where,
             todo="say which with `encoding=NAME`, or save it as UTF-8",
         )
-    # The first line that tells them apart.
+    # The first line that tells them apart; of a file of several encodings, one that isn't UTF-8.
     lines = list(zip(*(re.split(r"\r\n?|\n", text) for text in likely.values()), strict=False))
     beyond = [at for at, line in enumerate(lines) if not line[0].isascii()]
+    other = {
+        at for at, line in enumerate(re.split(rb"\r\n?|\n", data)) if _decoded(line, "utf-8", False) is None
+    }
+    beyond = [at for at in beyond if at in other] or beyond
     at = next((at for at in beyond if len({*lines[at]}) == len(likely)), beyond[0] if beyond else 0)
     shown = " or ".join(
         f"{encoding_title(encoding)} ({_sample(line)!r})"

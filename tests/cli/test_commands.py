@@ -506,7 +506,7 @@ BAD = [
         'guess by their names and by how they talk is --roles "Dr Smith=clinician"',
     ),
     ("duplicate", "t.jsonl:1 and t.jsonl:3: two transcripts have the id 'a'; "),
-    ("mixed_encodings", "t.jsonl: the text is not UTF-8, and may be "),
+    ("mixed_encodings", "t.jsonl:2: the text is not UTF-8, and may be "),
     ("long_line", "t.jsonl:2: the line is longer than 16 MB; put one transcript on a line"),
     (
         "no_side",
