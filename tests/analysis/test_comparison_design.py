@@ -93,7 +93,7 @@ def test_null_data_in_clusters_reject_no_more_often_than_they_say(binary: bool) 
         tables = []
         for _ in range(2):
             latent = rng.normal(0, 1, (10, 1)) + rng.normal(0, 0.7, (10, 5))
-            tables.append((latent > 0.5).astype(float) if binary else np.round(3 + latent))
+            tables.append((latent > 0.5).astype(float) if binary else np.round(30 + latent))
         rejected += (only(unpaired_rows(*tables)).test.p or 1) <= 0.05
     assert rejected <= 15
 

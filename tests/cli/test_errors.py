@@ -85,7 +85,7 @@ def test_what_is_typed_for_an_argument_is_an_option_or_stands_in_the_usage(comma
     [
         # Fields of what says how files are read, of plans, of a tuning, of how a judge is asked.
         (["score", "t.jsonl", "--path-fields", "{system"], "--path-fields"),
-        (["score", "other.jsonl"], "is --roles Bob=clinician"),
+        (["score", "other.jsonl"], "as in --roles NAME=ROLE"),
         (["score", "t.csv"], "with --columns speaker=NAME"),
         (["score", "t.jsonl", "--labels", "labels.jsonl", "--suite", "default"], "--labels: "),
         (["score", "t.jsonl", "--engine", "local", "--workers", "0"], "--workers"),

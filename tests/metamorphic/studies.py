@@ -208,7 +208,8 @@ def written_run(made: Study, folder: Path, **scoring: Any) -> Run:
 
 def import_tables(made: Study, run: Run, folder: Path, form: str = "csv") -> None:
     """The study's ratings and comparisons, brought into a run from a table each."""
-    scales = [f"{metric}={scale}" for metric, scale in made.scales.items()]
+    rated = {row["metric"] for row in made.ratings}
+    scales = [f"{metric}={scale}" for metric, scale in made.scales.items() if metric in rated]
     for name, rows in (("ratings", made.ratings), ("pairs", made.pairs)):
         if rows:
             file = written_table(rows, folder / f"{name}.{form}")
