@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_PARTIES, is_no_speaker, is_speaker_word
+from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, is_no_speaker, is_speaker_word
 
 #: What transcribers put in brackets that is no speaker.
 _NOISES = frozenset(
@@ -20,7 +20,7 @@ _NOISES = frozenset(
     """.split()
 )
 #: Words within the labels of third persons.
-_THIRDS = THIRD_PARTIES | {"nurse", "student", "patient", "doctor"}
+_THIRDS = THIRD_WORDS | {"patient", "doctor"}
 # A label at the beginning of a line: a name in brackets, or a name and a colon; perhaps in bold or behind a quote.
 _LINE = re.compile(
     r"^[ \t]*[\"“*_]{0,3}[ \t]*(?:\[[ \t]*(?P<bracket>[^\]\n]{1,40}?)[ \t]*\](?:[ \t]*[:：])?"

@@ -13,7 +13,7 @@ from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
 from bedside.transcripts.cell_dialogue import may_be_bracketed
 from bedside.transcripts.timed_speech import TIME, seconds, times
-from bedside.transcripts.transcript import THIRD_PARTIES, Role, is_no_speaker, is_speaker_word, plain_name
+from bedside.transcripts.transcript import THIRD_WORDS, Role, is_no_speaker, is_speaker_word, plain_name
 from bedside.transcripts.transcript_maker import UnknownSpeakerError, is_speech
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def _is_like_a_label(entry: _Entry, chosen: str, roles: Mapping[str, str]) -> bo
 def _is_third(name: str) -> bool:
     """Whether a name says a third person, such as mother, guest_family, Mother of Anna."""
     words = re.findall(r"[^\W\d_]+", name)
-    thirds = [word.casefold() in (*THIRD_PARTIES, "nurse", "student") for word in words]
+    thirds = [word.casefold() in THIRD_WORDS for word in words]
     rest = (
         known or word.casefold() in _BESIDE or is_speaker_word(word) or before.casefold() == "of"
         for known, word, before in zip(thirds, words, ["", *words], strict=False)

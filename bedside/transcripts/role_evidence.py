@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_PARTIES, Role
+from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, Role
 
 #: What sides say, by kind: words of English, German, Spanish, French and Arabic, and pieces of Chinese, Korean and
 #: Japanese, which have no spaces or endings between words. A phrase is looked for as it stands.
@@ -280,7 +280,7 @@ _IN_NAMES: Mapping[str, Role] = {
     **ROLE_ALIASES,
     **dict.fromkeys(("doc", "md", "gp", "ther", "psy", "couns", "clin"), "clinician"),
     "cl": "patient",
-    **dict.fromkeys((*THIRD_PARTIES, "nurse", "student"), "other"),
+    **dict.fromkeys(THIRD_WORDS, "other"),
 }
 _NAME_WORD = re.compile(r"[A-Z]?[a-zà-ÿœ]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Zà-ÿœ]+")
 

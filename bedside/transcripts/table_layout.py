@@ -9,7 +9,6 @@ from typing import Any
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
-from bedside.support.registry import nearest
 from bedside.transcripts.cell_dialogue import known_labels
 from bedside.transcripts.delimited_rows import SAMPLE
 from bedside.transcripts.role_evidence import names_speaker
@@ -210,21 +209,6 @@ def _constant(group: Group, at: int, what: str) -> str | None:
                 todo="give it one, or an id of its own",
             )
     return first[at].strip() or None
-
-
-def check_names(source: SourceFile, known: Collection[str]) -> None:
-    """See that the user named only columns that the form knows.
-
-    Raises:
-        InputError: another.
-    """
-    for name in source.options.columns:
-        if name not in known:
-            raise InputError(
-                f"bedside knows no column {name!r} (`columns`)",
-                where=source.name,
-                todo=nearest(name, known),
-            )
 
 
 def field_columns(source: SourceFile, header: Sequence[str]) -> dict[str, str]:

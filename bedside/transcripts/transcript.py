@@ -93,6 +93,9 @@ THIRD_PARTIES = frozenset(
     """.split()
 )
 
+#: Words within a name of somebody else than the two; a nurse may be the clinician where she is all of the name.
+THIRD_WORDS = THIRD_PARTIES | {"nurse", "student"}
+
 #: Names of speakers, in lower case, who take no part in a conversation, and what their text is.
 PROVENANCE_SPEAKERS: Mapping[str, ProvenanceKind] = {
     **dict.fromkeys(("system", "developer"), "system"),

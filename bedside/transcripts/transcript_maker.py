@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ import orjson
 
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.json_shape import json_kind
+from bedside.support.registry import nearest
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.clinician_failures import clinician_failure
 from bedside.transcripts.file_account import FileAccount
@@ -114,6 +115,20 @@ class TranscriptMaker:
                 raise
             self._skipped.append(error)
             return None
+
+    def check_columns(self, known: Collection[str]) -> None:
+        """See that the user named only columns that the form knows.
+
+        Raises:
+            InputError: another.
+        """
+        for name in self.options.columns:
+            if name not in known:
+                raise InputError(
+                    f"bedside knows no column {name!r} (`columns`)",
+                    where=self.name,
+                    todo=nearest(name, known),
+                )
 
     def leave(self, name: str, text: str, where: str, *, instead: str = "") -> None:
         """Note a text of the file that is neither a turn nor a field; stop at one that may have been said.

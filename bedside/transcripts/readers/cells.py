@@ -15,7 +15,7 @@ from bedside.transcripts.parquet_rows import cell_text
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, check_names, field_columns
+from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, field_columns
 from bedside.transcripts.table_rows import is_delimited, row_spans, table
 from bedside.transcripts.transcript import Dialogue, Transcript
 
@@ -91,7 +91,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
 def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = MODEL_SPEAKERS
     header, rows = table(source)
-    check_names(source, _COLUMNS)
+    source.check_columns(_COLUMNS)
     columns = _dialogue_columns(source, header)
     names = {
         **{f"dialogue {n}" if n else "dialogue": column for n, column in enumerate(columns)},

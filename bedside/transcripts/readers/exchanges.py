@@ -15,7 +15,6 @@ from bedside.transcripts.table_layout import (
     TABLE_FIELDS,
     Group,
     TableLayout,
-    check_names,
     field_columns,
     sample_rows,
     unknown_roles,
@@ -99,7 +98,7 @@ def _check_rows(source: SourceFile, header: Sequence[str], pair: tuple[str, str]
 def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = MODEL_SPEAKERS
     header, rows = table(source)
-    check_names(source, _COLUMNS)
+    source.check_columns(_COLUMNS)
     pair = _pair(source, header)
     if pair is None:
         raise InputError(

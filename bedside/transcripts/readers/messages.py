@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Literal
 
-from bedside.support.errors import InputError
-from bedside.support.registry import nearest
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.message_lists import (
@@ -49,13 +47,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = MODEL_SPEAKERS
-    unknown = [name for name in source.options.columns if name not in _COLUMNS]
-    if unknown:
-        raise InputError(
-            f"bedside knows no column {unknown[0]!r} here (`columns`)",
-            where=source.name,
-            todo=nearest(unknown[0], _COLUMNS),
-        )
+    source.check_columns(_COLUMNS)
     form, first = source.json or ("object", None)
     if form == "array" and is_message(first):
         transcript = source.attempt(_single_transcript, source)

@@ -17,7 +17,6 @@ from bedside.transcripts.table_layout import (
     Group,
     TableLayout,
     check_blocks,
-    check_names,
     id_column,
     id_columns,
     missing_columns,
@@ -83,7 +82,7 @@ def _names(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
         AmbiguousError: several may tell the transcripts.
         InputError: the text or the speaker is missing, or the numbers of turns that several people coded.
     """
-    check_names(source, COLUMNS)
+    source.check_columns(COLUMNS)
     names = {
         name: column
         for name, aliases in COLUMNS.items()

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.support.registry import nearest
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import loaded_json
 from bedside.transcripts.source_file import SourceFile
@@ -93,13 +92,7 @@ def _claims_part(part: Any) -> bool:
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
-    unknown = [name for name in source.options.columns if name not in _COLUMNS]
-    if unknown:
-        raise InputError(
-            f"bedside knows no column {unknown[0]!r} here (`columns`)",
-            where=source.name,
-            todo=nearest(unknown[0], _COLUMNS),
-        )
+    source.check_columns(_COLUMNS)
     return traced_transcripts(source, _calls(source))
 
 
