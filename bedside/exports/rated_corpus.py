@@ -1,6 +1,6 @@
 """Ratings as the meta of a ConvoKit corpus: what is rated says how.
 
-Under :data:`~bedside.transcripts.convokit_conversation.RATINGS_KEY` a conversation, or an utterance where a turn was
+Under :data:`~bedside.transcripts.convokit_corpus.RATINGS_KEY` a conversation, or an utterance where a turn was
 rated, has ``{metric: {rater: value or label}}``, with None where a rating is missing; under ``REASONS_KEY`` it has what
 raters wrote, and why ratings are missing, in the same way. A rater who rated several times (passes, rounds, against
 several other conversations) says so after the name: ``judge:gpt-5 pass 1``, ``human:anna round main``, ``human:anna
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bedside.ratings.names import is_turn, rates_pair, second_id, turn_index
-from bedside.transcripts.convokit_conversation import RATINGS_KEY, REASONS_KEY
+from bedside.transcripts.convokit_corpus import RATINGS_KEY, REASONS_KEY
 
 if TYPE_CHECKING:
     from convokit import Corpus

@@ -1,4 +1,4 @@
-"""Transcripts as a ConvoKit corpus, and back.
+"""ConvoKit: its library, imported without its traces, and transcripts as its corpora and back.
 
 How a transcript lies in a corpus:
 
@@ -14,32 +14,68 @@ How a transcript lies in a corpus:
 from __future__ import annotations
 
 import copy
+import importlib
+import random
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.support.errors import DataError, InputError
-from bedside.transcripts.convokit_conversation import (
-    LAYOUT,
-    MARK,
-    META_PREFIX,
-    PROVENANCE_KEY,
-    RATINGS_KEY,
-    REASONS_KEY,
-    STORED_FIELDS,
-    in_order,
-    is_ours,
-    transcript_of,
-    turn_meta,
-)
-from bedside.transcripts.convokit_library import import_convokit, no_configuration_written
+from bedside.support.errors import DataError, InputError, MissingExtraError
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.transcript import ROLES, Role, Transcript, Turn, provenance_data
+from bedside.transcripts.transcript import (
+    ROLES,
+    Dialogue,
+    Role,
+    Transcript,
+    Turn,
+    by_place,
+    provenance_data,
+    role_of,
+)
 from bedside.transcripts.transcript_fields import described
-from bedside.transcripts.transcript_maker import TranscriptMaker, stated_provenance
+from bedside.transcripts.transcript_maker import TranscriptMaker, check_nesting, stated_provenance
 
 if TYPE_CHECKING:
     from convokit import Corpus
+
+#: Keys of meta under which ratings stand, and what raters wrote: they are about a transcript, and no part of it.
+RATINGS_KEY, REASONS_KEY = "bedside_ratings", "bedside_reasons"
+#: Keys of a speaker's meta that may say who the speaker is.
+ROLE_KEYS = ("role", "type", "speaker_type", "interlocutor")
+#: Keys of an utterance that have a place of their own, in corpora of all ages; any other is kept with its turn.
+_KEYS = frozenset(
+    ("id", "conversation_id", "root", "text", "speaker", "user", "meta", "reply-to", "reply_to", "timestamp",
+     "vectors")
+)  # fmt: skip
+
+#: Key of a conversation's (and a corpus') meta that marks the layout, and its version.
+_MARK, _LAYOUT = "bedside", 1
+#: Keys of a turn's meta that ConvoKit takes for its own get this prefix, and those that have it get it once more.
+_PREFIX = "bedside:"
+_FIELDS = ("system", "case_id", "language", "factors", "reference", "source")
+#: What else the meta of a conversation holds that is neither factor nor reference.
+_PROVENANCE = "provenance"
+_BESIDE = (_MARK, _PROVENANCE, RATINGS_KEY, REASONS_KEY)
+
+_LOCK = threading.Lock()
+
+
+def import_convokit(module: str = "convokit") -> Any:
+    """A module of ConvoKit; the global random state stays what it was, for some of them seed it when imported.
+
+    Raises:
+        MissingExtraError: ConvoKit is not installed.
+    """
+    state = random.getstate()
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            "ConvoKit is not installed", todo='pip install "bedside[convokit]"'
+        ) from error
+    finally:
+        random.setstate(state)
 
 
 def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
@@ -57,27 +93,33 @@ def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
     """
     convokit = import_convokit()
     utterances: list[Any] = []
-    meta_of: dict[str, dict[str, Any]] = {}
+    metas: dict[str, dict[str, Any]] = {}
     empty: list[list[Any]] = []
     speaker_ids: set[str] = set()
     for position, transcript in enumerate(transcripts):
-        if transcript.id in meta_of:
+        if transcript.id in metas:
             raise DataError(
                 f"two transcripts have the id {transcript.id!r}", where=transcript.source or None,
                 todo="give each its own",
             )  # fmt: skip
-        meta_of[transcript.id] = _conversation_meta(transcript)
+        meta = {_MARK: _LAYOUT, **{name: getattr(transcript, name) for name in _FIELDS}}
+        if transcript.provenance:
+            meta[_PROVENANCE] = list(map(provenance_data, transcript.provenance))
+        metas[transcript.id] = copy.deepcopy(meta)
         if not transcript.turns:
             # A conversation of ConvoKit is made of its utterances: without any there is none.
-            empty.append([position, transcript.id, meta_of[transcript.id]])
+            empty.append([position, transcript.id, metas[transcript.id]])
         speakers: dict[tuple[Role, str], Any] = {}
         previous = None
         for turn in transcript.turns:
             party = (turn.role, turn.speaker)
             if party not in speakers:
-                meta = {"role": turn.role, "name": turn.speaker}
+                speaker_id = f"{transcript.id}/{turn.speaker}"
+                while speaker_id in speaker_ids:
+                    speaker_id += "'"
+                speaker_ids.add(speaker_id)
                 speakers[party] = convokit.Speaker(
-                    id=_unused_name(f"{transcript.id}/{turn.speaker}", speaker_ids), meta=meta
+                    id=speaker_id, meta={"role": turn.role, "name": turn.speaker}
                 )
             utterance = convokit.Utterance(
                 id=f"{transcript.id}#{turn.index}", speaker=speakers[party], conversation_id=transcript.id,
@@ -85,14 +127,45 @@ def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
             )  # fmt: skip
             utterances.append(utterance)
             previous = utterance.id
-    if not meta_of:
+    if not metas:
         raise DataError("there is no transcript to make a corpus of", todo="give at least one")
-    with no_configuration_written():
-        corpus = convokit.Corpus(utterances=utterances, backend="mem")
+    corpus = _corpus_of(utterances)
     for conversation in corpus.iter_conversations():
-        conversation.meta.update(meta_of[conversation.id])
-    corpus.meta[MARK] = {"layout": LAYOUT, "empty": empty}
+        conversation.meta.update(metas[conversation.id])
+    corpus.meta[_MARK] = {"layout": _LAYOUT, "empty": empty}
     return corpus
+
+
+def _stored_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    taken = ("ai_meta", RATINGS_KEY, REASONS_KEY)
+    return {
+        (_PREFIX if key in taken or key.startswith(_PREFIX) else "") + key: copy.deepcopy(value)
+        for key, value in meta.items()
+    }
+
+
+def _turn_meta(stored: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {
+        key.removeprefix(_PREFIX): value
+        for key, value in (stored or {}).items()
+        if key not in (RATINGS_KEY, REASONS_KEY)
+    }
+
+
+def _corpus_of(utterances: list[Any]) -> Any:
+    """A corpus in memory. Where the home folder has no configuration, none is written there."""
+    settings = import_convokit("convokit.convokitConfig").ConvoKitConfig
+    module = import_convokit("convokit.model.corpus")
+    with _LOCK:
+        if not Path("~/.convokit/config.yml").expanduser().is_file():
+            # Without contents, each of its settings is the default.
+            configuration = settings.__new__(settings)
+            configuration.config_contents = {}
+            module.ConvoKitConfig = lambda: configuration
+        try:
+            return module.Corpus(utterances=utterances, backend="mem")
+        finally:
+            module.ConvoKitConfig = settings
 
 
 def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterator[Transcript]:
@@ -115,63 +188,29 @@ def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterato
         Path("corpus"), "", options=options or ReadOptions(), skipped=[], bare_path="corpus"
     )
     speakers = {speaker.id: speaker.meta.to_dict() for speaker in corpus.iter_speakers()}
-    empty: list[list[Any]] = list((corpus.meta.to_dict().get(MARK) or {}).get("empty", ()))
-    position = 0
-    for conversation in corpus.iter_conversations():
-        while empty and empty[0][0] == position:
-            _, name, meta = empty.pop(0)
-            yield _restored(name, meta, [], {})
-            position += 1
-        position += 1
-        meta = copy.deepcopy(conversation.meta.to_dict())
-        placed = [
-            (f"corpus, utterance {utterance.id!r}", _as_dumped(utterance))
-            for utterance in conversation.iter_utterances()
+    talks = [(talk.id, talk.meta.to_dict(), talk.get_utterance_ids()) for talk in corpus.iter_conversations()]
+    for position, name, meta in (corpus.meta.to_dict().get(_MARK) or {}).get("empty", ()):
+        talks.insert(position, (name, meta, []))
+    for name, meta, utterance_ids in talks:
+        # As they stand in a dumped corpus.
+        group = [
+            (
+                f"corpus, utterance {utterance.id!r}",
+                {
+                    "id": utterance.id,
+                    "speaker": utterance.speaker.id,
+                    "text": utterance.text,
+                    "timestamp": utterance.timestamp,
+                    "meta": copy.deepcopy(utterance.meta.to_dict()),
+                },
+            )
+            for utterance in map(corpus.get_utterance, utterance_ids)
         ]
-        if is_ours(meta):
-            yield _restored(conversation.id, meta, [utterance for _, utterance in in_order(placed)], speakers)
+        meta = copy.deepcopy(meta)
+        if meta.get(_MARK) == _LAYOUT:
+            yield _restored(name, meta, [utterance for _, utterance in _in_order(group)], speakers)
         else:
-            yield transcript_of(maker, conversation.id, placed, {conversation.id: meta}, speakers)
-    for _, name, meta in empty:
-        yield _restored(name, meta, [], {})
-
-
-def _conversation_meta(transcript: Transcript) -> dict[str, Any]:
-    fields = {name: getattr(transcript, name) for name in STORED_FIELDS}
-    kept = {
-        **fields,
-        "factors": dict(transcript.factors),
-        "reference": dict(transcript.reference),
-        MARK: LAYOUT,
-    }
-    if transcript.provenance:
-        kept[PROVENANCE_KEY] = list(map(provenance_data, transcript.provenance))
-    return copy.deepcopy(kept)
-
-
-def _stored_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
-    taken = ("ai_meta", RATINGS_KEY, REASONS_KEY)
-    stored = {key: META_PREFIX + key if key in taken or key.startswith(META_PREFIX) else key for key in meta}
-    return {stored[key]: copy.deepcopy(value) for key, value in meta.items()}
-
-
-def _unused_name(name: str, used: set[str]) -> str:
-    """``name``, with apostrophes where it is used already."""
-    while name in used:
-        name += "'"
-    used.add(name)
-    return name
-
-
-def _as_dumped(utterance: Any) -> dict[str, Any]:
-    """An utterance as it stands in a dumped corpus."""
-    return {
-        "id": utterance.id,
-        "speaker": utterance.speaker.id,
-        "text": utterance.text,
-        "timestamp": utterance.timestamp,
-        "meta": copy.deepcopy(utterance.meta.to_dict()),
-    }
+            yield transcript_of(maker, name, group, {name: meta}, speakers)
 
 
 def _restored(
@@ -191,12 +230,86 @@ def _restored(
                 todo="set meta['role'] to clinician, patient or other, and meta['name']",
             )
         turns.append(
-            Turn(index, speaker["role"], speaker["name"], utterance["text"], turn_meta(utterance["meta"]))
+            Turn(index, speaker["role"], speaker["name"], utterance["text"], _turn_meta(utterance["meta"]))
         )
-    ours = (*STORED_FIELDS, MARK, PROVENANCE_KEY, RATINGS_KEY, REASONS_KEY)
-    added = described({key: value for key, value in meta.items() if key not in ours}, ())
-    fields = {key: meta[key] for key in STORED_FIELDS}
-    for key in ("factors", "reference"):
-        fields[key] = {**meta[key], **added[key]}
-    stated = stated_provenance(meta.get(PROVENANCE_KEY, []), len(turns), f"conversation {name!r}")
+    added = described({key: value for key, value in meta.items() if key not in (*_FIELDS, *_BESIDE)}, ())
+    fields = {key: meta[key] for key in _FIELDS}
+    fields |= {key: {**meta[key], **added[key]} for key in ("factors", "reference")}
+    stated = stated_provenance(meta.get(_PROVENANCE, []), len(turns), f"conversation {name!r}")
     return Transcript(id=name, turns=tuple(turns), provenance=tuple(stated), **fields)
+
+
+def _in_order(placed: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Places and utterances by time where all have a numeric ``timestamp``, else as they are."""
+    times = [utterance.get("timestamp") for _, utterance in placed]
+    if all(isinstance(time, int | float) and not isinstance(time, bool) for time in times):
+        return sorted(placed, key=lambda place_and_utterance: place_and_utterance[1]["timestamp"])
+    return placed
+
+
+def transcript_of(
+    maker: TranscriptMaker,
+    name: str,
+    group: list[tuple[str, dict[str, Any]]],
+    conversations: Mapping[str, Any],
+    speakers: Mapping[str, Any],
+) -> Transcript:
+    """A transcript of the placed utterances of one conversation, with what is known of conversations and speakers."""
+    group = _in_order(group)
+    meta = conversations.get(name)
+    meta = meta if isinstance(meta, dict) else {}
+    ours = meta.get(_MARK) == _LAYOUT
+    names, named, metas = [], [], []
+    for where, utterance in group:
+        speaker = utterance.get("speaker", utterance.get("user"))
+        who = speakers.get(speaker) if ours and isinstance(speaker, str) else None
+        if isinstance(who, dict):
+            names.append(who.get("name"))
+            named.append(who.get("role"))
+            kept = _turn_meta(utterance.get("meta"))
+        else:
+            names.append(speaker)
+            named.append(_telling_name(maker, speaker, speakers))
+            beside = {key: value for key, value in utterance.items() if key not in _KEYS}
+            beside |= {"time": utterance.get("timestamp"), "utterance_id": utterance.get("id")}
+            kept = dict(utterance.get("meta") or {})
+            kept |= {key: value for key, value in beside.items() if value is not None and key not in kept}
+        check_nesting(kept, where)
+        metas.append(kept)
+    dialogue = maker.turns(
+        names,
+        [utterance.get("text") for _, utterance in group],
+        [place for place, _ in group],
+        metas,
+        named,
+    )
+    where = group[0][0]
+    if ours and meta.get(_PROVENANCE):
+        stated = stated_provenance(meta[_PROVENANCE], len(dialogue.turns), where)
+        dialogue = Dialogue(dialogue.turns, by_place((*stated, *dialogue.provenance)))
+    fields = described(meta, (*_BESIDE, "source") if ours else ())
+    if not ours and (known := _known_of(names, speakers)):
+        fields["reference"] = {"speakers": known, **fields["reference"]}
+    return maker.transcript(dialogue, where, told_apart=ours, **{**fields, "id": name})
+
+
+def _known_of(names: Iterable[Any], speakers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What a corpus says of those who speak, but for who they are in the conversation."""
+    metas = {name: speakers.get(name) for name in names if isinstance(name, str)}
+    known = {
+        name: {key: value for key, value in meta.items() if key not in ROLE_KEYS}
+        for name, meta in metas.items()
+        if isinstance(meta, dict)
+    }
+    return {name: meta for name, meta in known.items() if meta}
+
+
+def _telling_name(maker: TranscriptMaker, speaker: Any, speakers: Mapping[str, Any]) -> Any:
+    """What tells a speaker's role: the name as the user maps it or as it is known, else what the corpus says."""
+    if isinstance(speaker, str) and role_of(speaker, maker.options.roles) is None:
+        meta = speakers.get(speaker)
+        if isinstance(meta, dict):
+            for key in ROLE_KEYS:
+                if isinstance(meta.get(key), str) and role_of(meta[key], maker.options.roles):
+                    return meta[key]
+    return speaker

@@ -392,6 +392,19 @@ _INSPECT = {
     "eval": {"task": "sleep", "model": "A"},
     "samples": [{"id": 1, "epoch": 1, "input": "", "messages": messages(), "output": _CHOICES}],
 }
+_CONVOKIT = [
+    {
+        "id": f"u{n}",
+        "conversation_id": "a-1",
+        "speaker": "client" if role == "patient" else "therapist",
+        "text": said,
+        "meta": {},
+        "reply-to": f"u{n - 1}" if n else None,
+        "timestamp": n,
+        "vectors": [],
+    }
+    for n, (role, said) in enumerate(TALK)
+]
 
 JSON_FORMS: tuple[JsonForm, ...] = (
     *(
@@ -410,6 +423,7 @@ JSON_FORMS: tuple[JsonForm, ...] = (
         for name in ("openai", "gemini", "choices", "anthropic")
     ),
     JsonForm("inspect", [_INSPECT], alone=True),
+    JsonForm("convokit", _CONVOKIT, lines=True, file="utterances.jsonl"),
 )
 
 _ROWS = [

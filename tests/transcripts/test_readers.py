@@ -633,6 +633,21 @@ def test_a_convokit_corpus(old: bool, tmp_path: Path) -> None:
     ]
 
 
+def test_what_a_corpus_says_beside_texts_is_kept(tmp_path: Path) -> None:
+    _corpus(tmp_path)
+    path = tmp_path / "utterances.jsonl"
+    first, *others = path.read_text().splitlines(keepends=True)
+    path.write_text(
+        "".join([json.dumps({**json.loads(first), "note": "Smiles.", "vectors": ["v"]}) + "\n", *others])
+    )
+    speakers = {"s1": {"meta": {"role": "Therapist"}}, "s2": {"meta": {"role": "Client", "age": 40}}}
+    write(tmp_path, "speakers.json", json.dumps(speakers))
+    one, two = read(tmp_path)
+    assert one.turns[1].meta == {"stage": "exit", "note": "Smiles.", "time": 5, "utterance_id": "u0"}
+    assert one.reference == {"speakers": {"s2": {"age": 40}}}
+    assert two.reference == {"speakers": {"s2": {"age": 40}}, "notes": ["n"]}
+
+
 def test_speakers_of_a_corpus_alone_say_what_is_missing(tmp_path: Path) -> None:
     _corpus(tmp_path)
     with pytest.raises(InputError, match=r"read along with utterances\.jsonl"):

@@ -15,7 +15,7 @@ from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.models.model_files import SPACY, find_model
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import ModelError
-from bedside.transcripts.convokit_library import import_convokit
+from bedside.transcripts.convokit_corpus import import_convokit
 from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Role, Transcript
 

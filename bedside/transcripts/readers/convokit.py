@@ -11,7 +11,7 @@ import orjson
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.convokit_conversation import ROLE_KEYS, transcript_of
+from bedside.transcripts.convokit_corpus import ROLE_KEYS, transcript_of
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import Span

@@ -9,8 +9,7 @@ from bedside.exports.exported_study import ExportedStudy
 from bedside.exports.rated_corpus import add_ratings
 from bedside.exports.study_card import CARD, study_card
 from bedside.support.files import sync, write_text
-from bedside.transcripts.convokit_conversation import RATINGS_KEY, REASONS_KEY
-from bedside.transcripts.convokit_corpus import to_convokit
+from bedside.transcripts.convokit_corpus import RATINGS_KEY, REASONS_KEY, to_convokit
 
 _READING = f"""\
 ```python
