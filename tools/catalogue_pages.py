@@ -1,4 +1,4 @@
-"""The pages of the catalogues: an index and one page an entry, for metrics, rubrics, readers and the tables of reports.
+"""The pages of the catalogues: an index and one page an entry, for metrics, rubrics, forms and the tables of reports.
 
 All that they say is what the registries' entries state of themselves. What stands in these folders and is no entry any
 more is stale; ``make_docs.py`` removes it.
@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from forms_page import forms_page
+
 import bedside
 from bedside.metrics import FAMILIES
 from bedside.metrics.contract import Family, Metric
@@ -25,13 +27,13 @@ from bedside.rubrics.description import describe
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.suites.suite import SUITES, Entry, Suite
-from bedside.transcripts.contract import READERS, Reader
+from bedside.transcripts.contract import FACTS, READERS, Reader
 
 DOCS = Path(__file__).parents[1] / "docs"
 MARK = "<!-- made by tools/make_docs.py: "
 #: The folders that hold made pages only.
-FOLDERS = tuple(DOCS / name for name in ("metrics", "rubrics", "readers", "report-tables"))
-_METRICS, _RUBRICS, _READERS, _TABLES = FOLDERS
+FOLDERS = tuple(DOCS / name for name in ("metrics", "rubrics", "forms", "report-tables"))
+_METRICS, _RUBRICS, _FORMS, _TABLES = FOLDERS
 #: Rows of a table that its page shows as an example.
 _ROWS = 12
 
@@ -158,24 +160,13 @@ def _rubric_more(rubric: Rubric, asked: Mapping[str, set[str]], page: Path) -> l
 
 
 def _reader_pages() -> dict[Path, str]:
-    index = DOCS / "readers.md"
+    index = DOCS / "forms.md"
     sections = _sections_on_readers()
-    rows, pages = [], {}
-    for name, reader in READERS.all().items():
-        page = _READERS / f"{name}.md"
-        rows.append(
-            f"| {link(index, name, _READERS)} | {cell(reader.title)} | {', '.join(f'`{e}`' for e in reader.endings)} |"
-        )
-        pages[page] = _reader_page(reader, sections.get(name))
-    text = [
-        "# Readers",
-        f"{MARK}edit the readers' own files instead -->",
-        "The forms of transcripts that bedside reads, as `bedside readers` lists them. A file's form is told by what\n"
-        "is in it; in a folder, the endings say which files are looked at. [Transcripts](transcripts.md) says what a\n"
-        "transcript is and how reading goes.",
-        "\n".join(["| reader | form | endings |", "| --- | --- | --- |", *rows]),
-    ]
-    return {index: "\n\n".join(text) + "\n", **pages}
+    pages = {
+        _FORMS / f"{name}.md": _reader_page(reader, sections.get(name))
+        for name, reader in READERS.all().items()
+    }
+    return {index: forms_page(MARK), **pages}
 
 
 def _reader_page(reader: Reader, section: str | None) -> str:
@@ -183,14 +174,14 @@ def _reader_page(reader: Reader, section: str | None) -> str:
     parts = [
         f"## {reader.title[0].upper()}{reader.title[1:]} (`{reader.name}`)",
         reader.description,
-        "- endings in a folder: " + ", ".join(f"`{ending}`" for ending in reader.endings)
-        + f"; each may be followed by `.gz`\n- named itself: `--format {reader.name}`"
-        + f"\n- order: {reader.priority}; where several readers know a file, the one with the lowest number reads it",
+        "".join(f"- {FACTS[key]}: {reader.facts[key]}\n" for key in FACTS if key in reader.facts)
+        + "- endings in a folder: " + ", ".join(f"`{ending}`" for ending in reader.endings)
+        + f"\n- named itself: `--format {reader.name}`\n- order: {reader.priority} (lowest first)",
         f"The smallest file, `{reader.example_name}`:",
         f"```{ {'jsonl': 'json', 'ndjson': 'json'}.get(language, language)}\n{reader.example.rstrip()}\n```",
     ]  # fmt: skip
     more = [f"More: {section}."] if section else []
-    return _entry("reader", "../readers.md", "\n\n".join(parts), more)
+    return _entry("form", "../forms.md", "\n\n".join(parts), more)
 
 
 def _sections_on_readers() -> dict[str, str]:

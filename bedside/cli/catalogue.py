@@ -93,12 +93,15 @@ def readers_show(
         $ bedside readers show rows
     """
     from bedside.transcripts import READERS
+    from bedside.transcripts.contract import FACTS
 
     reader = READERS.load(name)
+    stated = "".join(f"- {FACTS[key]}: {reader.facts[key]}\n" for key in FACTS if key in reader.facts)
     text = (
-        f"{reader.name}: {reader.title}\n\n{reader.description}\n\n{reader.example_name}:\n{reader.example}"
+        f"{reader.name}: {reader.title}\n\n{reader.description}\n\n{stated and stated + chr(10)}"
+        f"{reader.example_name}:\n{reader.example}"
     )
-    facts = ("name", "title", "description", "example_name", "example")
+    facts = ("name", "title", "description", "facts", "example_name", "example")
     record = {fact: getattr(reader, fact) for fact in facts}
     say_or_show(text.removesuffix("\n"), "reader", reader.title, [record])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,6 +59,17 @@ class Head:
         return self.source.columns
 
 
+#: What a reader states of its form in a few words of Markdown, and how it is headed: what its files have and no others,
+#: what becomes turns, what else is kept and as what, what is left and counted, and the options that decide.
+FACTS: Mapping[str, str] = {
+    "known_by": "known by",
+    "turns": "turns",
+    "kept": "kept as fields",
+    "left": "left and counted",
+    "decided_by": "decided by",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """One file format.
@@ -82,6 +93,7 @@ class Reader:
             what it holds is lost without that; None where nothing is.
         spans: pieces of about so many bytes that a file can be read in, one apart from the other; None where the format
             can't be divided. It may raise NotDivisible for a file.
+        facts: the form in short: its ``family`` (own, tables, recordings or logs), and the keys of :data:`FACTS`.
     """
 
     name: str
@@ -95,6 +107,7 @@ class Reader:
     priority: int = 50
     main_file: Callable[[Head], Path | None] | None = None
     spans: Callable[[SourceFile, int], list[Span]] | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 READERS: Registry[Reader] = Registry(

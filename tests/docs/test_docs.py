@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 #: Made pages, one an entry of a registry; all others are tested one by one.
 ENTRIES = sorted(
     page
-    for folder in ("metrics", "rubrics", "readers", "report-tables")
+    for folder in ("metrics", "rubrics", "forms", "report-tables")
     for page in (DOCS / folder).glob("*.md")
 )
 PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")} - {*ENTRIES})
@@ -54,12 +54,12 @@ def test_links_of_the_catalogues_lead_somewhere() -> None:
     assert not {page: dead_links(page) for page in ENTRIES if dead_links(page)}
 
 
-@pytest.mark.parametrize("registry", ["metrics", "rubrics", "readers", "report-tables"])
+@pytest.mark.parametrize("registry", ["metrics", "rubrics", "forms", "report-tables"])
 def test_every_entry_has_a_page(registry: str) -> None:
     names = {
         "metrics": {metric.name for family in FAMILIES.all().values() for metric in family.metrics},
         "rubrics": {*RUBRICS.names()},
-        "readers": {*READERS.names()},
+        "forms": {*READERS.names()},
         "report-tables": {*TABLES.names()},
     }[registry]
     assert {page.stem for page in (DOCS / registry).glob("*.md")} == names

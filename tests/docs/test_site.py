@@ -162,7 +162,7 @@ def test_lists_are_named_by_what_they_list(pages: dict[str, Any]) -> None:
     for page, words in (
         ("metrics", "All metrics"),
         ("rubrics", "All rubrics"),
-        ("readers", "All readers"),
+        ("forms", "All forms"),
         ("report-tables", "All tables of a report"),
     ):
         assert pages[page].findtext(".//title") == f"{words} - bedside"

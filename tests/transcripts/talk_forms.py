@@ -48,6 +48,11 @@ class JsonForm:
     file: str = "talks.json"
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def content(self) -> bytes:
+        """The whole file."""
+        return self.written(self.records)
+
     def written(self, records: Sequence[Any], indent: int | None = None) -> bytes:
         """Records as the file has them."""
         if self.lines:
@@ -64,6 +69,11 @@ class TableForm:
     rows: list[Row]
     file: str = "talks.csv"
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def content(self) -> bytes:
+        """The whole file."""
+        return self.written(self.rows)
 
     def written(self, rows: Sequence[Row]) -> bytes:
         """Rows as the file has them."""
@@ -85,6 +95,11 @@ class TextForm:
     file: str = "talk.txt"
     label: Callable[[str, str], str] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def content(self) -> bytes:
+        """The whole file."""
+        return self.written(self.lines)
 
     def written(self, lines: Sequence[str], end: str = "\n") -> bytes:
         """Lines as the file has them."""

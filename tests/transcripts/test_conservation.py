@@ -239,14 +239,8 @@ def _stopped_or_changed(found: Found | str) -> bool:
 
 @pytest.mark.parametrize("form", [*JSON_FORMS, *TABLE_FORMS, *TEXT_FORMS], ids=lambda form: form.name)
 def test_every_turn_of_a_form_is_read(tmp_path: Path, form: JsonForm | TableForm | TextForm) -> None:
-    found = _read(tmp_path, form.file, _whole(form), form.options)
+    found = _read(tmp_path, form.file, form.content, form.options)
     assert found == {**_ROLE, _ADDED_TOKEN: "gone"}
-
-
-def _whole(form: JsonForm | TableForm | TextForm) -> bytes:
-    if isinstance(form, JsonForm):
-        return form.written(form.records)
-    return form.written(form.rows) if isinstance(form, TableForm) else form.written(form.lines)
 
 
 @pytest.mark.parametrize("form", JSON_FORMS, ids=lambda form: form.name)

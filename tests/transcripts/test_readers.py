@@ -819,12 +819,13 @@ def test_a_file_is_hashed_whole_and_closed_where_the_reading_stops_early(tmp_pat
 def test_the_documented_example_of_a_format_is_read_as_that_format(name: str, tmp_path: Path) -> None:
     import re
 
-    pages = sorted(Path(__file__).resolve().parents[2].joinpath("docs").glob("*.md"))
-    parts = [part for page in pages for part in page.read_text(encoding="utf-8").split("\n## ")]
-    (section,) = [part for part in parts if part.partition("\n")[0].endswith(f": `{name}`")]
-    kind, example = re.findall(r"^```(json|csv|text|xml)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
-    file_name = "utterances.jsonl" if name == "convokit" else f"example.{kind}"
-    content = document(*example.splitlines()) if name == "docx" else example
-    reading = Reading([write(tmp_path, file_name, content)])
-    assert list(reading)
-    assert reading.inputs[0].format == name
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    parts = [part for page in docs.glob("*.md") for part in page.read_text("utf-8").split("\n## ")]
+    written = [part for part in parts if part.partition("\n")[0].endswith(f": `{name}`")]
+    for number, section in enumerate([(docs / "forms" / f"{name}.md").read_text("utf-8"), *written]):
+        kind, example = re.findall(r"^```(\w+)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
+        file_name = "utterances.jsonl" if name == "convokit" else f"example.{kind}"
+        content = document(*example.splitlines()) if name == "docx" else example
+        reading = Reading([write(tmp_path / str(number), file_name, content)])
+        assert list(reading)
+        assert reading.inputs[0].format == name

@@ -56,18 +56,21 @@ def _transcript(source: SourceFile, item: Any, side: str, where: str, name: str)
 READER = Reader(
     name="arena",
     title="arena pairs (JSON, JSON lines)",
-    description=(
-        "Two conversations an object, `conversation_a` with `model_a` and `conversation_b` with `model_b`: two "
-        "transcripts of one case, with the model as system, so that systems are compared in pairs. `question_id` is "
-        "the case and, with `a` or `b`, the id; who was preferred (`winner`) goes to the reference; other single "
-        "values become factors."
-    ),
+    description="Two conversations an object, on one case. With `a` or `b`, `question_id` is the id.",
     example=(
         '{"question_id": "q-1", "model_a": "A", "model_b": "B", "winner": "model_a", "conversation_a": [{"role": '
         '"user", "content": "I sleep badly."}, {"role": "assistant", "content": "Since when?"}], "conversation_b": '
         '[{"role": "user", "content": "I sleep badly."}, {"role": "assistant", "content": "Take a pill."}]}\n'
     ),
     example_name="arena.jsonl",
+    facts={
+        "family": "logs",
+        "known_by": "`conversation_a`, `model_a` and their `_b`",
+        "turns": "messages of each conversation, two transcripts a record",
+        "kept": "`question_id` as case, the models as systems; who was preferred in the reference",
+        "left": "parts that are no text",
+        "decided_by": "`--leave-out KEY`",
+    },
     endings=(".jsonl", ".ndjson", ".json"),
     claims=_claims,
     read=_read,

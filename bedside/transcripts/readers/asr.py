@@ -286,6 +286,14 @@ READER = Reader(
         '{"start": 2.5, "end": 4.0, "text": " I sleep badly.", "speaker": "Patient"}], "language": "en"}\n'
     ),
     example_name="recording.json",
+    facts={
+        "family": "recordings",
+        "known_by": "a recogniser's `segments`, `utterances`, `words` or `results`",
+        "turns": "what one speaker says, until another does",
+        "kept": "`start` and `stop`; the language",
+        "left": "alternatives; not counted: confidence, times of words",
+        "decided_by": "`--roles SPEAKER_00=ROLE`",
+    },
     endings=(".json", ".jsonl"),
     claims=_claims,
     read=_read,

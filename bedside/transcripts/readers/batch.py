@@ -134,16 +134,20 @@ def _transcript(source: SourceFile, item: Any, replies: dict[Any, Any], where: s
 READER = Reader(
     name="batch",
     title="batch files of OpenAI and Anthropic (JSON lines)",
-    description=(
-        "Requests of a batch (`custom_id` with `body` or `params`), each with its messages; the reply is added as the "
-        "last turn where the file of replies stands in the same folder. `custom_id` is the id, the model the system. "
-        "Replies that failed or are missing are counted."
-    ),
+    description="Requests of a batch of calls, each a conversation.",
     example=(
         '{"custom_id": "a-1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "A", "messages": '
         '[{"role": "user", "content": "I sleep badly."}, {"role": "assistant", "content": "Since when?"}]}}\n'
     ),
     example_name="requests.jsonl",
+    facts={
+        "family": "logs",
+        "known_by": "`custom_id` with `body` or `params`",
+        "turns": "messages of a request; the reply in the file beside",
+        "kept": "`custom_id` as id, the model as system, settings as factors",
+        "left": "replies that failed or are missing",
+        "decided_by": "`--leave-out KEY`",
+    },
     endings=_ENDINGS,
     main_file=_main_file,
     claims=_claims,

@@ -173,6 +173,14 @@ READER = Reader(
         "*THE:\twhat brings you here ?\n*CLI:\t&-um I sleep badly .\n@End\n"
     ),
     example_name="session.cha",
+    facts={
+        "family": "recordings",
+        "known_by": "`@Begin` on one of the first lines",
+        "turns": "utterances of one speaker, until another's",
+        "kept": "`start` and `stop`; the language",
+        "left": "dependent tiers, headers, words within another's turn; not counted: codes, events, pauses",
+        "decided_by": "`--roles NAME=ROLE`",
+    },
     endings=(".cha",),
     claims=_claims,
     read=_read,

@@ -116,12 +116,7 @@ def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, 
 READER = Reader(
     name="chatgpt",
     title="ChatGPT's export (conversations.json)",
-    description=(
-        "The conversations that ChatGPT's data export holds, one transcript each: the branch that was shown last; "
-        "answers that were made anew, thoughts, code, calls of tools and pictures are left out and counted. The id is "
-        "the conversation's, the system the model's name where there was one only, the title goes to the reference. "
-        "`user` is the patient, `assistant` the clinician."
-    ),
+    description="ChatGPT's data export, a transcript a conversation: `user` is the patient, `assistant` the clinician.",
     example=(
         '[{"title": "Sleep", "conversation_id": "c-1", "current_node": "3", "mapping": {"1": {"parent": null, '
         '"children": ["2"], "message": null}, "2": {"parent": "1", "children": ["3"], "message": {"author": {"role": '
@@ -130,6 +125,14 @@ READER = Reader(
         '"parts": ["Since when?"]}, "metadata": {"model_slug": "gpt-5"}}}}}]\n'
     ),
     example_name="conversations.json",
+    facts={
+        "family": "logs",
+        "known_by": "`mapping` of nodes",
+        "turns": "messages of the branch shown last",
+        "kept": "id, times, the model as system where there is one, the title",
+        "left": "replaced answers, thoughts, code, calls of tools, pictures",
+        "decided_by": "`--leave-out KEY`",
+    },
     endings=(".json",),
     claims=_claims,
     read=_read,

@@ -61,16 +61,20 @@ def _message(source: SourceFile, message: Any, where: str) -> dict[str, Any]:
 READER = Reader(
     name="claude",
     title="Claude's export (conversations.json)",
-    description=(
-        "The conversations that Claude's data export holds, one transcript each: what `human` (the patient) and "
-        "`assistant` (the clinician) said, with the time. Thoughts and attached files are left out and counted; the "
-        "id is the conversation's, its name goes to the reference."
-    ),
+    description="Claude's data export, a transcript a conversation: `human` is the patient, `assistant` the clinician.",
     example=(
         '[{"uuid": "c-1", "name": "Sleep", "chat_messages": [{"sender": "human", "text": "I sleep badly.", '
         '"created_at": "2025-03-01T10:00:00Z"}, {"sender": "assistant", "text": "Since when?"}]}]\n'
     ),
     example_name="conversations.json",
+    facts={
+        "family": "logs",
+        "known_by": "`chat_messages`",
+        "turns": "messages of `human` and `assistant`",
+        "kept": "id, times, the name as title",
+        "left": "thoughts, attached files",
+        "decided_by": "`--leave-out KEY`",
+    },
     endings=(".json",),
     claims=_claims,
     read=_read,

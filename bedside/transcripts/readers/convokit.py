@@ -97,12 +97,9 @@ READER = Reader(
     name="convokit",
     title="ConvoKit corpus",
     description=(
-        "A corpus folder as ConvoKit dumps it: `utterances.jsonl` (with `conversation_id`, formerly `root`, and "
-        "`speaker`, formerly `user`), beside it `conversations.json` and `speakers.json`. The utterances of a "
-        "conversation stand together; they are put in order of time where all have a numeric `timestamp`. A "
-        "speaker's role is told by the name, or by the speaker's meta "
-        f"({', '.join(f'`{key}`' for key in ROLE_KEYS)}). A conversation's meta becomes "
-        "factors (single values) and reference. What `bedside.to_convokit` made is read back as it was."
+        "A corpus folder as ConvoKit dumps it: `utterances.jsonl`, beside it `conversations.json` and `speakers.json`. "
+        "The utterances of a conversation stand together. A speaker's role is told by the name, or by the speaker's "
+        f"meta ({', '.join(f'`{key}`' for key in ROLE_KEYS)}). What `bedside.to_convokit` made is read back as it was."
     ),
     example=(
         '{"id": "u1", "conversation_id": "a-1", "text": "What brings you here?", "speaker": "therapist", '
@@ -111,6 +108,14 @@ READER = Reader(
         '"meta": {}, "reply-to": "u1", "timestamp": 1, "vectors": []}\n'
     ),
     example_name="utterances.jsonl",
+    facts={
+        "family": "own",
+        "known_by": "`text`, `speaker` and `conversation_id` (older: `user`, `root`)",
+        "turns": "utterances, by `timestamp` where all have one",
+        "kept": "meta of conversations as factors or reference, of speakers in the reference, of utterances with turns",
+        "left": "not counted: vectors, replies' links, the corpus' own meta",
+        "decided_by": "`--roles NAME=ROLE`",
+    },
     endings=(".jsonl", ".json"),
     main_file=_main_file,
     claims=_claims,

@@ -65,17 +65,20 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
 READER = Reader(
     name="deepeval",
     title="DeepEval's conversational test cases (JSON)",
-    description=(
-        "One test case or a list: `turns` of `role` and `content`, with `user` the patient and `assistant` the "
-        "clinician. `name` (or an id in the metadata) is the id. `scenario`, `expected_outcome`, "
-        "`user_description`, `context`, `chatbot_role`, `comments` and `tags` go to the reference; single values of "
-        "`metadata` (formerly `additional_metadata`) become factors, with `system`, `model` and `case_id` understood."
-    ),
+    description="One test case or a list, in either spelling: `user` is the patient, `assistant` the clinician.",
     example=(
         '[{"name": "a-1", "scenario": "A patient who sleeps badly.", "turns": [{"role": "assistant", "content": '
         '"What brings you here?"}, {"role": "user", "content": "I sleep badly."}]}]\n'
     ),
     example_name="test_cases.json",
+    facts={
+        "family": "own",
+        "known_by": "`turns` with `content`",
+        "turns": "items of `turns`",
+        "kept": "`name` as id; metadata as factors; scenario, outcome, context, tags in the reference",
+        "left": "parts that are no text; not counted: `multimodal`, `voice`",
+        "decided_by": "`--leave-out KEY`",
+    },
     endings=(".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,

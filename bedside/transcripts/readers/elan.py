@@ -211,6 +211,14 @@ READER = Reader(
         'LINGUISTIC_TYPE_ID="speech" TIME_ALIGNABLE="true"/>\n</ANNOTATION_DOCUMENT>\n'
     ),
     example_name="interview.eaf",
+    facts={
+        "family": "recordings",
+        "known_by": "`ANNOTATION_DOCUMENT`",
+        "turns": "annotations of one speaker, until another's",
+        "kept": "`start` and `stop`",
+        "left": "dependent tiers, empty annotations; not counted: media, linguistic types",
+        "decided_by": "`--columns clinician=TIER,patient=TIER`",
+    },
     endings=(".eaf",),
     claims=_claims,
     read=_read,

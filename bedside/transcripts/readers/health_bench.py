@@ -58,18 +58,21 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
 READER = Reader(
     name="health_bench",
     title="HealthBench (JSON lines)",
-    description=(
-        "One example a line: the conversation under `prompt`, and a model's answer beside it (`completion`, "
-        "`response`, `response_text` and their like) as its last turn, where there is one. "
-        "The `prompt_id` is the case, and with the system (`model` or `system`) the id; the theme becomes a factor; "
-        "rubrics, tags and ideal answers go to the reference."
-    ),
+    description="One example a line. With the system (`model` or `system`), `prompt_id` is the id.",
     example=(
         '{"prompt_id": "p-1", "prompt": [{"role": "user", "content": "I sleep badly."}], "completion": "Since when?", '
         '"example_tags": ["theme:context_seeking"], "rubrics": [{"criterion": "Asks since when.", "points": 5, "tags": '
         "[]}]}\n"
     ),
     example_name="healthbench.jsonl",
+    facts={
+        "family": "logs",
+        "known_by": "`prompt_id` and `prompt`, a list",
+        "turns": "messages of the prompt; the answer beside",
+        "kept": "`prompt_id` as case, the theme as factor; rubrics, tags, ideal answers in the reference",
+        "left": "not counted: the canary",
+        "decided_by": "`--leave-out KEY`",
+    },
     endings=(".jsonl", ".ndjson", ".json"),
     claims=_claims,
     read=_read,

@@ -155,10 +155,8 @@ READER = Reader(
     name="inspect_log",
     title="Inspect's evaluation logs (.eval, JSON)",
     description=(
-        "Each sample of a log that Inspect (inspect_ai) wrote is a transcript: its messages, with `user` the patient "
-        "and `assistant` the clinician. The model is the system, the sample's id the case, task, epoch and single "
-        "values of the metadata become factors; target and scores go to the reference. The id is the file's name, the "
-        "sample's id and the epoch. Events and usage are not read."
+        "Each sample of a log that Inspect (inspect_ai) wrote is a transcript: `user` is the patient, `assistant` the "
+        "clinician. The id is the file's name, the sample's id and the epoch."
     ),
     example=(
         '{"version": 2, "status": "success", "eval": {"task": "sleep", "model": "A"}, "samples": [{"id": 1, '
@@ -166,6 +164,14 @@ READER = Reader(
         '"Since when?"}]}]}\n'
     ),
     example_name="log.json",
+    facts={
+        "family": "logs",
+        "known_by": "`eval` and `version`, or an archive (`.eval`)",
+        "turns": "messages of a sample, and its output",
+        "kept": "model as system, sample as case; task, epoch, metadata as factors; target, scores in the reference",
+        "left": "events that are no messages; not counted: usage",
+        "decided_by": "`--leave-out PATH`",
+    },
     endings=(".eval", ".json"),
     claims=_claims,
     read=_read,

@@ -91,6 +91,14 @@ READER = Reader(
         '[{"role": "clinician", "text": "What brings you here?"}, {"role": "patient", "text": "I sleep badly."}]}\n'
     ),
     example_name="transcripts.jsonl",
+    facts={
+        "family": "own",
+        "known_by": "`turns`, a list, in each object",
+        "turns": "items of `turns`",
+        "kept": "`id`, `system`, `case_id`, `language`, `factors`, `reference`, `provenance`; `meta` with its turn",
+        "left": "nothing: an unknown key is an error",
+        "decided_by": "`--roles NAME=ROLE`",
+    },
     endings=(".jsonl", ".ndjson", ".json"),
     claims=_claims,
     read=_read,

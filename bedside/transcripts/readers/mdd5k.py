@@ -86,16 +86,20 @@ def _label(source: SourceFile, case: str) -> dict[str, Any]:
 READER = Reader(
     name="mdd5k",
     title="MDD-5k dialogues (JSON)",
-    description=(
-        'A list of dialogues, each `{"conversation": [{"doctor": …, "patient": …}, …]}`; the last exchange may '
-        "lack the patient's reply. The file's name is the case; its dialogues are numbered from 0. A label in "
-        "`../labels/NAME_label.json` becomes the reference diagnosis."
-    ),
+    description="A list of dialogues, numbered from 0. The last exchange may lack the patient's reply.",
     example=(
         '[{"conversation": [{"doctor": "最近睡得怎么样？", "patient": "睡不着，总是醒。"}, '
         '{"doctor": "谢谢您告诉我。"}]}]\n'
     ),
     example_name="patient_1.json",
+    facts={
+        "family": "own",
+        "known_by": "`conversation` of `doctor` and `patient`",
+        "turns": "what each of them says",
+        "kept": "the file's name as case; the diagnosis of `../labels` in the reference",
+        "left": "nothing: another key of an exchange is an error",
+        "decided_by": "–",
+    },
     endings=(".json",),
     claims=_claims,
     read=_read,

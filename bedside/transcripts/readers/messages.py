@@ -101,6 +101,14 @@ READER = Reader(
         '"What brings you here?"}, {"role": "user", "content": "I sleep badly."}]}\n'
     ),
     example_name="messages.jsonl",
+    facts={
+        "family": "logs",
+        "known_by": "a list of messages, under any key",
+        "turns": "messages; the question and the answer beside them",
+        "kept": "id, system, case, language; values as factors, lists in the reference, keys of messages with turns",
+        "left": "thoughts, pictures and other parts that are no text, empty messages, records that another repeats",
+        "decided_by": "`--columns messages=PATH,answer=PATH`, `--leave-out KEY`",
+    },
     endings=(".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,

@@ -307,6 +307,14 @@ READER = Reader(
         "a-1,1,client,I sleep badly.,\n"
     ),
     example_name="utterances.csv",
+    facts={
+        "family": "tables",
+        "known_by": "a column of speakers and one of texts",
+        "turns": "a row; several coders' rows of one turn joined",
+        "kept": "id, system, case, language; time, stage, codes with turns; other columns as factors, or with turns",
+        "left": "worksheets and rows above the column names",
+        "decided_by": "`--columns text=NAME,speaker=NAME,id=NAME`",
+    },
     endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,

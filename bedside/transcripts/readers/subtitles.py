@@ -186,6 +186,14 @@ READER = Reader(
         "2\n00:00:04.000 --> 00:00:06.000\n<v Patient>I sleep badly.</v>\n"
     ),
     example_name="meeting.vtt",
+    facts={
+        "family": "recordings",
+        "known_by": "`WEBVTT`, or SRT's numbers and times",
+        "turns": "cues of one speaker, until another's",
+        "kept": "`start` and `stop`",
+        "left": "notes, styles, names of cues, empty cues; not counted: looks, places",
+        "decided_by": "`--roles NAME=ROLE`",
+    },
     endings=(".vtt", ".srt"),
     claims=_claims,
     read=_read,

@@ -248,6 +248,14 @@ READER = Reader(
         '"IntervalTier"\n"Patient"\n0\n4\n2\n0\n2\n""\n2\n4\n"I sleep badly."\n'
     ),
     example_name="interview.TextGrid",
+    facts={
+        "family": "recordings",
+        "known_by": "`ooTextFile` of class `TextGrid`",
+        "turns": "intervals of one speaker, until another's",
+        "kept": "`start` and `stop`",
+        "left": "other tiers, points; not counted: empty intervals",
+        "decided_by": "`--columns clinician=TIER,patient=TIER`",
+    },
     endings=(_ENDING,),
     main_file=_main_file,
     claims=_claims,

@@ -323,6 +323,14 @@ READER = Reader(
         '{"role": "assistant", "content": "Since when?"}}]\n'
     ),
     example_name="observations.json",
+    facts={
+        "family": "logs",
+        "known_by": "id of a trace or session, with what a model was sent and answered",
+        "turns": "what each call of a session adds, by time",
+        "kept": "the session as id, the model as system, tools as provenance",
+        "left": "records that are no calls, answers replaced by others, empty messages",
+        "decided_by": "`--columns id=PATH,time=PATH`, `--leave-out ID`",
+    },
     endings=(".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,
