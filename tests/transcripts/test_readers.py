@@ -712,6 +712,15 @@ MDD = '[{"conversation": [{"doctor": "a", "patient": "b"}]}, {"conversation": [{
 LABEL = '{"ICD_Code": "F41", "Diagnosis_Result": "焦虑"}'
 
 
+def test_what_stands_beside_an_mdd5k_dialogue_is_kept(tmp_path: Path) -> None:
+    dialogue = {**json.loads(MDD)[0], "remark": "long\nremark", "round": 2}
+    write(tmp_path, "conversations/p.json", json.dumps([dialogue]))
+    write(tmp_path, "labels/p_label.json", LABEL)
+    (read_back,) = read(tmp_path)
+    assert read_back.reference == {"remark": "long\nremark", "diagnosis": "焦虑", "icd_code": "F41"}
+    assert (read_back.factors, read_back.case_id) == ({"round": 2}, "p")
+
+
 @pytest.mark.parametrize(
     ("given", "ids"),
     [

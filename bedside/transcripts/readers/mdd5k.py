@@ -11,6 +11,7 @@ from bedside.support.errors import InputError
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_fields import described
 
 _LABELS = {"ICD_Code", "Diagnosis_Result"}
 _SEE = "see bedside readers show mdd5k"
@@ -43,7 +44,9 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
     def dialogue(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
         turns = source.turns(*_speakers_and_texts(item, where), where)
-        return source.transcript(turns, where, id=name, case_id=case, language="zh", reference=reference)
+        fields = described(item, ("conversation",))
+        fields["reference"] |= reference
+        return source.transcript(turns, where, **{**fields, "id": name, "case_id": case, "language": "zh"})
 
     return source.json_transcripts(dialogue)
 
@@ -96,7 +99,7 @@ READER = Reader(
         "family": "own",
         "known_by": "`conversation` of `doctor` and `patient`",
         "turns": "what each of them says",
-        "kept": "the file's name as case; the diagnosis of `../labels` in the reference",
+        "kept": "the file's name as case; other keys as factors; the diagnosis of `../labels` in the reference",
         "left": "nothing: another key of an exchange is an error",
         "decided_by": "–",
     },
