@@ -206,7 +206,7 @@ READER = Reader(
         "known_by": "a column of labelled dialogues or lists of messages",
         "turns": "labelled lines, or messages, of a cell",
         "kept": "id, system, case, language; short cells as factors, long ones in the reference",
-        "left": "worksheets and rows above the column names",
+        "left": "other worksheets, comments, rows above the column names; not counted: colours",
         "decided_by": "`--columns dialogue=NAME`",
     },
     endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),

@@ -155,7 +155,7 @@ READER = Reader(
         "known_by": "two columns named after who speaks, or `question` and `answer`",
         "turns": "two cells a row, the first column first",
         "kept": "id, system, case, language; other columns as factors, or with turns",
-        "left": "empty cells of those who speak; worksheets and rows above the column names",
+        "left": "empty cells of those who speak, other worksheets, comments, rows above the column names",
         "decided_by": "`--columns question=NAME,answer=NAME,id=row`",
     },
     endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),

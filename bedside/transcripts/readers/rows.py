@@ -312,7 +312,7 @@ READER = Reader(
         "known_by": "a column of speakers and one of texts",
         "turns": "a row; several coders' rows of one turn joined",
         "kept": "id, system, case, language; time, stage, codes with turns; other columns as factors, or with turns",
-        "left": "worksheets and rows above the column names",
+        "left": "other worksheets, comments, rows above the column names; not counted: colours",
         "decided_by": "`--columns text=NAME,speaker=NAME,id=NAME`",
     },
     endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
