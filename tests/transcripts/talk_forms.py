@@ -407,6 +407,19 @@ _INSPECT = {
     "eval": {"task": "sleep", "model": "A"},
     "samples": [{"id": 1, "epoch": 1, "input": "", "messages": messages(), "output": _CHOICES}],
 }
+_WHISPER = {
+    "language": "en",
+    "text": " ".join(said for _, said in TALK),
+    "segments": [
+        {
+            "start": n,
+            "end": n + 0.9,
+            "text": f" {said}",
+            "speaker": "Doctor" if role == "clinician" else "Patient",
+        }
+        for n, (role, said) in enumerate(TALK)
+    ],
+}
 _CONVOKIT = [
     {
         "id": f"u{n}",
@@ -438,6 +451,7 @@ JSON_FORMS: tuple[JsonForm, ...] = (
         for name in ("openai", "gemini", "choices", "anthropic")
     ),
     JsonForm("inspect", [_INSPECT], alone=True),
+    JsonForm("whisper", [_WHISPER], alone=True),
     JsonForm("convokit", _CONVOKIT, lines=True, file="utterances.jsonl"),
 )
 

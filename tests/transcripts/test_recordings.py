@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import InputError
+from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts import READERS, Reading, ReadOptions
 from bedside.transcripts.readers.chat import spoken_text
 from bedside.transcripts.timed_speech import joined_text, seconds
@@ -742,6 +742,25 @@ def test_words_of_nobody_are_told(tmp_path: Path) -> None:
         read(path)
     roles = {"SPEAKER_00": "clinician", "SPEAKER_01": "patient", "no speaker": "other"}
     assert [role for role, *_ in brief(one(path, roles=roles))] == ["clinician", "other", "patient"]
+
+
+def test_a_text_beside_recognised_speech_is_not_lost(tmp_path: Path) -> None:
+    segments = [
+        {"start": 0, "end": 1, "text": "What brings you here?", "speaker": "Doctor"},
+        {"start": 1, "end": 2, "text": "[sighs very deeply] I sleep badly.", "speaker": "Patient"},
+    ]
+    recognised = {"text": "What brings you here? [sighs very deeply] I sleep badly.", "segments": segments}
+    path = write(tmp_path, "talk.json", json.dumps(recognised))
+    (talk,) = read(path, drop_tags=True)
+    assert [turn.text for turn in talk.turns] == ["What brings you here?", "I sleep badly."]
+    path = write(
+        tmp_path, "talk.json", json.dumps({**recognised, "summary": "Somebody cannot sleep at night."})
+    )
+    with pytest.raises(AmbiguousError, match="'summary' would be lost"):
+        read(path)
+    reading = Reading(path, ReadOptions(leave_out=("summary",)))
+    assert len(list(reading)) == 1
+    assert [*reading.account.lost] == ["summary"]
 
 
 @samples

@@ -10,6 +10,7 @@ from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.language import is_language_tag
+from bedside.transcripts.message_lists import texts_in
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript
@@ -94,9 +95,21 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
             )
     if any(speech.speaker == NO_SPEAKER for speech in speeches):
         source.account.remark(f"Where the recogniser names nobody, the speaker is called {NO_SPEAKER!r}.")
+    # Texts of the whole recording, of channels and of paragraphs say again what the turns do.
+    said = [word for speech in speeches for word in _words_of(speech.text)]
+    known, together = {*said}, "".join(said)
+    for path, text in texts_in(item):
+        words = _words_of(text)
+        again = known.issuperset(words) or "".join(words) in together
+        if not again and "alternatives" not in path.split("."):
+            source.leave(path, text, where)
     return source.transcript(
         speech_turns(source, speeches), where, id=item.get("id") or name, language=_language(item)
     )
+
+
+def _words_of(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
 
 
 def _note_alternatives(source: SourceFile, value: Any, where: str) -> None:
@@ -291,8 +304,8 @@ READER = Reader(
         "known_by": "a recogniser's `segments`, `utterances`, `words` or `results`",
         "turns": "what one speaker says, until another does",
         "kept": "`start` and `stop`; the language",
-        "left": "alternatives; not counted: confidence, times of words",
-        "decided_by": "`--roles SPEAKER_00=ROLE`",
+        "left": "alternatives, texts beside; not counted: confidence, times of words",
+        "decided_by": "`--roles SPEAKER_00=ROLE`, `--leave-out PATH`",
     },
     endings=(".json", ".jsonl"),
     claims=_claims,
