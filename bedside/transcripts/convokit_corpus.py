@@ -259,7 +259,9 @@ def transcript_of(
     meta = conversations.get(name)
     meta = meta if isinstance(meta, dict) else {}
     ours = meta.get(_MARK) == _LAYOUT
-    names, named, metas = [], [], []
+    names: list[Any] = []
+    named: list[Any] = []
+    metas: list[dict[str, Any]] = []
     for where, utterance in group:
         speaker = utterance.get("speaker", utterance.get("user"))
         who = speakers.get(speaker) if ours and isinstance(speaker, str) else None
@@ -288,28 +290,20 @@ def transcript_of(
         stated = stated_provenance(meta[_PROVENANCE], len(dialogue.turns), where)
         dialogue = Dialogue(dialogue.turns, by_place((*stated, *dialogue.provenance)))
     fields = described(meta, (*_BESIDE, "source") if ours else ())
-    if not ours and (known := _known_of(names, speakers)):
+    known = {
+        speaker: rest
+        for speaker in ([] if ours else names)
+        if isinstance(who := speakers.get(speaker), dict)
+        and (rest := {key: value for key, value in who.items() if key not in ROLE_KEYS})
+    }
+    if known:
         fields["reference"] = {"speakers": known, **fields["reference"]}
     return maker.transcript(dialogue, where, told_apart=ours, **{**fields, "id": name})
 
 
-def _known_of(names: Iterable[Any], speakers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What a corpus says of those who speak, but for who they are in the conversation."""
-    metas = {name: speakers.get(name) for name in names if isinstance(name, str)}
-    known = {
-        name: {key: value for key, value in meta.items() if key not in ROLE_KEYS}
-        for name, meta in metas.items()
-        if isinstance(meta, dict)
-    }
-    return {name: meta for name, meta in known.items() if meta}
-
-
 def _telling_name(maker: TranscriptMaker, speaker: Any, speakers: Mapping[str, Any]) -> Any:
     """What tells a speaker's role: the name as the user maps it or as it is known, else what the corpus says."""
-    if isinstance(speaker, str) and role_of(speaker, maker.options.roles) is None:
-        meta = speakers.get(speaker)
-        if isinstance(meta, dict):
-            for key in ROLE_KEYS:
-                if isinstance(meta.get(key), str) and role_of(meta[key], maker.options.roles):
-                    return meta[key]
-    return speaker
+    roles = maker.options.roles
+    meta = speakers.get(speaker) if isinstance(speaker, str) and role_of(speaker, roles) is None else None
+    told = [meta.get(key) for key in ROLE_KEYS] if isinstance(meta, dict) else []
+    return next((name for name in told if isinstance(name, str) and role_of(name, roles)), speaker)

@@ -420,7 +420,7 @@ _WHISPER = {
         for n, (role, said) in enumerate(TALK)
     ],
 }
-_CONVOKIT = [
+_CONVOKIT: list[Row] = [
     {
         "id": f"u{n}",
         "conversation_id": "a-1",
