@@ -65,17 +65,20 @@ def _shapes() -> list[list[str]]:
     # The tests write the talk; where this is run from needn't be where they are.
     if str(ROOT) not in sys.path:
         sys.path.append(str(ROOT))
-    from tests.transcripts.talk_forms import JSON_FORMS, TABLE_FORMS, TALK, TEXT_FORMS
+    from tests.transcripts import talk_forms as forms
 
+    shapes: list[forms.TableForm | forms.TextForm | forms.JsonForm] = [
+        *forms.TABLE_FORMS, *forms.TEXT_FORMS, *forms.JSON_FORMS,
+    ]  # fmt: skip
     found: dict[tuple[str, str, str], list[str]] = {}
-    for shape in (*TABLE_FORMS, *TEXT_FORMS, *JSON_FORMS):
+    for shape in shapes:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / shape.file
             file.write_bytes(shape.content)
             reading = Reading(file, ReadOptions(**shape.options))
             transcripts = list(reading)
         account = reading.account
-        if account.turns != len(TALK):
+        if account.turns != len(forms.TALK):
             raise SystemExit(f"{shape.name} is not read whole: {account.turns} turns")
         fields = [name for name in ("system", "case_id", "language") if getattr(transcripts[0], name)]
         kept = [

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from bedside.support.errors import AmbiguousError, InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
+from bedside.transcripts.contract import FACTS
 from bedside.transcripts.message_lists import PICTURES
 from tests.soak import budget
 from tests.transcripts.files import GOOD, as_written, document, examples, packed, read, workbook, write
@@ -34,6 +35,8 @@ def test_every_reader_says_what_it_reads(name: str) -> None:
     assert reader.name == name
     assert reader.title
     assert reader.description.endswith(".")
+    assert reader.facts.keys() == {"family", *FACTS}
+    assert all(0 < len(reader.facts[key].split()) <= 25 for key in FACTS)
 
 
 @pytest.mark.parametrize("gzipped", [False, True], ids=["plain", "gzip"])
