@@ -401,12 +401,51 @@ _RECORDS: dict[str, Any] = {
         "target_messages": messages(),
     },
 }
-_INSPECT = {
+_INSPECT: Row = {
     "version": 2,
     "status": "success",
     "eval": {"task": "sleep", "model": "A"},
-    "samples": [{"id": 1, "epoch": 1, "input": "", "messages": messages(), "output": _CHOICES}],
+    "samples": [
+        {
+            "id": 1,
+            "epoch": 1,
+            "input": "",
+            "messages": messages(),
+            "output": _CHOICES,
+            "events": [{"event": "state"}],
+        }
+    ],
 }
+_THOUGHT = {"type": "thinking", "thinking": "He may be anxious."}
+_PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/bed.png"}}
+_NODES = _RECORDS["chatgpt"]["mapping"]
+#: Records that hold more than the talk, which is left and counted.
+_WITH_MORE: dict[str, list[Any]] = {
+    "anthropic, thoughts": [
+        {
+            **_RECORDS["anthropic"],
+            "messages": [{**_BLOCKS[0], "content": [*_BLOCKS[0]["content"], _PICTURE]}, *_BLOCKS[1:5],
+                         {**_BLOCKS[5], "content": [_THOUGHT, *_BLOCKS[5]["content"]]}],
+        }
+    ],
+    "claude, files": [
+        {
+            **_RECORDS["claude"],
+            "chat_messages": [{**message, "attachments": [{}]} for message in _RECORDS["claude"]["chat_messages"]],
+        }
+    ],
+    "chatgpt, branches": [
+        {
+            **_RECORDS["chatgpt"],
+            "mapping": {**_NODES, "x": {**_NODES["6"], "children": []},
+                        "0": {**_NODES["0"], "message": {"author": {"role": "tool"},
+                                                         "content": {"content_type": "code", "text": "1"}}}},
+        }
+    ],
+    "langfuse, spans": [
+        _RECORDS["langfuse"], {"id": "p", "traceId": "t", "type": "SPAN", "input": None, "output": None},
+    ],
+}  # fmt: skip
 _WHISPER = {
     "language": "en",
     "text": " ".join(said for _, said in TALK),
@@ -450,6 +489,7 @@ JSON_FORMS: tuple[JsonForm, ...] = (
         JsonForm(f"{name}, alone", [_RECORDS[name]], alone=True)
         for name in ("openai", "gemini", "choices", "anthropic")
     ),
+    *(JsonForm(name, records) for name, records in _WITH_MORE.items()),
     JsonForm("inspect", [_INSPECT], alone=True),
     JsonForm("whisper", [_WHISPER], alone=True),
     JsonForm("convokit", _CONVOKIT, lines=True, file="utterances.jsonl"),
@@ -472,6 +512,10 @@ _CELLS = [
     }
 ]
 _EXCHANGES = [{"id": "a-1", "patient": TALK[n][1], "doctor": TALK[n + 1][1]} for n in (0, 2, 4)]
+_GAPS = [
+    {"id": "a-1", name: said}
+    for name, said in [(name, row[name]) for row in _EXCHANGES for name in ("patient", "doctor")]
+]
 
 TABLE_FORMS: tuple[TableForm, ...] = tuple(
     TableForm(f"{name}, {ending}", rows, f"talks.{ending}")
@@ -480,6 +524,7 @@ TABLE_FORMS: tuple[TableForm, ...] = tuple(
         ("utterances", _UTTERANCES),
         ("cells", _CELLS),
         ("exchanges", _EXCHANGES),
+        ("exchanges with gaps", _GAPS),
     )
     for ending in CONTAINERS
 )
@@ -547,4 +592,27 @@ TEXT_FORMS: tuple[TextForm, ...] = (
         ],
         file="talk.cha",
     ),
-)
+    TextForm(
+        "chat, tiers",
+        [
+            "@UTF8",
+            "@Begin",
+            "@Participants:\tTHE Therapist , CLI Client",
+            "@ID:\teng|corpus|CLI|||||Client|||",
+            *(part for line in _labelled("*{label}:\t{text}|%com:\tsoftly", "CLI", "THE") for part in line.split("|")),
+            "@End",
+        ],
+        file="talk.cha",
+    ),
+    TextForm(
+        "vtt, notes",
+        ["WEBVTT", "", "NOTE as recorded", "", "STYLE", "::cue { color: red }", "",
+         *_subtitles("<v {label}>{text}</v>", ".")],
+        file="talk.vtt",
+    ),
+    TextForm(
+        "colon, pages",
+        ["Page 1", "", *_labelled("{label}: {text}"), "", "Page 2", "---"],
+        label="{}: {}".format,
+    ),
+)  # fmt: skip
