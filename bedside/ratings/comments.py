@@ -14,12 +14,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from bedside.ratings.answer_words import is_no_answer, is_number
-from bedside.ratings.column_words import plain
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.scales import number_in
-from bedside.ratings.spellings import metric_key
-from bedside.ratings.word_scales import word_scales
+from bedside.ratings.rated_cells import RatedCell, is_no_answer, is_number
+from bedside.ratings.scales import number_in, word_scales
+from bedside.ratings.spellings import metric_key, plain
 from bedside.support.unspaced_scripts import UNSPACED
 
 #: Words and letters of a text, and letters where no blanks part words.

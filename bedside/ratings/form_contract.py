@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from bedside.ratings.answer_words import is_no_answer, is_number
-from bedside.ratings.column_words import COLUMN_NAMES, ITEM_NAMES, PAIR_NAMES, is_about_the_row, plain
-from bedside.ratings.comments import comment_about, is_free_text
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.rating_content import FileContent, RatingContent
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import RatingContent
 from bedside.support.errors import AmbiguousError
 from bedside.support.registry import Registry
-from bedside.transcripts.readers.rows import COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +26,6 @@ class FormClaim:
     option: str = ""
 
 
-#: The first priority of the forms that are plain tables: the others are told by marks of their own.
-_PLAIN = 25
-#: What the column of who speaks is called, without blanks.
-_SPEAKERS = frozenset(word.replace("_", "") for word in COLUMNS["speaker"])
 #: A claim of what can't be anything else.
 CERTAIN = FormClaim(certain=True)
 
@@ -102,48 +94,3 @@ def form_of(content: RatingContent) -> RatingForm:
             todo="say which: " + ", or ".join(claim.option for _, claim in possible),
         )
     return possible[0][0]
-
-
-def holds_ratings(content: FileContent) -> bool:
-    """Whether a file is one of ratings and not of conversations: by its tool, or by columns of raters and answers.
-
-    A table with columns of who speaks and what is said is none, whatever else it has.
-
-    Raises:
-        InputError: it can't be read.
-    """
-    mapped = content.reading.columns.keys()
-    if mapped & {"speaker", "text"}:
-        return False
-    if any(
-        claim.certain
-        for form in forms_by_priority()
-        if form.priority < _PLAIN and (claim := form.claims(content)) is not None
-    ):
-        return True
-    names, rows = content.sample
-    words = {name: plain(name) for name in names if name}
-    cells = {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(names) if name}
-    answers = {name: [cell for cell in of_name if not is_no_answer(cell)] for name, of_name in cells.items()}
-    said = [name for name in words if is_free_text(answers[name]) and comment_about(name) is None]
-    if {"".join(word.split("_")) for word in words.values()} & _SPEAKERS and (
-        said or set(words.values()) & set(COLUMNS["text"])
-    ):
-        return False
-    rated = any(
-        answers[name] and all(map(is_number, answers[name])) and not is_about_the_row(name) for name in words
-    )
-    if len(_known(words.values(), PAIR_NAMES)) == len(PAIR_NAMES):
-        return True
-    return bool(
-        (mapped | _known(words.values(), COLUMN_NAMES)) & {"rater", "value", "metric"}
-        or (
-            rated
-            and (mapped | _known(words.values(), {"item": (*COLUMN_NAMES["item"], *ITEM_NAMES)})) & {"item"}
-        )
-    )
-
-
-def _known(words: Collection[str], names: Mapping[str, Sequence[str]]) -> set[str]:
-    """bedside's names of the columns that a table has."""
-    return {name for name, spellings in names.items() if not set(spellings).isdisjoint(words)}

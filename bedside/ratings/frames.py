@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import polars as pl
 
 from bedside.ratings.names import rates_pair, rates_unit, second_ids
-from bedside.ratings.pair_preferences import SHARES
+from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.table import COLUMNS, KEY, ROW_SCHEMA, SCHEMA
 from bedside.support.errors import InputError
 

@@ -6,19 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from bedside.ratings.column_words import (
-    COLUMN_NAMES,
-    ITEM_NAMES,
-    is_about_the_row,
-    is_derived,
-    names_rater,
-    plain,
-)
 from bedside.ratings.form_contract import FormClaim
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.scales import number_in
+from bedside.ratings.spellings import plain
 from bedside.ratings.table_cells import column_name, possible, quoted_columns
+from bedside.ratings.table_columns import COLUMN_NAMES, ITEM_NAMES, is_about_the_row, is_derived, names_rater
 from bedside.support.errors import InputError
 
 #: What the upper row of names holds.

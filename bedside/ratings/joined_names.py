@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from bedside.ratings.known_names import KnownMetric
 from bedside.ratings.names import has_kind, human_rater, is_human, person_name
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_reading import KnownMetric, RatingReading
 from bedside.ratings.spellings import commonest, folded, metric_key, without_ends
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -17,7 +17,6 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from bedside.ratings.names import jury_rater, rated_by_juries
-from bedside.ratings.passes import taken_together
 from bedside.ratings.table import SCHEMA, frame_of
 from bedside.support.plurals import counted
 
@@ -267,3 +266,23 @@ def _reason(
 
 def _shown(answer: Any) -> str:
     return answer if isinstance(answer, str) else f"{answer:g}"
+
+
+def taken_together(values: Sequence[Any]) -> Any:
+    """A rater's value from its passes in their order: the most frequent, of several the one nearest their mean.
+
+    Of two that are as near, or labels, the one given first counts: passes are as good as each other, so that no rating
+    is shifted to one side, as by the lower of them, and no unit is left out because it is hard to rate.
+
+    Args:
+        values: one or more numbers, or labels.
+    """
+    if len(values) == 1:
+        return values[0]
+    counts = Counter(values)
+    most = max(counts.values())
+    top = [value for value, count in counts.items() if count == most]
+    if len(top) == 1 or isinstance(top[0], str):
+        return top[0]
+    mean = sum(values) / len(values)
+    return min(top, key=lambda value: abs(value - mean))

@@ -129,3 +129,13 @@ def fresh_ratings(ratings: pl.DataFrame, learnt: Sequence[LearntUnits]) -> Fresh
 
 def _digest(kind: str, name: str) -> str:
     return hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()[:_DIGITS]
+
+
+#: The manifest's key.
+LEARNED_RATERS = "learned_raters"
+
+
+def learned_raters(manifest: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The learned raters that have rated a run, by name in the ratings table, with what their files say of them."""
+    raters: Mapping[str, Mapping[str, Any]] = manifest.get(LEARNED_RATERS) or {}
+    return raters

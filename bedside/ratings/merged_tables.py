@@ -10,10 +10,9 @@ import polars as pl
 
 from bedside.ratings.merge_source import MergeSource
 from bedside.ratings.names import is_human, rated_by_humans
-from bedside.ratings.run_parts import PARTS_FILE, PARTS_SCHEMA, merged_parts
+from bedside.ratings.run import PARTS_FILE, PARTS_SCHEMA, merged_parts
+from bedside.ratings.run_tables import transcript_writer, write_table
 from bedside.ratings.table import KEY
-from bedside.ratings.table_writer import write_table
-from bedside.ratings.transcript_rows import transcript_writer
 from bedside.support.errors import RunError
 from bedside.support.plurals import counted
 

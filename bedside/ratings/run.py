@@ -12,7 +12,9 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +22,22 @@ import orjson
 import polars as pl
 
 from bedside.ratings.juries import with_juries
-from bedside.ratings.run_contents import RunContents
+from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
 from bedside.ratings.run_folder import MANIFEST, is_run
-from bedside.ratings.run_parts import PARTS_KEY, PARTS_SHAPE
+from bedside.ratings.run_tables import (
+    RATING_PARTS,
+    TRANSCRIPT_FOLDER,
+    TRANSCRIPT_SCHEMA,
+    parse_transcript,
+    write_new_table,
+    write_table,
+)
 from bedside.ratings.table import KEY, SCHEMA, in_round, to_pandas, wordless
-from bedside.ratings.table_writer import RATING_PARTS, write_new_table, write_table
-from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
 from bedside.support.errors import RunError
 from bedside.support.files import check_no_links, empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.support.locks import hold
+from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
 from bedside.transcripts.factor_kinds import Kind, kinds_named
 from bedside.transcripts.simulation_folder import simulation_manifest
@@ -40,6 +48,14 @@ if TYPE_CHECKING:
 
 
 FORMAT = 2
+#: The manifest's key.
+PARTS_KEY = "merged"
+#: What the manifest holds of each: its folder as it was named, the SHA-256 of its ratings, how many transcripts it had,
+#: and the rounds in which people rated it.
+PARTS_SHAPE: Any = [{"run": TEXT, "sha256": TEXT, "transcripts": INTEGER, "rounds": [TEXT]}]
+#: The file of a merged run that says which transcript is of which runs, by their place in the manifest's list.
+PARTS_FILE = "parts.parquet"
+PARTS_SCHEMA = pl.Schema({"transcript_id": pl.String(), "part": pl.Int32()})
 RATINGS_FILE = "ratings.parquet"
 #: What comes of reading a damaged table.
 _DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -439,3 +455,74 @@ def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, An
     write_new_table(folder / RATINGS_FILE, ratings)
     shutil.rmtree(folder / RATING_PARTS, ignore_errors=True)
     write_json(folder / MANIFEST, manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class RunContents:
+    """How much of what is in a run.
+
+    Attributes:
+        transcripts, turns: counts.
+        ratings: counts by rater.
+        metrics: how many different ones are rated.
+        missing: ratings that have an error in place of a value.
+    """
+
+    transcripts: int
+    turns: int
+    ratings: Mapping[str, int]
+    metrics: int
+    missing: int
+
+    @classmethod
+    def of(cls, table: pl.LazyFrame, transcripts: int, turns: int) -> RunContents:
+        """What a ratings table holds, for that many transcripts and turns."""
+        by_rater, metrics = pl.collect_all(
+            [
+                table.group_by("rater").agg(pl.len().alias("n"), pl.col("error").count()).sort("rater"),
+                table.select(pl.col("metric").n_unique()),
+            ]
+        )
+        return cls(
+            transcripts,
+            turns,
+            ratings=dict(by_rater.select("rater", "n").iter_rows()),
+            metrics=int(metrics.item()),
+            missing=int(by_rater["error"].sum()),
+        )
+
+    def line(self) -> str:
+        """All of it in a line."""
+        kinds = {
+            "person": sum(map(is_human, self.ratings)),
+            "judge": sum(map(is_judge, self.ratings)),
+            "jury": sum(map(is_jury, self.ratings)),
+            "algorithm": sum(map(is_algorithm, self.ratings)),
+        }
+        kinds["other rater"] = len(self.ratings) - sum(kinds.values())
+        raters = ", ".join(counted(count, kind) for kind, count in kinds.items() if count)
+        return (
+            f"{counted(self.transcripts, 'transcript')}, {counted(sum(self.ratings.values()), 'rating')} on "
+            f"{counted(self.metrics, 'metric')}" + (f" by {raters}" if raters else "")
+        )
+
+    def html(self, title: str) -> str:
+        """A small HTML table with the ratings of each rater."""
+        counts = [
+            ("Transcripts", self.transcripts),
+            ("Turns", self.turns),
+            ("Metrics", self.metrics),
+            ("Ratings", sum(self.ratings.values())),
+            ("… of them missing", self.missing),
+            *((f"… by {rater}", count) for rater, count in self.ratings.items()),
+        ]
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align: start"><bdi>{escape(what)}</bdi></th><td>{count:,}</td></tr>'
+            for what, count in counts
+        )
+        return f"<table><caption><bdi>{escape(title)}</bdi></caption><tbody>{rows}</tbody></table>"
+
+
+def merged_parts(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a manifest says of the runs that its run was made of; none where it wasn't merged."""
+    return list(manifest.get(PARTS_KEY) or ())

@@ -40,6 +40,15 @@ def metric_key(name: str) -> str:
     return _BETWEEN_LETTERS.sub("", words.rstrip(f"{_MARKS} ") or words)
 
 
+def plain(name: str) -> str:
+    """A column's name in lower case, with one underscore for whatever is no letter and no digit.
+
+    >>> plain("Email Address ")
+    'email_address'
+    """
+    return re.sub(r"[\W_]+", "_", name.strip().casefold()).strip("_")
+
+
 def without_ends(name: str) -> tuple[str, tuple[int, int] | None]:
     """A metric's name without the ends of its scale behind it, and those; None where there are none.
 

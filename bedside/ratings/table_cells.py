@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from bedside.ratings.column_words import COLUMN_NAMES, names_rater, plain
 from bedside.ratings.form_contract import CERTAIN, FormClaim
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.table_columns import TableColumns
+from bedside.ratings.spellings import plain
+from bedside.ratings.table_columns import COLUMN_NAMES, TableColumns, names_rater
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.table_rows import SHEET
 

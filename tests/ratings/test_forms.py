@@ -15,9 +15,9 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Font
 
-from bedside.ratings.answer_words import part_of_whole
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.names import second_ids
+from bedside.ratings.rated_cells import part_of_whole
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.support.errors import AmbiguousError, InputError, RegistryError
 

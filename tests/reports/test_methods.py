@@ -12,11 +12,11 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import plan_hash
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
-from bedside.ratings.missing_reasons import cause, causes, failures
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
+from bedside.ratings.values import cause, causes, failures
 from bedside.reports.build import write_report
 from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bedside.ratings.argilla_records import argilla_responses, is_argilla_record
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import SETS, SPANS, answer_text, needed_item, no_export, of_row
+from bedside.ratings.record_fields import (
+    SETS,
+    SPANS,
+    answer_text,
+    argilla_responses,
+    is_argilla_record,
+    needed_item,
+    no_export,
+    of_row,
+)
 
 #: A longer answer is a text that somebody wrote.
 _LONGEST = 80

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from bedside.ratings.column_words import has_rater_kind, names_rater
 from bedside.ratings.form_contract import FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import TableCells, possible, quoted_columns
+from bedside.ratings.table_columns import has_rater_kind, names_rater
 
 
 def _claims(content: RatingContent) -> FormClaim | None:

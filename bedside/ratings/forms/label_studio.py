@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.record_fields import (
     SETS,

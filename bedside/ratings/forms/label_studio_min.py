@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from bedside.ratings.column_words import is_about_the_row
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.record_fields import (
     SETS,
@@ -20,7 +19,7 @@ from bedside.ratings.record_fields import (
     of_row,
 )
 from bedside.ratings.table_cells import quoted_columns
-from bedside.ratings.table_columns import may_be_answers
+from bedside.ratings.table_columns import is_about_the_row, may_be_answers
 from bedside.support.errors import AmbiguousError, InputError
 
 #: What stands beside the data and the answers of every annotation.

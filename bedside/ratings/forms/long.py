@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import TableCells
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bedside.ratings.answer_words import is_no_answer
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.pair_preferences import FIRST, SECOND, TIE, is_preference, preference_metric
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell, is_no_answer
 from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE, is_preference, preference_metric
 from bedside.ratings.table_cells import TableCells
 from bedside.support.errors import InputError
 

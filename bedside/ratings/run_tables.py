@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -9,10 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import orjson
 import polars as pl
 
 from bedside.ratings.table import ROW_SCHEMA
 from bedside.support.files import replacing, saying_where, sync
+from bedside.transcripts.transcript import Provenance, Transcript, Turn
 
 _ROW_GROUP = 100_000
 
@@ -170,3 +173,54 @@ def _sink(table: pl.LazyFrame, file: Path) -> None:
         maintain_order=True,
         row_group_size=_ROW_GROUP,
     )
+
+
+#: Columns of a run's table of transcripts.
+TRANSCRIPT_SCHEMA = pl.Schema(
+    {
+        "id": pl.String(),
+        "system": pl.String(),
+        "case_id": pl.String(),
+        "language": pl.String(),
+        "factors": pl.String(),
+        "turns": pl.Int32(),
+        "hash": pl.String(),
+        "source": pl.String(),
+        "content": pl.String(),
+    }
+)
+
+#: Folder of the table's files in a run.
+TRANSCRIPT_FOLDER = "transcripts"
+
+
+def transcript_row(transcript: Transcript, *, text: bool = True) -> tuple[Any, ...]:
+    """A transcript as a row for :func:`transcript_writer`: its content is bytes, or None where ``text`` is false."""
+    content = transcript.to_json()
+    return (
+        transcript.id,
+        transcript.system,
+        transcript.case_id,
+        transcript.language,
+        orjson.dumps(transcript.factors, option=orjson.OPT_SORT_KEYS).decode(),
+        len(transcript.turns),
+        hashlib.sha256(content).hexdigest(),
+        transcript.source,
+        content if text else None,
+    )
+
+
+def parse_transcript(content: str | bytes, source: str = "") -> Transcript:
+    """The transcript that :meth:`Transcript.to_json` wrote as ``content``."""
+    data = orjson.loads(content)
+    turns = tuple(
+        Turn(index, turn["role"], turn["speaker"], turn["text"], turn.get("meta", {}))
+        for index, turn in enumerate(data.pop("turns"))
+    )
+    provenance = tuple(Provenance(**item) for item in data.pop("provenance", ()))
+    return Transcript(turns=turns, source=source, provenance=provenance, **data)
+
+
+def transcript_writer(folder: Path) -> TableWriter:
+    """What writes the transcripts of a run in ``folder``."""
+    return TableWriter(TRANSCRIPT_SCHEMA, folder / TRANSCRIPT_FOLDER, batch=100, utf8=("content",))
