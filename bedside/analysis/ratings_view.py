@@ -31,6 +31,7 @@ from bedside.analysis.study_parts import (
 from bedside.ratings.frames import FRAME, Frame, is_frame
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.rubric_metrics import (
     FinalLabels,
     audited_rubrics,
@@ -480,7 +481,8 @@ def _whole_view(
         return RatingsView(source.ratings, {**source.scales, **asked}, None, source.name)
     if is_frame(source):
         table = read_rating_frame(
-            source, scales=asked_scales, columns=columns, metric=metric, known=known_names()
+            source,
+            RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names()),
         )
         return RatingsView(table.ratings, table.scales, None, FRAME)
     if not isinstance(source, Run | str | os.PathLike):
@@ -491,7 +493,8 @@ def _whole_view(
     path = source.path if isinstance(source, Run) else source
     if Path(path).is_file():
         file = read_rating_file(
-            path, scales=asked_scales, columns=columns, metric=metric, known=known_names()
+            path,
+            RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names()),
         )
         return RatingsView(file.ratings, file.scales, None, str(path))
     run = Run(path)

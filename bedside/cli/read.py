@@ -93,13 +93,16 @@ def _show_either(files: list[str], options: ReadOptions) -> None:
         if len(files) != 1 or not Path(files[0]).is_file() or options.format is not None:
             raise
         from bedside.ratings.rating_files import is_rating_file
+        from bedside.ratings.rating_reading import RatingReading
 
         if not is_rating_file(
             files[0],
-            columns=options.columns,
-            sheet=options.sheet,
-            header_row=options.header_row,
-            encoding=options.encoding,
+            RatingReading(
+                columns=options.columns,
+                sheet=options.sheet,
+                header_row=options.header_row,
+                encoding=options.encoding,
+            ),
         ):
             raise
         _show_ratings(files[0], options)

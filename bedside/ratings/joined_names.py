@@ -46,8 +46,8 @@ class JoinedNames:
         return self.metrics.get(name, name)
 
     def rater(self, name: str) -> str:
-        """The rater, with their kind, that the file's name of one stands for."""
-        return self.raters.get(name) or rater_name(name)
+        """The rater, with their kind, that the file's name of one stands for; none for no name."""
+        return self.raters.get(name) or (name and rater_name(name))
 
     def line(self) -> str:
         """What was renamed and what was joined, in a sentence each; empty where nothing was."""

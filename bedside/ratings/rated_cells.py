@@ -47,6 +47,14 @@ class RatedCell(NamedTuple):
     kind: str = ""
 
 
+def by_metric(cells: Iterable[RatedCell]) -> dict[str, list[RatedCell]]:
+    """The cells of each metric."""
+    cells_of: dict[str, list[RatedCell]] = {}
+    for cell in cells:
+        cells_of.setdefault(cell.metric, []).append(cell)
+    return cells_of
+
+
 #: What a cell says, in lower case, that holds no rating. A word that is a level of the metric's scale is a rating.
 NO_ANSWER = frozenset(
     (

@@ -75,13 +75,14 @@ class RatingReading:
         encoding: of a text file; None recognises it.
         scales: the scale of each metric, or under None of all.
         metrics: the metrics that are taken, by the file's names; None takes all that can be.
-        without: metrics and comments that are left.
+        without: metrics and columns of comments that are left.
         rename: the file's name of a metric or rater → the one that it gets.
-        exact: whether names and labels stay as they are written.
-        known: names that the file's may stand for.
-        missing: what a cell says that holds no rating, by metric, or under None of all; an empty code says that all
-            numbers of the metric are ratings.
-        struck: whether cells that are struck through count; None where the user doesn't say.
+        exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
+            differ in case and blanks are one, and a metric's name or title is that of a known one.
+        known: names that the file's may stand for, and the scales that metrics bring with them.
+        missing: what stands for no answer, by metric, or under None of all (:func:`parse_missing`); an empty code says
+            that all numbers of the metric are ratings.
+        struck: whether a workbook's cells that are struck through count; None where the user doesn't say.
     """
 
     form: str | None = None
@@ -175,6 +176,10 @@ class RatingReading:
         if any(self.known.scale(spelling) is not None for spelling in (bare.strip(), plain(bare))):
             return True
         return bool(self.known.rated_as(metric_key(name)))
+
+
+#: Where the user says nothing.
+AS_IT_SAYS = RatingReading()
 
 
 def parse_missing(texts: Iterable[str]) -> dict[str | None, list[str]]:
