@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import polars as pl
@@ -44,8 +43,8 @@ def row_place(row: int) -> str:
     return f"{FRAME}: row {row}"
 
 
-def frame_rows(frame: Frame) -> Iterator[tuple[str, dict[str, str]]]:
-    """Place and cells by column name of each row, as text; nothing is an empty string.
+def frame_table(frame: Frame) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Column names, and place and cells of each row, as text; nothing is an empty string.
 
     Named levels of a pandas index are columns too, as a pivoted table has them.
 
@@ -53,9 +52,8 @@ def frame_rows(frame: Frame) -> Iterator[tuple[str, dict[str, str]]]:
         InputError: two columns have one name.
     """
     columns = _columns(frame)
-    names = list(columns)
-    for number, row in enumerate(zip(*columns.values(), strict=True)):
-        yield row_place(number), {name: _text(cell) for name, cell in zip(names, row, strict=True)}
+    rows = enumerate(zip(*columns.values(), strict=True))
+    return list(columns), [(row_place(number), list(map(_text, row))) for number, row in rows]
 
 
 def is_ratings_table(frame: Frame) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bedside.ratings.scales import Scale, number_in, set_keys, word_key
@@ -139,15 +139,8 @@ def whole_of(cells: Iterable[str]) -> str | None:
     >>> whole_of(["80%", "82.5 %"]), whole_of(["4/5", "0/5"]), whole_of(["4/5", "8/10"]), whole_of(["80%", "80"])
     ('%', '5', None, None)
     """
-    wholes: set[str] = set()
-    for cell in cells:
-        part = part_of_whole(cell)
-        if part is None:
-            return None
-        wholes.add(part[1])
-        if len(wholes) > 1:
-            return None
-    return next(iter(wholes), None)
+    wholes = {None if (part := part_of_whole(cell)) is None else part[1] for cell in cells}
+    return wholes.pop() if len(wholes) == 1 else None
 
 
 def part_of_whole(cell: str) -> tuple[float, str] | None:
@@ -224,9 +217,11 @@ class MetricAnswers:
         self._exact = exact
         self._first_kind: tuple[bool, str] | None = None
         self._level_of: Mapping[str, str] = {}
-        self._labelled = scale is not None and not scale.numeric
-        if self._labelled and scale is not None:
+        self._parts = self._numbered = False
+        self._commas: Collection[str] = ()
+        if scale is not None and not scale.numeric:
             self._level_of = _spellings([str(level) for level in scale.levels])
+            return
         self._parts = self._parts_of_a_whole(cells)
         self._commas = self._decimal_commas(cells)
         self._numbered = self._numbered_labels(cells)
@@ -242,10 +237,11 @@ class MetricAnswers:
             InputError: it is off the scale, or a word where others are numbers.
         """
         text = cell.value.strip()
-        if self._labelled:
-            spellings = [text, text.casefold(), _bare(text), _bare(text).casefold()]
+        if self._level_of:
+            bare = _bare(text)
+            spellings = [text, text.casefold(), bare, bare.casefold()]
             if not self._exact:
-                spellings += [folded(text), folded(_bare(text)), word_key(text)]
+                spellings += [folded(text), folded(bare), word_key(text)]
             label = next((self._level_of[each] for each in spellings if each in self._level_of), None)
             if label is None:
                 raise self._off_scale(text, cell.where)
@@ -258,19 +254,6 @@ class MetricAnswers:
         self._check_kind(text, is_number=number is not None, where=cell.where)
         return (number, None) if number is not None else (None, self.joined.get(text, text))
 
-    def _join_labels(self, cells: Sequence[RatedCell], known: Iterable[str]) -> None:
-        """Take spellings of one label together, where the answers are labels."""
-        if self._exact or self._parts or self._numbered:
-            return
-        labels = [(cell.rater, cell.value.strip()) for cell in cells]
-        labels = [(rater, label) for rater, label in labels if number_in(label) is None]
-        self.joined, apart = joined_labels(labels, known)
-        for upper, lower in apart:
-            self.remarks.append(
-                f"{upper!r} and {lower!r} of {self.metric} stay two labels: one rater uses both often. "
-                f"`scales={self.metric}={upper}/…` makes them one."
-            )
-
     def _number(self, cell: RatedCell, text: str) -> float | None:
         part = part_of_whole(text) if self._parts else None
         if part is not None:
@@ -282,9 +265,23 @@ class MetricAnswers:
             text = text.replace(",", ".")
         return number_in(text)
 
+    def _join_labels(self, cells: Sequence[RatedCell], known: Iterable[str]) -> None:
+        """Take spellings of one label together, where the answers are labels."""
+        if self._exact or self._parts or self._numbered:
+            return
+        labels = [(cell.rater, cell.value.strip()) for cell in cells]
+        self.joined, apart = joined_labels(
+            [answer for answer in labels if number_in(answer[1]) is None], known
+        )
+        for upper, lower in apart:
+            self.remarks.append(
+                f"{upper!r} and {lower!r} of {self.metric} stay two labels: one rater uses both often. "
+                f"`scales={self.metric}={upper}/…` makes them one."
+            )
+
     def _parts_of_a_whole(self, cells: Sequence[RatedCell]) -> bool:
         """Whether every answer is a number with what it is out of, the same of all: ``80%``, ``4/5``."""
-        whole = None if self._labelled else whole_of(cell.value for cell in cells)
+        whole = whole_of(cell.value for cell in cells)
         if whole is None:
             return False
         example = cells[0].value.strip()
@@ -295,48 +292,42 @@ class MetricAnswers:
         )
         return True
 
-    def _decimal_commas(self, cells: Sequence[RatedCell]) -> frozenset[str]:
+    def _decimal_commas(self, cells: Sequence[RatedCell]) -> Collection[str]:
         """Columns whose numbers are written with a comma.
 
         Raises:
             AmbiguousError: a column has both, or its commas may part thousands.
         """
-        if self._labelled:
-            return frozenset()
-        commas: dict[str, list[RatedCell]] = {}
-        points: dict[str, RatedCell] = {}
+        commas: dict[str, list[tuple[str, str]]] = {}
+        points: dict[str, tuple[str, str]] = {}
         for cell in cells:
             text = cell.value.strip()
             if _DECIMAL_COMMA.fullmatch(text):
-                commas.setdefault(cell.column, []).append(cell)
+                commas.setdefault(cell.column, []).append((text, cell.where))
             elif _DECIMAL_POINT.fullmatch(text):
-                points.setdefault(cell.column, cell)
+                points.setdefault(cell.column, (text, cell.where))
         for column, written in commas.items():
-            first = written[0]
+            first, where = written[0]
             if column in points:
-                other = points[column]
+                other, place = points[column]
                 raise AmbiguousError(
-                    f"{first.value.strip()!r} has a comma and {other.value.strip()!r} a point, so that a comma "
-                    f"may part "
-                    "decimals or thousands",
-                    where=f"{first.where} and {other.where}",
+                    f"{first!r} has a comma and {other!r} a point, so that a comma may part decimals or thousands",
+                    where=f"{where} and {place}",
                     todo=f"write the numbers of {self.metric} alike, with a point before decimals and no other mark",
                 )
-            if all(_THOUSANDS.fullmatch(cell.value.strip()) for cell in written):
+            if all(_THOUSANDS.fullmatch(text) for text, _ in written):
                 raise AmbiguousError(
-                    f"{first.value.strip()!r} may be {first.value.strip().replace(',', '.')} or "
-                    f"{first.value.strip().replace(',', '')}",
-                    where=first.where,
+                    f"{first!r} may be {first.replace(',', '.')} or {first.replace(',', '')}",
+                    where=where,
                     todo=f"write the numbers of {self.metric} with a point before decimals and no other mark",
                 )
         if commas:
-            example = next(iter(commas.values()))[0].value.strip()
-            times = sum(map(len, commas.values()))
+            example, _ = next(iter(commas.values()))[0]
             self.remarks.append(
                 f"Numbers of {self.metric} have a comma before their decimals: {example} is "
-                f"{example.replace(',', '.')} ({counted(times, 'cell')})."
+                f"{example.replace(',', '.')} ({counted(sum(map(len, commas.values())), 'cell')})."
             )
-        return frozenset(commas)
+        return commas.keys()
 
     def _numbered_labels(self, cells: Sequence[RatedCell]) -> bool:
         """Whether every answer is a number, and some have their label beside it.
@@ -344,8 +335,6 @@ class MetricAnswers:
         Raises:
             InputError: one number has two labels.
         """
-        if self._labelled:
-            return False
         labels: dict[float, tuple[str, RatedCell]] = {}
         for cell in cells:
             text = cell.value.strip()
@@ -382,7 +371,7 @@ class MetricAnswers:
                 places.setdefault(number, cell.where)
         codes = possible_codes(places)
         if codes:
-            others = [number for number in places if number not in codes]
+            others = places.keys() - set(codes)
             shown = ",".join(f"{code:g}" for code in codes)
             raise AmbiguousError(
                 f"{shown} of {self.metric} may be a rating or stand for no answer: others are from {min(others):g} to "
@@ -393,8 +382,7 @@ class MetricAnswers:
             )
 
     def _check_kind(self, text: str, *, is_number: bool, where: str) -> None:
-        if self._first_kind is None:
-            self._first_kind = (is_number, where)
+        self._first_kind = self._first_kind or (is_number, where)
         first_is_number, place = self._first_kind
         if first_is_number != is_number:
             kind = "numbers" if first_is_number else "labels"
@@ -406,18 +394,17 @@ class MetricAnswers:
             )
 
     def _off_scale(self, text: str, where: str) -> InputError:
-        shown = ", ".join(self.scale.level_texts()) if self.scale is not None else ""
+        levels = (
+            f"levels: {', '.join(self.scale.level_texts()) if self.scale else ''} (`scales` gives another)"
+        )
+        off = f"{text!r} is not on the scale of {self.metric}"
         number = number_in(text)
-        if number is not None and is_code(number):
-            return AmbiguousError(
-                f"{text!r} is not on the scale of {self.metric}, and may be a mistake or stand for no answer",
-                where=where,
-                todo=f"`missing={text}` takes it for no answer; levels: {shown} (`scales` gives another)",
-            )
-        return InputError(
-            f"{text!r} is not on the scale of {self.metric}",
+        if number is None or not is_code(number):
+            return InputError(off, where=where, todo=levels)
+        return AmbiguousError(
+            f"{off}, and may be a mistake or stand for no answer",
             where=where,
-            todo=f"levels: {shown} (`scales` gives another)",
+            todo=f"`missing={text}` takes it for no answer; {levels}",
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bedside.ratings.frames import FRAME, Frame, frame_rows
+from bedside.ratings.frames import FRAME, Frame, frame_table
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.table_columns import TableColumns, table_columns
 from bedside.support.errors import BedsideError, InputError
@@ -32,6 +32,8 @@ _FIRST_ROWS = 3
 
 #: Place and cells of each row.
 Rows = list[tuple[str, list[str]]]
+#: Column names and rows.
+Table = tuple[list[str], Rows]
 
 
 class TypedTable(NamedTuple):
@@ -52,29 +54,36 @@ class RatingContent:
     Args:
         reading: what the user said.
         place: the file, for messages.
+        account: what was understood of it; the form fills it in.
+        table: column names and rows, all as text; None where it is no table.
 
     Attributes:
-        account: what was understood of it; the form fills it in.
+        first: the first JSON value, or row of Parquet; None where there is none.
     """
 
-    def __init__(self, reading: RatingReading, place: str) -> None:
+    first: Any = None
+
+    def __init__(
+        self, reading: RatingReading, place: str, account: FileAccount, table: Table | None = None
+    ) -> None:
         self.reading = reading
         self.place = place
-        self.account: FileAccount = FileAccount()
+        self.account = account
+        self._table = table
 
     @cached_property
-    def table(self) -> tuple[list[str], Rows] | None:
+    def table(self) -> Table | None:
         """Column names and rows, all as text; None where it is no table."""
-        return None
+        return self._table
 
     @cached_property
     def typed_tables(self) -> list[TypedTable]:
-        """The tables that are read, each as it was typed, column names and what stands above them too."""
+        """The tables that are read, each as it was typed, without what is above the column names."""
         return []
 
     @cached_property
     def first_rows(self) -> list[list[str]]:
-        """The first rows of the first table as it was typed."""
+        """The first rows of the first table as it was typed, below what is above its column names."""
         return []
 
     @cached_property
@@ -85,13 +94,8 @@ class RatingContent:
         header, rows = self.table
         return table_columns(header, rows, self.reading, self.place)
 
-    @property
-    def first(self) -> Any:
-        """The first JSON value; None where it is no JSON."""
-        return None
-
     def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Place and content of each JSON object.
+        """Place and content of each JSON object, or row of Parquet.
 
         Raises:
             InputError: one can't be read, or is none.
@@ -100,7 +104,7 @@ class RatingContent:
 
     def with_table(self, header: list[str], rows: Rows) -> RatingContent:
         """The same content with another table, which a form made of it."""
-        return _MadeTable(self, header, rows)
+        return RatingContent(self.reading, self.place, self.account, (header, rows))
 
     def without_ratings(self) -> InputError:
         """The message for what holds no rating."""
@@ -120,48 +124,17 @@ class RatingContent:
             )
         if self.table is not None and not self.table[1]:
             return self.without_ratings()
-        for name in ("item", "rater", "value"):
-            if (
-                name != "item"
-                and not self.columns.rated
-                and not {"rater", "value"} & self.columns.names.keys()
-            ):
-                break
-            if name not in self.columns.names:
+        names = self.columns.names.keys()
+        needed = ("item", "rater", "value") if self.columns.rated or names & {"rater", "value"} else ("item",)
+        for name in needed:
+            if name not in names:
                 return self.columns.missing(name, self.place)
         return self.columns.without_ratings("no column holds ratings", self.place)
 
 
-class _MadeTable(RatingContent):
-    """A table that a form made of another."""
-
-    def __init__(self, content: RatingContent, header: list[str], rows: Rows) -> None:
-        super().__init__(content.reading, content.place)
-        self.account = content.account
-        self._table = header, rows
-
-    @cached_property
-    def table(self) -> tuple[list[str], Rows] | None:
-        """Column names and rows."""
-        return self._table
-
-
-class FrameContent(RatingContent):
-    """The content of a data frame.
-
-    Args:
-        frame: the data frame.
-        reading: what the user said.
-    """
-
-    def __init__(self, frame: Frame, reading: RatingReading) -> None:
-        super().__init__(reading, FRAME)
-        self._frame = frame
-
-    @cached_property
-    def table(self) -> tuple[list[str], Rows] | None:
-        """Column names and rows, all as text."""
-        return _of_records(frame_rows(self._frame))
+def frame_content(frame: Frame, reading: RatingReading) -> RatingContent:
+    """The content of a data frame."""
+    return RatingContent(reading, FRAME, FileAccount(), frame_table(frame))
 
 
 class FileContent(RatingContent):
@@ -173,30 +146,24 @@ class FileContent(RatingContent):
     """
 
     def __init__(self, path: Path, reading: RatingReading) -> None:
-        super().__init__(reading, str(path))
-        self.path = path
         options = ReadOptions(sheet=reading.sheet, header_row=reading.header_row, encoding=reading.encoding)
         self._source = JsonSource(path, path.stem, options=options)
+        super().__init__(reading, str(path), self._source.account)
         self._parquet = path.suffix.lower() == ".parquet" or is_parquet(self._source)
-        self.account: FileAccount = self._source.account
 
     @cached_property
     def first(self) -> Any:
-        """The first JSON value; None where it is no JSON. A row of Parquet is one, too."""
+        """The first JSON value, or row of Parquet; None where there is none."""
         if self._parquet:
             return next((row for _, row in self.records()), None)
         return None if self._source.json is None else self._source.json.first
 
     def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Place and content of each JSON object, or row of Parquet.
-
-        Raises:
-            InputError: one can't be read, or is none.
-        """
+        """As of any content."""
         if self._parquet:
             self._check_height()
             for number, row in parquet_records(self._source):
-                yield f"{self.path}: row {number}", row
+                yield f"{self.place}: row {number}", row
             return
         for where, _, value in self._source.json_values():
             if isinstance(value, InputError):
@@ -206,7 +173,7 @@ class FileContent(RatingContent):
             yield where, value
 
     @cached_property
-    def table(self) -> tuple[list[str], Rows] | None:
+    def table(self) -> Table | None:
         """Column names and rows, all as text; None where the file is no table."""
         if self._parquet:
             self._check_height()
@@ -216,7 +183,7 @@ class FileContent(RatingContent):
             numbered = parquet_rows(self._source)
             next(numbered)  # the names of the columns
             return list(schema), _held(
-                ((f"{self.path}: row {number}", row) for number, row in numbered), self.place
+                ((f"{self.place}: row {number}", row) for number, row in numbered), self.place
             )
         if self._source.json is not None:
             return None
@@ -243,7 +210,7 @@ class FileContent(RatingContent):
 
     @cached_property
     def typed_tables(self) -> list[TypedTable]:
-        """The tables that are read, each as it was typed, without what is above the column names."""
+        """As of any content."""
         return [TypedTable(raw.sheet, _held(self._typed(raw), self.place)) for raw in self._raw_tables]
 
     def _typed(self, raw: RawTable) -> Iterator[tuple[str, list[str] | InputError]]:
@@ -256,7 +223,7 @@ class FileContent(RatingContent):
 
     @cached_property
     def first_rows(self) -> list[list[str]]:
-        """The first rows of the first table as it was typed, below what is above its column names."""
+        """As of any content."""
         if not self._raw_tables:
             return []
         raw = self._raw_tables[0]
@@ -295,12 +262,3 @@ def _too_large(place: str) -> InputError:
         where=place,
         todo="split it",
     )
-
-
-def _of_records(records: Iterator[tuple[str, Mapping[str, str]]]) -> tuple[list[str], Rows]:
-    header: list[str] = []
-    rows: Rows = []
-    for where, record in records:
-        header = header or list(record)
-        rows.append((where, list(record.values())))
-    return header, rows

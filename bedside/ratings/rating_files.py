@@ -24,7 +24,7 @@ from bedside.ratings.rated_cells import (
     is_no_answer,
     is_number,
 )
-from bedside.ratings.rating_content import FileContent, FrameContent, RatingContent
+from bedside.ratings.rating_content import FileContent, RatingContent, frame_content
 from bedside.ratings.rating_reading import AS_IT_SAYS, KnownMetric, RatingReading
 from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.scales import (
@@ -279,7 +279,7 @@ def read_rating_frame(frame: Frame, reading: RatingReading = AS_IT_SAYS) -> Rati
         InputError: as for a file.
     """
     if not is_ratings_table(frame):
-        return _read(FrameContent(frame, reading), FRAME)
+        return _read(frame_content(frame, reading), FRAME)
     table = ratings_table(frame)
     ratings = _FileRatings(reading, FileAccount())
     ratings.scales = {name: reading.scale(name) for name in table["metric"].unique(maintain_order=True)}
