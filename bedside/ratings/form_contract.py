@@ -16,14 +16,14 @@ class FormClaim:
     """That a file may be of a form.
 
     Attributes:
-        certain: whether nothing else can be meant.
         reading: what the file would say, such as ``anna and ben are raters``.
         option: what says that it is meant, such as ``form=by_rater``.
+        certain: whether nothing else can be meant.
     """
 
-    certain: bool
     reading: str = ""
     option: str = ""
+    certain: bool = False
 
 
 #: A claim of what can't be anything else.

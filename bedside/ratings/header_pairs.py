@@ -11,7 +11,7 @@ from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.scales import number_in
 from bedside.ratings.spellings import plain
-from bedside.ratings.table_cells import column_name, possible, quoted_columns
+from bedside.ratings.table_cells import column_name, quoted_columns
 from bedside.ratings.table_columns import COLUMN_NAMES, ITEM_NAMES, is_about_the_row, is_derived, names_rater
 from bedside.support.errors import InputError
 
@@ -101,7 +101,7 @@ def pairs_claim(content: RatingContent, upper: Upper) -> FormClaim | None:
     if any(map(knows, raters)) or any(map(names_rater, metrics)):
         return None
     form = "raters_over_metrics" if upper == "rater" else "metrics_over_raters"
-    return possible(
+    return FormClaim(
         f"{quoted_columns(raters)} are raters and {quoted_columns(metrics)} metrics",
         f"`form={form}`",
         certain=any(map(knows, metrics)) or all(map(names_rater, raters)),

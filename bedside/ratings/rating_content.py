@@ -128,8 +128,8 @@ class RatingContent:
         needed = ("item", "rater", "value") if self.columns.rated or names & {"rater", "value"} else ("item",)
         for name in needed:
             if name not in names:
-                return self.columns.missing(name, self.place)
-        return self.columns.without_ratings("no column holds ratings", self.place)
+                return self.columns.missing(name)
+        return self.columns.without_ratings("no column holds ratings")
 
 
 def frame_content(frame: Frame, reading: RatingReading) -> RatingContent:

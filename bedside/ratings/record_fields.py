@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.spellings import plain
 from bedside.ratings.table_columns import COLUMN_NAMES
@@ -86,6 +87,23 @@ def account_name(user: Any) -> str:
     if isinstance(user, dict):
         return str(user.get("email") or user.get("username") or user["id"])
     return str(user) if isinstance(user, str) else f"user-{user}"
+
+
+def record_cells(
+    content: RatingContent,
+    tool: str,
+    cells_of: Callable[[RatingContent, str, dict[str, Any]], Iterable[RatedCell]],
+) -> Iterator[RatedCell]:
+    """The cells of a tool's export, as ``cells_of`` finds them in each of its records.
+
+    Raises:
+        InputError: a record hasn't the tool's form.
+    """
+    for where, record in content.records():
+        try:
+            yield from cells_of(content, where, record)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise no_export(tool, where, error) from error
 
 
 def no_export(tool: str, where: str, error: Exception) -> InputError:

@@ -57,8 +57,13 @@ PARTS_SHAPE: Any = [{"run": TEXT, "sha256": TEXT, "transcripts": INTEGER, "round
 PARTS_FILE = "parts.parquet"
 PARTS_SCHEMA = pl.Schema({"transcript_id": pl.String(), "part": pl.Int32()})
 RATINGS_FILE = "ratings.parquet"
+#: The files of all transcripts.
+_EVERY_TRANSCRIPT = f"{TRANSCRIPT_FOLDER}/*.parquet"
 #: What comes of reading a damaged table.
-_DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+_DAMAGE = (
+    pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, LookupError, TypeError,
+    AttributeError,
+)  # fmt: skip
 #: What every manifest holds.
 _MANIFEST_SHAPE = {
     "transcripts": {
@@ -209,7 +214,7 @@ class Run:
         """One row a transcript, without its content: id, system, case_id, language, factors (JSON), turns, hash,
         source."""
         with self.sound(TRANSCRIPT_FOLDER):
-            return self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA).drop("content").collect()
+            return self.table(_EVERY_TRANSCRIPT, TRANSCRIPT_SCHEMA).drop("content").collect()
 
     @cached_property
     def factors(self) -> pl.DataFrame:
@@ -243,9 +248,11 @@ class Run:
         taking_part = {name.strip().casefold() for name in options.get("roles") or {}}
         names = [name for name in PROVENANCE_SPEAKERS if name not in taking_part]
         pattern = rf'(?i)"role":"other","speaker":"\s*(?:{"|".join(names)})\s*[:：]?\s*"'
-        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
         with self.sound(TRANSCRIPT_FOLDER):
-            old = every.filter(pl.col("content").str.contains(pattern)).select("id").head(1).collect()
+            turns = pl.col("content").str.contains(pattern)
+            old = (
+                self.table(_EVERY_TRANSCRIPT, TRANSCRIPT_SCHEMA).filter(turns).select("id").head(1).collect()
+            )
         if not old.is_empty():
             raise RunError(
                 f"system messages or tools are turns of transcript {old.item()!r}, as in earlier versions, and "
@@ -261,11 +268,7 @@ class Run:
             RunError: the run keeps no text.
         """
         for part in sorted((self.path / TRANSCRIPT_FOLDER).glob("*.parquet")):
-            with self.sound(f"{TRANSCRIPT_FOLDER}/{part.name}"):
-                table = self.table(f"{TRANSCRIPT_FOLDER}/{part.name}", TRANSCRIPT_SCHEMA)
-                rows = table.select("id", "content", "source").collect()
-            for name, content, source in rows.iter_rows():
-                yield self._parsed(name, content, source)
+            yield from self._read(f"{TRANSCRIPT_FOLDER}/{part.name}", True)
 
     def transcript(self, name: str) -> Transcript:
         """The transcript with this id.
@@ -273,12 +276,10 @@ class Run:
         Raises:
             RunError: there is none, or the run keeps no text.
         """
-        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
-        with self.sound(TRANSCRIPT_FOLDER):
-            table = every.filter(pl.col("id") == name).collect()
-        if table.is_empty():
+        transcript = next(self.transcripts_named([name]), None)
+        if transcript is None:
             raise RunError(f"there is no transcript {name!r}", where=str(self.path))
-        return self._parsed(*table.select("id", "content", "source").row(0))
+        return transcript
 
     def transcripts_named(self, names: Collection[str]) -> Iterator[Transcript]:
         """The transcripts with these ids, in the order of the run.
@@ -286,31 +287,38 @@ class Run:
         Raises:
             RunError: the run keeps no text.
         """
-        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
-        with self.sound(TRANSCRIPT_FOLDER):
-            rows = every.filter(pl.col("id").is_in(list(names))).select("id", "content", "source").collect()
-        for row in rows.iter_rows():
-            yield self._parsed(*row)
+        return self._read(_EVERY_TRANSCRIPT, pl.col("id").is_in(list(names)))
 
-    def _parsed(self, name: str, content: str | None, source: str) -> Transcript:
-        if content is None:
-            raise RunError(
-                f"the run keeps no text of transcript {name!r}",
-                where=str(self.path),
-                todo="score again into a new run with bedside score, without --no-text",
+    def _read(self, table: str, condition: pl.Expr | bool) -> Iterator[Transcript]:
+        """The transcripts of a table that meet a condition."""
+        place = TRANSCRIPT_FOLDER if table == _EVERY_TRANSCRIPT else table
+        with self.sound(place):
+            rows = (
+                self.table(table, TRANSCRIPT_SCHEMA)
+                .filter(condition)
+                .select("id", "content", "source")
+                .collect()
             )
-        with self.sound(TRANSCRIPT_FOLDER):
-            return parse_transcript(content, source)
+        for name, content, source in rows.iter_rows():
+            if content is None:
+                raise RunError(
+                    f"the run keeps no text of transcript {name!r}",
+                    where=str(self.path),
+                    todo="score again into a new run with bedside score, without --no-text",
+                )
+            with self.sound(TRANSCRIPT_FOLDER):
+                transcript = parse_transcript(content, source)
+            yield transcript
 
     @contextmanager
     def sound(self, name: str) -> Iterator[None]:
         """Turns what reading a damaged table comes to into a message that names it."""
         try:
             yield
-        except (*_DAMAGE, ValueError, LookupError, TypeError, AttributeError) as error:
+        except _DAMAGE as error:
             raise RunError(
                 "the table is missing or damaged",
-                where=str(self.path / name),
+                where=str(self.file(name)),
                 todo="score again into a new run",
             ) from error
 
@@ -406,16 +414,13 @@ class Run:
         Raises:
             RunError: it is missing, damaged, or has other columns.
         """
-        file = self.file(name)
-        try:
-            table = pl.scan_parquet(file)
+        with self.sound(name):
+            table = pl.scan_parquet(self.file(name))
             actual = table.collect_schema()
-        except _DAMAGE as error:
-            raise RunError(
-                "the table is missing or damaged", where=str(file), todo="score again into a new run"
-            ) from error
         if actual != schema:
-            raise RunError("the table has other columns than a run's", where=str(file), todo="score again")
+            raise RunError(
+                "the table has other columns than a run's", where=str(self.file(name)), todo="score again"
+            )
         return table
 
 

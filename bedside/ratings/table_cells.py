@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from bedside.ratings.form_contract import CERTAIN, FormClaim
 from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.spellings import plain
@@ -51,21 +50,24 @@ class TableCells:
         """
         for name in names:
             if name not in self.columns.names:
-                raise self.columns.missing(name, self._content.place)
+                raise self.columns.missing(name)
 
-    def rows(self) -> Iterator[tuple[str, Mapping[str, str], list[str]]]:
+    def rows(self, *more: str) -> Iterator[tuple[str, dict[str, str], list[str]]]:
         """Place, what the row says of all its ratings by bedside's names, and all its cells.
+
+        Args:
+            more: bedside's names of what it is asked for besides.
 
         Raises:
             InputError: a row has no item, or no rater where there is a column for it.
         """
         positions = {
             name: self._header.index(self.columns.names[name])
-            for name in (*_OF_ROW, "second", "value")
+            for name in (*_OF_ROW, *more)
             if name in self.columns.names
         }
         for where, cells in self._rows:
-            row = {name: cells[position].strip() for name, position in positions.items()}
+            row = {"metric": "", **{name: cells[position].strip() for name, position in positions.items()}}
             if not row["item"]:
                 raise InputError(
                     "the row has no item",
@@ -145,37 +147,19 @@ class TableCells:
         """
         positions = [(name, self._header.index(name)) for name in (*columns, *comments)]
         for where, row, cells in self.rows():
-            said = {name: row[name] for name in _OF_ROW if name in row}
-            said.setdefault("metric", "")
-            said.setdefault("rater", rater)
             for name, position in positions:
                 yield RatedCell(
                     where=f"{where} column {name}",
                     column=name,
                     value=cells[position],
                     kind="comment" if name in comments else "",
-                    **{**said, of_column: name},
+                    **{"rater": rater, **row, of_column: name},
                 )
 
-    def long(self) -> Iterator[RatedCell]:
-        """The cells of a table with one rating a row."""
-        for where, row, _ in self.rows():
-            said = {name: row[name] for name in _OF_ROW if name in row}
-            said.setdefault("metric", "")
-            yield RatedCell(where=where, column=self.columns.names["value"], value=row["value"], **said)
-
-    def compared(self) -> Iterator[RatedCell]:
-        """The cells of a table with one comparison of two transcripts a row.
-
-        Raises:
-            InputError: a row names no second transcript.
-        """
-        for where, row, _ in self.rows():
-            if not row["second"]:
-                raise InputError("the row has no second transcript", where=where, todo="fill the column")
-            said = {name: row[name] for name in (*_OF_ROW, "second") if name in row}
-            said.setdefault("metric", "")
-            yield RatedCell(where=where, column=self.columns.names["value"], value=row["value"], **said)
+    def long(self, *more: str) -> Iterator[RatedCell]:
+        """The cells of a table with one rating a row; ``more`` is what a row is asked for besides."""
+        for where, row, _ in self.rows("value", *more):
+            yield RatedCell(where=where, column=self.columns.names["value"], **row)
 
     def took(self, columns: Mapping[str, str]) -> None:
         """Note which columns were taken besides those of the row, and so which were not."""
@@ -187,11 +171,6 @@ class TableCells:
             for position, name in enumerate(self._header)
             if not name and any(cells[position].strip() for _, cells in self._rows)
         ]
-
-
-def possible(reading: str, option: str, *, certain: bool) -> FormClaim:
-    """The claim of a table that may be of a form, or is."""
-    return CERTAIN if certain else FormClaim(certain=False, reading=reading, option=option)
 
 
 def column_name(position: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.ratings.comments import are_comments, comment_about, holds_speech, is_free_text
@@ -53,8 +53,8 @@ _ABOUT = frozenset(
     row_number n uuid hash order position batch version project task annotation source sheet url link file filename path
     text dialogue dialog conversation_text transcript_text language name remark remarks note feedback
     """.split()
-)
-_ABOUT_START = re.compile("redcap_|unnamed|column_?[0-9]*$")
+).union(ITEM_NAMES, *COLUMN_NAMES.values())
+_ABOUT_START = re.compile("redcap_|unnamed|column_?[0-9]*$|(duration|date|time)_")
 _ABOUT_END = re.compile(
     "_(id|ids|uuid|hash|date|time|timestamp|at|duration|seconds|complete|comment|comments|note|notes|reason|reasons|url)$"
 )
@@ -82,26 +82,13 @@ def is_about_the_row(name: str) -> bool:
     [True, True, False, True]
     """
     word = plain(name)
-    spellings = {*ITEM_NAMES, *(spelling for others in COLUMN_NAMES.values() for spelling in others)}
-    return (
-        not word
-        or word in _ABOUT
-        or word in spellings
-        or bool(_ABOUT_START.match(word))
-        or bool(_ABOUT_END.search(word))
-        or bool(re.match("(duration|date|time)_", word))
-    )
+    return not word or word in _ABOUT or bool(_ABOUT_START.match(word) or _ABOUT_END.search(word))
 
 
 def is_derived(name: str) -> bool:
     """Whether a column of this name was computed from ratings, such as their mean."""
     word = plain(name)
     return word in _DERIVED or bool(_DERIVED_PARTS.search(word))
-
-
-def is_sum(name: str) -> bool:
-    """Whether a column of this name is a sum: of raters something computed, of metrics a metric of its own."""
-    return plain(name) in _SUMS
 
 
 def has_rater_kind(name: str) -> bool:
@@ -132,40 +119,44 @@ class TableColumns:
         header: all columns.
         names: bedside's name of a column → the table's.
         rated: columns that can hold ratings of raters or metrics.
-        derived: columns that were computed from ratings.
         comments: columns of what people remarked.
+        place: the table, for messages.
     """
 
     header: tuple[str, ...]
     names: Mapping[str, str]
     rated: tuple[str, ...]
-    derived: tuple[str, ...]
     comments: tuple[str, ...]
+    place: str
 
     def of_raters(self) -> list[str]:
         """Columns that can be raters': sums are something computed there."""
-        return [name for name in self.rated if not is_sum(name)]
+        return [name for name in self.rated if plain(name) not in _SUMS]
 
-    def missing(self, name: str, where: str) -> InputError:
+    def missing(self, name: str) -> InputError:
         """The message for a column that is needed and isn't there."""
         if name == "value" and self.comments:
-            return self.without_ratings(f"no column holds the {name}", where)
-        return InputError(
-            f"no column holds the {name}",
-            where=where,
-            todo=f"say which with `columns={name}=NAME`; columns: {', '.join(self.header)}",
-        )
+            return self.without_ratings(f"no column holds the {name}")
+        return _missing(name, self.header, self.place)
 
-    def without_ratings(self, lack: str, where: str) -> InputError:
+    def without_ratings(self, lack: str) -> InputError:
         """The message for a table of whose columns none can be ratings, and of which texts are taken for comments."""
         if not self.comments:
-            return InputError(lack, where=where, todo=f"columns: {', '.join(self.header)}")
+            return InputError(lack, where=self.place, todo=f"columns: {', '.join(self.header)}")
         texts = " and ".join(map(repr, self.comments))
         return InputError(
             f"{lack}: the texts in {texts} look like comments",
-            where=where,
+            where=self.place,
             todo=f"if they are labels, say which there are with `scales=A/B/…`, or `metrics={self.comments[0]}`",
         )
+
+
+def _missing(name: str, header: Iterable[str], place: str) -> InputError:
+    return InputError(
+        f"no column holds the {name}",
+        where=place,
+        todo=f"say which with `columns={name}=NAME`; columns: {', '.join(header)}",
+    )
 
 
 def table_columns(
@@ -190,27 +181,22 @@ def table_columns(
             todo='give a dict, {"item": "Session"}',
         )
     names = _named_columns(header, reading.columns, where)
-    _check_items(header, rows, names, "item" in reading.columns)
-    rated: list[str] = []
-    derived: list[str] = []
-    texts: list[str] = []
     cells_of = {name: [row[position].strip() for _, row in rows] for position, name in enumerate(header)}
+    if "item" not in reading.columns:
+        _check_items(cells_of, rows, names)
     free = [name for name in header if name and name not in names.values() and not reading.is_left(name)]
     chosen = list(filter(reading.is_chosen, free))
-    for name in free:
-        if chosen or reading.knows_metric(name):
-            (rated if name in chosen or not chosen else texts).append(name)
-        elif is_derived(name):
-            derived.append(name)
-        elif (
-            is_about_the_row(name)
-            or comment_about(name) is not None
-            or not _may_be_labels(cells_of[name], reading)
-        ):
-            texts.append(name)
-        else:
-            rated.append(name)
-    metrics = {metric_key(name) for name in rated}
+    rated = chosen or [
+        name
+        for name in free
+        if reading.knows_metric(name)
+        or (
+            not (is_derived(name) or is_about_the_row(name) or comment_about(name) is not None)
+            and _may_be_labels(cells_of[name], reading)
+        )
+    ]
+    texts = [name for name in free if name not in rated and (chosen or not is_derived(name))]
+    metrics = set(map(metric_key, rated))
     items = cells_of[names["item"]] if "item" in names else []
     comments = [
         name
@@ -218,17 +204,14 @@ def table_columns(
         if are_comments(name, cells_of[name], metrics) and _is_of_raters(name, cells_of[name], items)
     ]
     # A name such as a comment's may be that of a metric, too.
-    rated += [
+    labels = [
         name
         for name in texts
-        if name not in comments
-        and not chosen
-        and not is_about_the_row(name)
+        if not (chosen or name in comments or is_about_the_row(name))
         and _may_be_labels(cells_of[name], reading)
     ]
-    places = {name: place for place, name in reversed(list(enumerate(header)))}
-    rated.sort(key=places.__getitem__)
-    return TableColumns(tuple(header), names, tuple(rated), tuple(derived), tuple(comments))
+    rated = sorted([*rated, *labels], key=header.index)
+    return TableColumns(tuple(header), names, tuple(rated), tuple(comments), where)
 
 
 def _may_be_labels(cells: Sequence[str], reading: RatingReading) -> bool:
@@ -256,21 +239,18 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
     by_word: dict[str, str] = {}
     for column in header:
         by_word.setdefault(plain(column), column)
-    unknown = next((name for name in mapping if name not in COLUMN_NAMES.keys() | PAIR_NAMES.keys()), None)
-    if unknown is not None:
-        raise InputError(
-            f"a file of ratings has no {unknown!r}",
-            where="`columns`",
-            todo=f"name one of {', '.join(COLUMN_NAMES)}",
-        )
-    names: dict[str, str] = {}
     for name, column in mapping.items():
+        if name not in COLUMN_NAMES.keys() | PAIR_NAMES.keys():
+            raise InputError(
+                f"a file of ratings has no {name!r}",
+                where="`columns`",
+                todo=f"name one of {', '.join(COLUMN_NAMES)}",
+            )
         if column and column not in header:
             raise InputError(
                 f"there is no column {column!r}", where=where, todo=f"columns: {', '.join(header)}"
             )
-        if column:
-            names[name] = column
+    names = {name: column for name, column in mapping.items() if column}
     names = _pair_columns(by_word, names, header, where)
     for name, spellings in COLUMN_NAMES.items():
         if name not in mapping and name not in names:
@@ -308,30 +288,26 @@ def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *,
 
 
 def _check_items(
-    header: Sequence[str], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str], is_said: bool
+    cells_of: Mapping[str, list[str]], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str]
 ) -> None:
     """See that what was taken for the item, such as a session, is no number within a case or a system.
 
     Raises:
         AmbiguousError: one is of several cases or systems.
     """
-    if is_said or plain(names.get("item", "")) not in ITEM_NAMES:
+    column = names.get("item", "")
+    if plain(column) not in ITEM_NAMES:
         return
-    item = header.index(names["item"])
-    for name in ("case", "system"):
-        if name not in names:
-            continue
-        at = header.index(names[name])
+    for name in filter(names.__contains__, ("case", "system")):
         first: dict[str, str] = {}
-        for where, row in rows:
-            other = first.setdefault(row[item].strip(), row[at].strip())
-            if other != row[at].strip():
+        for (where, _), item, cell in zip(rows, cells_of[column], cells_of[names[name]], strict=True):
+            other = first.setdefault(item, cell)
+            if other != cell:
                 raise AmbiguousError(
-                    f"{names['item']} {row[item].strip()!r} is of the {name}s {other!r} and {row[at].strip()!r}: it "
-                    "may be one item or two",
+                    f"{column} {item!r} is of the {name}s {other!r} and {cell!r}: it may be one item or two",
                     where=where,
                     todo=f"name a column that has another name for each conversation with `columns=item=NAME`, or say "
-                    f"`columns=item={names['item']}`",
+                    f"`columns=item={column}`",
                 )
 
 
@@ -353,11 +329,7 @@ def _pair_columns(
         first, second, preferred = of_pair.values()
         return {**others, "item": str(first), "second": str(second), "value": str(preferred)}
     if len(others) < len(names):
-        raise InputError(
-            f"no column holds the {lacking}",
-            where=where,
-            todo=f"say which with `columns={lacking}=NAME`; columns: {', '.join(header)}",
-        )
+        raise _missing(lacking, header, where)
     return others
 
 

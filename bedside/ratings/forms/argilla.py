@@ -15,8 +15,8 @@ from bedside.ratings.record_fields import (
     argilla_responses,
     is_argilla_record,
     needed_item,
-    no_export,
     of_row,
+    record_cells,
 )
 
 #: A longer answer is a text that somebody wrote.
@@ -28,11 +28,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
 
 
 def _read(content: RatingContent) -> Iterator[RatedCell]:
-    for where, record in content.records():
-        try:
-            yield from _record_cells(content, where, record)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise no_export("Argilla", where, error) from error
+    return record_cells(content, "Argilla", _record_cells)
 
 
 def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any]) -> Iterator[RatedCell]:
@@ -61,10 +57,9 @@ FORM = RatingForm(
     description=(
         "Records as JSON (`responses` by question, each with `value` and `user_id`) or flat, as JSON or Parquet "
         "(`QUESTION.responses`, `.responses.users`, `.responses.status`). The rater is the user's id, the item a "
-        "field or "
-        "metadata such as `transcript_id`, else the record's id. Suggestions of models are not taken; drafts, "
-        "discarded "
-        "responses, rankings and answers of several labels are left out and counted; texts are reasons of ratings."
+        "field or metadata such as `transcript_id`, else the record's id. Suggestions of models are not taken; "
+        "drafts, discarded responses, rankings and answers of several labels are left out and counted; texts are "
+        "reasons of ratings."
     ),
     example=(
         '[{"id": "a-1", "fields": {"dialogue": "…"}, "metadata": {}, "suggestions": {}, "responses": {"empathy": '

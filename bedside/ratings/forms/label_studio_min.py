@@ -136,11 +136,11 @@ FORM = RatingForm(
     name="label_studio_min",
     title="Label Studio's export as JSON-MIN",
     description=(
-        "An object an annotation: the task's data, its `id`, the answers by the names of their tags, and `annotator`. "
-        "Choices, ratings and numbers between the two are taken, the item and the rater as of the export as JSON. A "
-        "text that was typed looks like a label that was chosen: what is long, or nearly always another, is a comment, "
-        "and the account names what was taken for labels. Where the task's data has an `id` before all else, "
-        "nothing tells data from answers, and reading stops. Skipped tasks are not in such a file."
+        "An object an annotation: the task's data, its `id`, the answers by the names of their tags, and "
+        "`annotator`. Choices, ratings and numbers between the two are taken, the item and the rater as of the "
+        "export as JSON. A text that was typed looks like a label that was chosen: what is long, or nearly always "
+        "another, is a comment, and the account names what was taken for labels. Where the task's data has an `id` "
+        "before all else, nothing tells data from answers, and reading stops. Skipped tasks are not in such a file."
     ),
     example=(
         '[{"transcript_id": "a-1", "text": "…", "id": 1, "empathy": [{"rating": 4}], "warm": "yes", "annotator": 3, '

@@ -27,8 +27,8 @@ FORM = RatingForm(
     name="long",
     title="a table with one rating a row",
     description=(
-        "Columns `item`, `rater`, `value`, and where wanted `metric`, `turn`, `system`, `case`, `replicate`, `round`, "
-        "`drawn`, `reason`; other columns are left."
+        "Columns `item`, `rater`, `value`, and where wanted `metric`, `turn`, `system`, `case`, `replicate`, "
+        "`round`, `drawn`, `reason`; other columns are left."
     ),
     example="item,rater,metric,value\na-1,anna,empathy,4\na-1,ben,empathy,3\n",
     example_name="ratings.csv",

@@ -23,7 +23,9 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table = TableCells(content)
     table.need("item", "second", "rater", "value")
     table.took({"second": table.columns.names["second"]})
-    for cell in table.compared():
+    for cell in table.long("second"):
+        if not cell.second:
+            raise InputError("the row has no second transcript", where=cell.where, todo="fill the column")
         rubric = cell.metric or content.reading.only_metric
         metric = rubric if is_preference(rubric) else preference_metric(rubric)
         yield cell._replace(metric=metric, value=_preferred(cell))
@@ -61,8 +63,8 @@ FORM = RatingForm(
     title="a table with one comparison of two transcripts a row",
     description=(
         "Columns `first`, `second` (the transcripts, in the order in which they were shown), `rater`, `preferred` "
-        "(`first`, `second` or `tie`, or the id of the one that is preferred), and where wanted `metric` (the rubric), "
-        "`replicate`, `round`, `drawn`, `reason`; other columns are left."
+        "(`first`, `second` or `tie`, or the id of the one that is preferred), and where wanted `metric` (the "
+        "rubric), `replicate`, `round`, `drawn`, `reason`; other columns are left."
     ),
     example="first,second,rater,metric,preferred\na-1,b-1,anna,empathy,first\nb-1,a-1,ben,empathy,tie\n",
     example_name="pairs.csv",

@@ -55,7 +55,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
         answered = unfolded(answered, loops)
     columns = answered.columns
     if columns is not None and columns.rated and "rater" not in columns.names:
-        raise columns.missing("rater", content.place)
+        raise columns.missing("rater")
     yield from BY_METRIC.read(answered)
 
 
@@ -63,13 +63,12 @@ FORM = RatingForm(
     name="qualtrics",
     title="an export of Qualtrics",
     description=(
-        "Names, texts and import ids of the questions in the first three rows, then a row a response: `item` is "
-        "a question or "
-        "embedded data, the rater `RecipientEmail` or a question, and every other question that can hold ratings a "
-        "metric. Previews of the survey are left out and counted; the texts of the questions are lost. Where questions "
-        "are asked in loops (`1_Q3`, `2_Q3`), each loop of a response is a row of its own, and its number the item "
-        "unless a looped question is: name that with `columns=item=Q1`. What was asked outside of the loops then "
-        "holds no rating, and is named."
+        "Names, texts and import ids of the questions in the first three rows, then a row a response: `item` is a "
+        "question or embedded data, the rater `RecipientEmail` or a question, and every other question that can hold "
+        "ratings a metric. Previews of the survey are left out and counted; the texts of the questions are lost. "
+        "Where questions are asked in loops (`1_Q3`, `2_Q3`), each loop of a response is a row of its own, and its "
+        "number the item unless a looped question is: name that with `columns=item=Q1`. What was asked outside of "
+        "the loops then holds no rating, and is named."
     ),
     example=(
         "StartDate,Status,ResponseId,RecipientEmail,transcript_id,Q1,Q2\n"
