@@ -33,11 +33,7 @@ class MergeSource:
     system: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse to rename what can't be written anew.
-
-        Raises:
-            RunError: the run keeps no text.
-        """
+        """Refuse to rename what can't be written anew."""
         if self.system is not None and not self.run.keeps_text:
             raise RunError(
                 "the run keeps no text, so its transcripts can't be named by a system",

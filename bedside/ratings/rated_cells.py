@@ -294,10 +294,7 @@ class MetricAnswers:
 
     def _decimal_commas(self, cells: Sequence[RatedCell]) -> Collection[str]:
         """Columns whose numbers are written with a comma.
-
-        Raises:
-            AmbiguousError: a column has both, or its commas may part thousands.
-        """
+        AmbiguousError where a column has both, or its commas may part thousands."""
         commas: dict[str, list[tuple[str, str]]] = {}
         points: dict[str, tuple[str, str]] = {}
         for cell in cells:
@@ -331,10 +328,7 @@ class MetricAnswers:
 
     def _numbered_labels(self, cells: Sequence[RatedCell]) -> bool:
         """Whether every answer is a number, and some have their label beside it.
-
-        Raises:
-            InputError: one number has two labels.
-        """
+        InputError where one number has two labels."""
         labels: dict[float, tuple[str, RatedCell]] = {}
         for cell in cells:
             text = cell.value.strip()
@@ -359,11 +353,7 @@ class MetricAnswers:
         return bool(labels)
 
     def _check_codes(self, cells: Sequence[RatedCell]) -> None:
-        """See that no number can stand for no answer.
-
-        Raises:
-            AmbiguousError: one is such as people write for it, and far from all others.
-        """
+        """See that no number can stand for no answer."""
         places: dict[float, str] = {}
         for cell in cells:
             number = self._number(cell, cell.value.strip())

@@ -239,11 +239,7 @@ class FileContent(RatingContent):
 
 
 def _held(rows: Iterable[tuple[str, list[str] | InputError]], place: str) -> Rows:
-    """The rows in memory.
-
-    Raises:
-        InputError: one can't be read, or they are too many.
-    """
+    """The rows in memory; InputError where one can't be read, or they are too many."""
     held: Rows = []
     letters = 0
     for where, row in rows:

@@ -393,10 +393,7 @@ class _FileRatings:
 
     def _divided(self, cells: Sequence[RatedCell]) -> tuple[list[RatedCell], list[RatedCell]]:
         """The cells of the metrics that are taken, and what was remarked beside them.
-
-        Raises:
-            InputError: the file has no metric that the user named.
-        """
+        InputError where the file has no metric that the user named."""
         reading = self._reading
         cells_of = by_metric(cells)
         columns = {*self._account.columns.values(), *self._account.unused}
@@ -474,10 +471,7 @@ class _FileRatings:
 
     def _find_scales(self, cells_of: Mapping[str, Sequence[RatedCell]]) -> None:
         """Find the scale of each metric: one that was named or is known, else the set that its words are of.
-
-        Raises:
-            AmbiguousError: the words may be of several, or some are of none.
-        """
+        AmbiguousError where the words may be of several, or some are of none."""
         words: dict[str, dict[str, RatedCell]] = {}
         for metric, cells in cells_of.items():
             spellings = [name for name, now in self._names.metrics.items() if now == metric]
@@ -506,11 +500,7 @@ class _FileRatings:
             )
 
     def _check_words(self, metric: str, words: Mapping[str, RatedCell]) -> None:
-        """See that words which are no scale are labels, and no levels of a scale that isn't told.
-
-        Raises:
-            AmbiguousError: they may be of several sets, or some are of none.
-        """
+        """See that words which are no scale are labels, and no levels of a scale that isn't told."""
         scales = word_scales(words)
         if are_opposites(words):
             self._account.remark(
@@ -580,11 +570,7 @@ def _in_words(cells: Iterable[RatedCell]) -> bool:
 
 
 def _unit(cell: RatedCell) -> str:
-    """What a cell rates.
-
-    Raises:
-        InputError: a turn is no number, or a transcript is compared with itself.
-    """
+    """What a cell rates; InputError where a turn is no number, or a transcript is compared with itself."""
     if not cell.second:
         return unit_name(_whole(cell.turn, "turn", cell.where) if cell.turn else None)
     if cell.second == cell.item:

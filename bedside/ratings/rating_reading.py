@@ -1,4 +1,4 @@
-"""Names that are known before a file of ratings is read: metrics, and in a run its raters and labels."""
+"""What a user can say about a file of ratings, and the names that are known before it is read."""
 
 from __future__ import annotations
 
@@ -54,10 +54,6 @@ class KnownNames:
         return [metric for metric in self.rated if metric.is_called(key)]
 
 
-#: Where nothing is known.
-NO_NAMES = KnownNames()
-
-
 #: What becomes of cells that are struck through: they count, or are left.
 Struck = Literal["keep", "leave"]
 
@@ -96,7 +92,7 @@ class RatingReading:
     without: Collection[str] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
     exact: bool = False
-    known: KnownNames = NO_NAMES
+    known: KnownNames = field(default_factory=KnownNames)
     missing: Mapping[str | None, Collection[str]] = field(default_factory=dict)
     struck: Struck | None = None
 
@@ -153,9 +149,12 @@ class RatingReading:
             in_words: whether no answer is a number: a scale of numbers for all isn't meant for it then.
         """
         typed = self.typed_scale(metric, *names)
-        ends = next((ends for name in names if (ends := without_ends(name)[1]) is not None), None)
-        if typed is not None or ends is not None:
-            return typed if typed is not None or ends is None else scale_from(*ends)
+        if typed is not None:
+            return typed
+        for name in names:
+            ends = without_ends(name)[1]
+            if ends is not None:
+                return scale_from(*ends)
         of_all = self.scales.get(None)
         if of_all is not None and not (in_words and of_all.numeric):
             return of_all
@@ -171,11 +170,13 @@ class RatingReading:
     def knows_metric(self, name: str) -> bool:
         """Whether a name is that of a metric: a rubric's, a code's or a run's, or one that the user said."""
         bare, ends = without_ends(name)
-        if self.is_chosen(name) or self.typed_scale(name) is not None or ends is not None:
-            return True
-        if any(self.known.scale(spelling) is not None for spelling in (bare.strip(), plain(bare))):
-            return True
-        return bool(self.known.rated_as(metric_key(name)))
+        return (
+            ends is not None
+            or self.is_chosen(name)
+            or self.typed_scale(name) is not None
+            or any(self.known.scale(spelling) is not None for spelling in (bare.strip(), plain(bare)))
+            or bool(self.known.rated_as(metric_key(name)))
+        )
 
 
 #: Where the user says nothing.

@@ -1,10 +1,15 @@
-"""Preferences in the ratings table: which of two conversations is better by a rubric.
+"""Metrics named after a rubric, which say something else of it than a rating by it.
 
-A preference is a rating of the transcript that was shown first; its unit names the one that was shown second
-(:func:`bedside.ratings.names.pair_unit`). Its metric is ``<rubric>.preference``; its label is ``first``, ``second`` or
+``<rubric>.preference``: which of two conversations is better. It is a rating of the transcript that was shown first;
+its unit names the one shown second (:func:`bedside.ratings.names.pair_unit`). Its label is ``first``, ``second`` or
 ``tie``, and its value the share of the win that goes to the one shown first: 1, 0 or 0.5. The two orders of showing a
 pair are two ratings. Better is what the rubric's direction says: where lower levels are better, the first one wins by
 standing lower; where neither end is better, by standing higher.
+
+``<rubric>.agrees``, a label, and ``<rubric>.audited``, a person's own level or label, or the judge's where they agree:
+what people say of a judge's ratings that were shown to them; beside it stands the judge's. ``<rubric>.adjudicated``:
+the final label that an adjudicator settled where people differed; no agreement counts it, and it stands for what people
+say together of the unit. Who has seen what others said is no independent rater, hence metrics of their own.
 """
 
 from __future__ import annotations
@@ -22,7 +27,11 @@ FIRST, SECOND, TIE = "first", "second", "tie"
 SHARES: Mapping[str, float] = {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}
 #: The shares in order: where people's agreement on preferences is asked for, a tie lies between the two.
 SHARE_SCALE = Scale((0.0, 0.5, 1.0), True)
-_PREFERENCE = ".preference"
+AGREE, DISAGREE = "agree", "disagree"
+#: Transcript and unit → the final label or level.
+FinalLabels = Mapping[tuple[str, str], float | str]
+_PREFERENCE, _AGREES, _AUDITED, _ADJUDICATED = ".preference", ".agrees", ".audited", ".adjudicated"
+_UNIT = ("transcript_id", "unit", "metric")
 
 
 def preference_metric(rubric: str) -> str:
@@ -38,10 +47,6 @@ def is_preference(metric: str) -> bool:
 def preferred_by(metric: str) -> str:
     """The rubric of a metric of preferences; other metrics as they are."""
     return metric.removesuffix(_PREFERENCE)
-
-
-AGREE, DISAGREE = "agree", "disagree"
-_AGREES, _AUDITED = ".agrees", ".audited"
 
 
 def audited_metric(rubric: str) -> str:
@@ -64,19 +69,9 @@ def audited_rubrics(metrics: Iterable[str]) -> list[str]:
 def without_audits(metrics: Iterable[str]) -> list[str]:
     """The metrics that are none of an audit, in order."""
     names = list(metrics)
-    audits = {
-        metric
-        for rubric in audited_rubrics(names)
-        for metric in (audited_metric(rubric), agreement_metric(rubric))
-    }
+    rubrics = audited_rubrics(names)
+    audits = {*map(audited_metric, rubrics), *map(agreement_metric, rubrics)}
     return [name for name in names if name not in audits]
-
-
-_ADJUDICATED = ".adjudicated"
-_UNIT = ("transcript_id", "unit", "metric")
-
-#: Transcript and unit → the final label or level.
-FinalLabels = Mapping[tuple[str, str], float | str]
 
 
 def adjudicated_metric(rubric: str) -> str:

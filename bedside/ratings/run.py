@@ -48,11 +48,9 @@ if TYPE_CHECKING:
 
 
 FORMAT = 2
-#: The manifest's key.
+#: The manifest's key of the runs that a run was merged of: of each its folder as it was named, the SHA-256 of its
+#: ratings, how many transcripts it had, and the rounds in which people rated it.
 PARTS_KEY = "merged"
-#: What the manifest holds of each: its folder as it was named, the SHA-256 of its ratings, how many transcripts it had,
-#: and the rounds in which people rated it.
-PARTS_SHAPE: Any = [{"run": TEXT, "sha256": TEXT, "transcripts": INTEGER, "rounds": [TEXT]}]
 #: The file of a merged run that says which transcript is of which runs, by their place in the manifest's list.
 PARTS_FILE = "parts.parquet"
 PARTS_SCHEMA = pl.Schema({"transcript_id": pl.String(), "part": pl.Int32()})
@@ -78,7 +76,7 @@ _MANIFEST_SHAPE = {
     }],
     "imports": [{"file": TEXT, "ratings": INTEGER, "scales": ObjectOf([(*TEXT, *NUMBER)])}],
     "rubrics": OrNull(ObjectOf({})),
-    PARTS_KEY: OrNull(PARTS_SHAPE),
+    PARTS_KEY: OrNull([{"run": TEXT, "sha256": TEXT, "transcripts": INTEGER, "rounds": [TEXT]}]),
     "learnt": OrNull([{"rater": TEXT, "metric": TEXT, "digests": [TEXT]}]),
     "juries": OrNull(ObjectOf({
         "rater": TEXT, "members": [TEXT], "rule": TEXT, "quorum": INTEGER, "learning": ObjectOf({}),

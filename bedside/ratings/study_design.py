@@ -196,11 +196,7 @@ def _is_numbered(levels: pl.Series) -> bool:
 
 
 def _check_few_levels(own: pl.DataFrame, name: str, systems: Sequence[str], where: str) -> None:
-    """Check that it makes no difference whether systems are matched by a factor of many levels and of unknown kind.
-
-    Raises:
-        DataError: it does.
-    """
+    """Check that it makes no difference whether systems are matched by a factor of many levels and of unknown kind."""
     levels = own[name].n_unique()
     kept = _matched_count(own, [name], systems) if levels > MANY_LEVELS else own.height
     if kept < own.height:

@@ -85,10 +85,7 @@ class TableCells:
 
     def _repeated_items(self) -> int | None:
         """The position of the column of worksheets where they rate the same items, so that each has its own of them.
-
-        Raises:
-            AmbiguousError: the worksheets may be raters or rounds.
-        """
+        AmbiguousError where the worksheets may be raters or rounds."""
         account, names = self._content.account, self.columns.names
         if SHEET not in self._header or len(account.sheets) < 2:
             return None
@@ -117,11 +114,7 @@ class TableCells:
         return position
 
     def _check_sheets(self, sheets: Sequence[str]) -> None:
-        """See that worksheets of the same items can be taken for systems.
-
-        Raises:
-            AmbiguousError: they may be raters or rounds as well.
-        """
+        """See that worksheets of the same items can be taken for systems."""
         raters = all(map(names_rater, sheets)) or not (
             {"rater", "metric"} & self.columns.names.keys() or all(map(names_rater, self.columns.rated))
         )

@@ -264,10 +264,7 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
 
 def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *, may_be_case: bool) -> None:
     """Find the item among columns that may be it: a session, or where nothing else is a case.
-
-    Raises:
-        AmbiguousError: several may be.
-    """
+    AmbiguousError where several may be."""
     likely = [by_word[word] for word in ITEM_NAMES if word in by_word and by_word[word] not in names.values()]
     item = names.get("item")
     # An id may be the transcript's or the response's.
@@ -290,11 +287,7 @@ def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *,
 def _check_items(
     cells_of: Mapping[str, list[str]], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str]
 ) -> None:
-    """See that what was taken for the item, such as a session, is no number within a case or a system.
-
-    Raises:
-        AmbiguousError: one is of several cases or systems.
-    """
+    """See that what was taken for the item, such as a session, is no number within a case or a system."""
     column = names.get("item", "")
     if plain(column) not in ITEM_NAMES:
         return
@@ -315,10 +308,7 @@ def _pair_columns(
     by_word: Mapping[str, str], names: Mapping[str, str], header: Sequence[str], where: str
 ) -> dict[str, str]:
     """The names with those of a table of pairs, where it is one: the first is the item, and who is preferred the value.
-
-    Raises:
-        InputError: the user named some of its columns, and others are not there.
-    """
+    InputError where the user named some of its columns, and others are not there."""
     of_pair = {
         name: names.get(name) or next((by_word[word] for word in spellings if word in by_word), None)
         for name, spellings in PAIR_NAMES.items()

@@ -1,8 +1,12 @@
-"""One value of a metric, or why there is none; and which way is better."""
+"""One value of a metric, or why there is none; and which way is better.
+
+Reasons for missing values that differ only in their numbers are of one kind: ``17 words, fewer than 20``.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -73,14 +77,11 @@ def cause(error: str) -> str:
 
 
 def causes(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Each cause of missing ratings with how many are missing for it, most first.
-
-    Args:
-        rows: as of :func:`kinds_of_reasons`.
-    """
-    counts: dict[str, int] = {}
+    """Each cause of missing ratings with how many are missing for it, most first; rows as of
+    :func:`kinds_of_reasons`."""
+    counts: Counter[str] = Counter()
     for row in kinds_of_reasons({**row, "metric": "", "rater": ""} for row in rows):
-        counts[cause(row["error"])] = counts.get(cause(row["error"]), 0) + row["n"]
+        counts[cause(row["error"])] += row["n"]
     return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
@@ -105,15 +106,9 @@ def kinds_of_reasons(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_ranges(group: list[Mapping[str, Any]]) -> str:
-    numbers = [_NUMBER.findall(row["error"]) for row in group]
-    columns = iter([sorted(set(column), key=_value) for column in zip(*numbers, strict=True)])
-
-    def span(_: re.Match[str]) -> str:
-        least, *more = next(columns)
-        return f"{least} to {more[-1]}" if more else least
-
-    return _NUMBER.sub(span, group[0]["error"])
-
-
-def _value(number: str) -> float:
-    return float(number.replace(",", ""))
+    """The reasons of one kind as one: each number that varies from its least to its greatest."""
+    columns = zip(*(_NUMBER.findall(row["error"]) for row in group), strict=True)
+    spans = (sorted(set(column), key=lambda number: float(number.replace(",", ""))) for column in columns)
+    return _NUMBER.sub(
+        lambda _: " to ".join(dict.fromkeys((span := next(spans))[:1] + span[-1:])), group[0]["error"]
+    )

@@ -75,10 +75,7 @@ def _answer_fields(record: Mapping[str, Any]) -> list[str]:
 
 def _texts(content: RatingContent, records: Records) -> set[str]:
     """The fields of which the answers are texts that somebody wrote.
-
-    Raises:
-        AmbiguousError: fields may be answers or the task's data.
-    """
+    AmbiguousError where fields may be answers or the task's data."""
     answers: dict[str, list[str]] = {}
     for where, record in records:
         fields = [field for field in _answer_fields(record) if isinstance(record[field], str)]

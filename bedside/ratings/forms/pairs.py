@@ -33,10 +33,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 def _preferred(cell: RatedCell) -> str:
     """Which of the two is preferred; what is no answer as it is.
-
-    Raises:
-        InputError: it is neither a word for one of them nor an id of theirs.
-    """
+    InputError where it is neither a word for one of them nor an id of theirs."""
     if is_no_answer(cell.value) and cell.value not in (cell.item, cell.second):
         return cell.value
     by_id = {cell.item: FIRST, cell.second: SECOND}
