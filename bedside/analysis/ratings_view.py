@@ -28,8 +28,8 @@ from bedside.analysis.study_parts import (
     transcripts_where,
     with_kinds,
 )
-from bedside.ratings.frames import FRAME, Frame, is_frame
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
+from bedside.ratings.rating_content import FRAME, Frame, is_frame
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.rubric_metrics import (

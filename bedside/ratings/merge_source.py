@@ -14,8 +14,13 @@ import polars as pl
 from bedside.ratings.learnt_units import LEARNT, is_learnt, learnt_in, unit_digests
 from bedside.ratings.names import is_pair, pair_unit, rates_pair, second_id, second_ids
 from bedside.ratings.run import Run, merged_parts
-from bedside.ratings.run_tables import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript, transcript_row
-from bedside.ratings.table import SCHEMA
+from bedside.ratings.table import (
+    SCHEMA,
+    TRANSCRIPT_FOLDER,
+    TRANSCRIPT_SCHEMA,
+    parse_transcript,
+    transcript_row,
+)
 from bedside.support.errors import RunError
 
 

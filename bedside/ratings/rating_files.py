@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from bedside.ratings.comments import FileComments, are_comments, comment_about, is_free_text
 from bedside.ratings.form_contract import form_of, forms_by_priority
-from bedside.ratings.frames import FRAME, Frame, is_ratings_table, ratings_table, row_place
 from bedside.ratings.joined_names import JoinedNames, join_names
 from bedside.ratings.names import is_turn, pair_unit, unit_name
 from bedside.ratings.rated_cells import (
@@ -24,7 +22,16 @@ from bedside.ratings.rated_cells import (
     is_no_answer,
     is_number,
 )
-from bedside.ratings.rating_content import FileContent, RatingContent, frame_content
+from bedside.ratings.rating_content import (
+    FRAME,
+    FileContent,
+    Frame,
+    RatingContent,
+    frame_content,
+    is_ratings_table,
+    ratings_table,
+    row_place,
+)
 from bedside.ratings.rating_reading import AS_IT_SAYS, KnownMetric, RatingReading
 from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.scales import (
@@ -38,7 +45,15 @@ from bedside.ratings.scales import (
 )
 from bedside.ratings.spellings import metric_key, plain
 from bedside.ratings.table import frame_of
-from bedside.ratings.table_columns import COLUMN_NAMES, ITEM_NAMES, PAIR_NAMES, is_about_the_row
+from bedside.ratings.table_columns import (
+    COLUMN_NAMES,
+    ITEM_NAMES,
+    PAIR_NAMES,
+    are_comments,
+    comment_about,
+    is_about_the_row,
+    is_free_text,
+)
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
@@ -53,6 +68,58 @@ _PLAIN = 25
 _SPEAKERS = frozenset(word.replace("_", "") for word in COLUMNS["speaker"])
 #: Most lines of an account, names in one of them, and characters of a name that is quoted.
 _LINES, _NAMED, _LONGEST = 24, 8, 40
+
+
+@dataclass(slots=True)
+class FileComments:
+    """What people remarked beside their ratings.
+
+    Attributes:
+        taken: column → how many of its cells became reasons of ratings.
+        alone: how many stand beside no rating.
+        first_alone: where the first of those stands.
+    """
+
+    taken: Counter[str] = field(default_factory=Counter)
+    alone: int = 0
+    first_alone: str = ""
+
+    def beside(self, ratings: Sequence[RatedCell], comments: Iterable[RatedCell]) -> list[RatedCell]:
+        """The ratings with the comments as their reasons.
+
+        A comment is of the rating that its column's name says, else of the only one that its rater gave the unit. One
+        on several is kept with each of them, behind the column's name.
+        """
+        by_row: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for position, cell in enumerate(ratings):
+            if not is_no_answer(cell.value):
+                by_row[_row(cell)].append(position)
+        metrics = {metric_key(cell.metric) for cell in ratings}
+        reasons: Mapping[int, list[str]] = defaultdict(list)
+        for comment in comments:
+            name = metric_key(comment.metric)
+            about = name if name in metrics else metric_key(comment_about(comment.metric) or "")
+            row = by_row[_row(comment)]
+            if about in metrics:
+                row = [position for position in row if metric_key(ratings[position].metric) == about]
+            text = " ".join(comment.value.split())
+            text = text if len(row) == 1 else f"{comment.metric}: {text}"
+            for position in row:
+                reasons[position].append(text)
+            self.taken[comment.metric] += bool(row)
+            self.alone += not row
+            self.first_alone = self.first_alone or ("" if row else comment.where)
+        return [
+            cell._replace(reason="; ".join(filter(None, (cell.reason, *reasons[position]))))
+            if position in reasons
+            else cell
+            for position, cell in enumerate(ratings)
+        ]
+
+
+def _row(cell: RatedCell) -> tuple[str, ...]:
+    """Whose rating of what a cell is, whatever the metric."""
+    return cell.item, cell.second, cell.turn, cell.rater, cell.replicate, cell.round
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,19 @@ import polars as pl
 from bedside.ratings.juries import with_juries
 from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
 from bedside.ratings.run_folder import MANIFEST, is_run
-from bedside.ratings.run_tables import (
+from bedside.ratings.table import (
+    KEY,
     RATING_PARTS,
+    SCHEMA,
     TRANSCRIPT_FOLDER,
     TRANSCRIPT_SCHEMA,
+    in_round,
     parse_transcript,
+    to_pandas,
+    wordless,
     write_new_table,
     write_table,
 )
-from bedside.ratings.table import KEY, SCHEMA, in_round, to_pandas, wordless
 from bedside.support.errors import RunError
 from bedside.support.files import check_no_links, empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit

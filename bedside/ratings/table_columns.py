@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from bedside.ratings.comments import are_comments, comment_about, holds_speech, is_free_text
-from bedside.ratings.rated_cells import is_no_answer, whole_of
+from bedside.ratings.rated_cells import is_no_answer, is_number, whole_of
 from bedside.ratings.rating_reading import RatingReading
-from bedside.ratings.scales import number_in
+from bedside.ratings.scales import number_in, word_scales
 from bedside.ratings.spellings import metric_key, plain
 from bedside.support.errors import AmbiguousError, InputError
+from bedside.support.unspaced_scripts import UNSPACED
 
 #: bedside's names of columns, each with other spellings of it in the form of :func:`plain`, the surest first.
 COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -335,3 +336,73 @@ def may_be_answers(cells: Sequence[str]) -> bool:
     if len(set(words)) > max(_MOST_LABELS, len(answers) / 2):
         return False
     return not all(_MOMENT.fullmatch(cell.strip()) for cell in answers)
+
+
+#: Words and letters of a text, and letters where no blanks part words.
+_WORDS, _LETTERS, _UNSPACED_LETTERS = 4, 30, 10
+#: Most labels that a metric has.
+_MOST_LABELS = 12
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_COMMENT = "comments?|notes?|reasons?|rationales?|justifications?|explanations?|remarks?|feedback|why"
+_AFTER = re.compile(f"(?:(?P<about>.+)_)?(?:free_text_)?(?:{_COMMENT})(?:_text)?")
+_BEFORE = re.compile(f"(?:{_COMMENT})_(?:(?:for|on|about|of|to)_)?(?P<about>.+)")
+#: Columns that hold what was said in a conversation.
+_SAID = re.compile(
+    "(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)"
+)
+
+
+def comment_about(name: str) -> str | None:
+    """What a column of comments is about by its name: empty where it doesn't say, None where it is named otherwise.
+
+    >>> comment_about("Empathy – comment"), comment_about("reason for empathy"), comment_about("Justification")
+    ('empathy', 'empathy', '')
+    >>> comment_about("Reasonableness")
+    """
+    word = plain(name)
+    match = _AFTER.fullmatch(word) or _BEFORE.fullmatch(word)
+    return None if match is None else match["about"] or ""
+
+
+def holds_speech(name: str) -> bool:
+    """Whether a column of this name holds what was said in a conversation, and no remark on it."""
+    return bool(_SAID.search(plain(name)))
+
+
+def is_free_text(answers: Sequence[str]) -> bool:
+    """Whether answers are texts that somebody wrote, and no labels: words, most of them different, and long.
+
+    >>> is_free_text(["She listens and waits", "He asks too many questions"]), is_free_text(["open", "closed"])
+    (True, False)
+    """
+    texts = _differing_words(answers)
+    return bool(texts) and not word_scales(texts) and median(map(_is_long, texts)) >= 0.5
+
+
+def _differing_words(answers: Iterable[str]) -> list[str]:
+    """The answers without blanks around them, where none is a number and most are different; else none."""
+    texts = [answer.strip() for answer in answers if not is_no_answer(answer)]
+    numbers = any(number_in(text) is not None for text in texts) or all(map(is_number, texts))
+    different = len(set(texts))
+    many = 2 * different > len(texts) or (different > _MOST_LABELS and 4 * different > len(texts))
+    return texts if many and not numbers else []
+
+
+def are_comments(name: str, answers: Sequence[str], metrics: Collection[str] = ()) -> bool:
+    """Whether a column's answers are comments, by its name or by what they are.
+
+    Args:
+        name: the column's name.
+        answers: its cells.
+        metrics: keys (:func:`~bedside.ratings.spellings.metric_key`) of the metrics beside it.
+    """
+    about = comment_about(name)
+    if about and metric_key(about) in metrics and metric_key(name) not in metrics:
+        return not any(map(is_number, answers))
+    return bool(_differing_words(answers)) if about == "" else is_free_text(answers)
+
+
+def _is_long(text: str) -> bool:
+    if _UNSPACED.search(text):
+        return len(text) >= _UNSPACED_LETTERS
+    return len(text.split()) >= _WORDS or len(text) >= _LETTERS

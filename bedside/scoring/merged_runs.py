@@ -30,7 +30,7 @@ from bedside.ratings.names import is_human
 from bedside.ratings.run import PARTS_FILE, RATINGS_FILE, Run, new_run, write_new_run
 from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.ratings.run_simulations import SIMULATIONS, merge_simulations
-from bedside.ratings.run_tables import TRANSCRIPT_FOLDER
+from bedside.ratings.table import TRANSCRIPT_FOLDER
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.merged_manifest import check_same_meaning, merged_manifest
 from bedside.support.errors import InputError, RunError

@@ -16,8 +16,7 @@ from bedside.ratings.learnt_units import (
     with_learnt,
 )
 from bedside.ratings.run import Run
-from bedside.ratings.run_tables import rating_writer
-from bedside.ratings.table import missing_counts
+from bedside.ratings.table import missing_counts, rating_writer
 from bedside.scoring.run_transcripts import TranscriptSource
 from bedside.scoring.versions import run_versions
 from bedside.tuning.learned_rater import LearnedRater

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cells import RatedCell
-from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import (
+from bedside.ratings.form_contract import (
+    CERTAIN,
     SETS,
     SPANS,
+    FormClaim,
+    RatingForm,
     answer_text,
     argilla_responses,
     is_argilla_record,
@@ -18,6 +18,8 @@ from bedside.ratings.record_fields import (
     of_row,
     record_cells,
 )
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import RatingContent
 
 #: A longer answer is a text that somebody wrote.
 _LONGEST = 80

@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cells import RatedCell
-from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import (
+from bedside.ratings.form_contract import (
+    CERTAIN,
     SETS,
     SPANS,
+    FormClaim,
+    RatingForm,
     account_name,
     answer_text,
     needed_item,
     no_export,
     of_row,
 )
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import quoted_columns
 from bedside.ratings.table_columns import is_about_the_row, may_be_answers
 from bedside.support.errors import AmbiguousError, InputError

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
+from bedside.ratings.form_contract import CERTAIN, SETS, FormClaim, RatingForm, needed_item, record_cells
 from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import SETS, needed_item, record_cells
 
 _NAME = "annotated_instances.jsonl"
 #: Labels of a scale, ``scale_4``, and of what somebody writes.

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cells import RatedCell
-from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import (
+from bedside.ratings.form_contract import (
+    CERTAIN,
     SETS,
     SKIPPED,
     SPANS,
+    FormClaim,
+    RatingForm,
     answer_text,
     field_of,
     needed_item,
     of_row,
     record_cells,
 )
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import RatingContent
 
 _ANSWERS = frozenset(("accept", "reject", "ignore"))
 
