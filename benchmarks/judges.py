@@ -73,7 +73,7 @@ def with_bedside(url: str, conversations: int) -> None:
 
     import bedside.llm.clients._openai_server  # noqa: F401 (imports are done before)
     from bedside.judges.settings import JudgeSettings
-    from bedside.ratings.table_writer import rating_writer
+    from bedside.ratings.table import rating_writer
     from bedside.rubrics.rubric_files import find_rubric
     from bedside.transcripts import Transcript
     from bedside.transcripts.transcript import new_turns

@@ -19,7 +19,7 @@ import polars as pl
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.metrics import FAMILIES
 from bedside.ratings.run import FORMAT, Run, new_run, write_new_run
-from bedside.ratings.transcript_rows import transcript_row, transcript_writer
+from bedside.ratings.table import transcript_row, transcript_writer
 from bedside.reports.contents import make_tables
 from bedside.scoring.versions import run_versions
 from bedside.transcripts.transcript import Transcript, Turn

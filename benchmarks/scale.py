@@ -57,8 +57,7 @@ def taken(work: Callable[[], object]) -> float:
 def stages(annomi: Path, scratch: Path) -> None:
     from bedside.metrics import FAMILIES
     from bedside.ratings.run import write_new_run
-    from bedside.ratings.table_writer import rating_writer
-    from bedside.ratings.transcript_rows import transcript_row, transcript_writer
+    from bedside.ratings.table import rating_writer, transcript_row, transcript_writer
     from bedside.scoring.one_process import rate
     from bedside.scoring.plan import make_plan
     from bedside.transcripts import Reading

@@ -89,8 +89,7 @@ def speed(data: Path, scratch: Path) -> None:
 def parts(data: Path, scratch: Path) -> None:
     """What the default suite's parts cost, each alone over the whole folder."""
     from bedside.ratings.run import write_new_run
-    from bedside.ratings.table_writer import rating_writer
-    from bedside.ratings.transcript_rows import transcript_row, transcript_writer
+    from bedside.ratings.table import rating_writer, transcript_row, transcript_writer
     from bedside.scoring.one_process import rate
     from bedside.scoring.plan import ScoringPlan, suite_plan
     from bedside.suites import SUITES

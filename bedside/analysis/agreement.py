@@ -32,8 +32,8 @@ from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, beside_preferences
-from bedside.ratings.final_labels import FinalLabels
 from bedside.ratings.names import is_human, rated_by_humans
+from bedside.ratings.rubric_metrics import FinalLabels
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError

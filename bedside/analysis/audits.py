@@ -13,8 +13,8 @@ import polars as pl
 from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances
 from bedside.analysis.ratings_view import RatingsView
-from bedside.ratings.audit_metrics import AGREE, agreement_metric, audited_metric
 from bedside.ratings.names import rated_by_humans
+from bedside.ratings.rubric_metrics import AGREE, agreement_metric, audited_metric
 from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
 

@@ -11,8 +11,8 @@ import polars as pl
 
 from bedside.analysis.case_values import own_case
 from bedside.analysis.grid import grid_of
-from bedside.ratings.final_labels import FinalLabels
 from bedside.ratings.names import rated_by_humans
+from bedside.ratings.rubric_metrics import FinalLabels
 
 #: How people's units were drawn: with one chance for all, with chances that differ, with chances that are not known (or
 #: come from several rounds), or not at all: each was picked for what it is.

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
+from bedside.ratings.juries import taken_together
 from bedside.ratings.names import rated_by_humans
-from bedside.ratings.passes import taken_together
 
 
 @dataclass(frozen=True, slots=True)

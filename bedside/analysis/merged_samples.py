@@ -12,8 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from bedside.ratings.run import Run
-from bedside.ratings.run_parts import PARTS_FILE, PARTS_SCHEMA, merged_parts
+from bedside.ratings.run import PARTS_FILE, PARTS_SCHEMA, Run, merged_parts
 
 #: Stands for the runs in which people rated nothing.
 _UNRATED = "runs that people didn't rate"

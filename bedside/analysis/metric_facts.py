@@ -14,9 +14,9 @@ from bedside.judges.deepeval_raters.catalogue import is_deepeval, words_of
 from bedside.metrics import FAMILIES
 from bedside.metrics.contract import Unit
 from bedside.protocols.contract import PROTOCOLS
-from bedside.ratings.known_names import KnownMetric, KnownNames
 from bedside.ratings.names import rated_by_humans
-from bedside.ratings.pair_preferences import SHARES, is_preference, preferred_by
+from bedside.ratings.rating_reading import KnownMetric, KnownNames
+from bedside.ratings.rubric_metrics import SHARES, is_preference, preferred_by
 from bedside.ratings.run import RATINGS_FILE, Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import metric_key

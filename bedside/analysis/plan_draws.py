@@ -11,8 +11,7 @@ from bedside.analysis.case_values import own_case
 from bedside.analysis.merged_samples import sampled_parts
 from bedside.analysis.study_parts import WITHOUT
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
-from bedside.ratings.run import Run
-from bedside.ratings.run_parts import merged_parts
+from bedside.ratings.run import Run, merged_parts
 from bedside.stats.sampling_cells import Levels
 
 #: What the table of transcripts says of each besides the factors.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.juries import jury_named
-from bedside.ratings.learned_raters import learned_raters
+from bedside.ratings.learnt_units import learned_raters
 from bedside.ratings.names import is_algorithm, is_judge, is_jury
 
 

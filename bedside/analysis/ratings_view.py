@@ -28,11 +28,17 @@ from bedside.analysis.study_parts import (
     transcripts_where,
     with_kinds,
 )
-from bedside.ratings.audit_metrics import audited_rubrics, without_audits
-from bedside.ratings.final_labels import FinalLabels, final_labels, is_final
-from bedside.ratings.frames import FRAME, Frame, is_frame
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
+from bedside.ratings.rating_content import FRAME, Frame, is_frame
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
+from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rubric_metrics import (
+    FinalLabels,
+    audited_rubrics,
+    final_labels,
+    is_final,
+    without_audits,
+)
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded, metric_key
@@ -68,9 +74,9 @@ class RatingsView:
         reference: a reference corpus that systems are held against; None where none is named.
         part: the part of the study that was chosen; ratings and factors hold no more than it.
         learnt: by rater and metric, units whose ratings :mod:`bedside.analysis.fresh_view` took away.
-        preferences: the rows of the ratings table that are preferences (:mod:`bedside.ratings.pair_preferences`): they
+        preferences: the rows of the ratings table that are preferences (:mod:`bedside.ratings.rubric_metrics`): they
             rate no transcript by itself, and so no other question is put to them.
-        final: final labels of units on which people differed (:mod:`bedside.ratings.final_labels`), under the metrics
+        final: final labels of units on which people differed (:mod:`bedside.ratings.rubric_metrics`), under the metrics
             they are by. No agreement of people counts them; they stand for what people say together.
         order: the order and the labels of systems and of levels of factors.
         declared: kinds of factors as whoever scored the run declared them.
@@ -475,7 +481,8 @@ def _whole_view(
         return RatingsView(source.ratings, {**source.scales, **asked}, None, source.name)
     if is_frame(source):
         table = read_rating_frame(
-            source, scales=asked_scales, columns=columns, metric=metric, known=known_names()
+            source,
+            RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names()),
         )
         return RatingsView(table.ratings, table.scales, None, FRAME)
     if not isinstance(source, Run | str | os.PathLike):
@@ -486,7 +493,8 @@ def _whole_view(
     path = source.path if isinstance(source, Run) else source
     if Path(path).is_file():
         file = read_rating_file(
-            path, scales=asked_scales, columns=columns, metric=metric, known=known_names()
+            path,
+            RatingReading(scales=asked_scales, columns=columns or {}, metric=metric, known=known_names()),
         )
         return RatingsView(file.ratings, file.scales, None, str(path))
     run = Run(path)

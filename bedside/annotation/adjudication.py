@@ -1,7 +1,7 @@
 """Adjudication: units on which the raters of a plan differ, and a plan by which somebody else settles them.
 
 Who settles them is shown what the raters said, under numbers drawn anew for each unit and rubric. The answers become
-final labels (:mod:`bedside.ratings.final_labels`) of the raters' own round, beside the originals.
+final labels (:mod:`bedside.ratings.rubric_metrics`) of the raters' own round, beside the originals.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from bedside.annotation.answer_store import FOLDER
 from bedside.annotation.fields import NOT_APPLICABLE
 from bedside.annotation.plan_file import read_plan, sealed
 from bedside.annotation.sampling import check_raters
-from bedside.ratings.final_labels import final_labels, unit_words
 from bedside.ratings.names import person_name, rated_by_humans
+from bedside.ratings.rubric_metrics import final_labels, unit_words
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError

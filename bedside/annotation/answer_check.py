@@ -20,7 +20,7 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import SHOWN
-from bedside.ratings.audit_metrics import AGREE, DISAGREE
+from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.support.errors import InputError
 
 

@@ -9,9 +9,9 @@
   label, such as a category of concerns, the number of its entries.
 - codes: ``<code>``, a label, of each turn of the code's role; turns without are missing.
 - pairs: ``<rubric>.preference``, a label and the share of the win that the transcript shown first has
-  (:mod:`bedside.ratings.pair_preferences`); shown again the other way round, two transcripts are another unit.
+  (:mod:`bedside.ratings.rubric_metrics`); shown again the other way round, two transcripts are another unit.
 - adjudicate: ``<rubric>.adjudicated``, the final label of a unit on which its raters differ
-  (:mod:`bedside.ratings.final_labels`); by rubrics on which they don't, nothing.
+  (:mod:`bedside.ratings.rubric_metrics`); by rubrics on which they don't, nothing.
 
 The rater is the person, as the run spells the name (:func:`plan_people`); the reason what they say on the rubric and
 the turns they mark for it (on a list, their notes); the round the plan's; what a rater is shown a second time is a
@@ -43,10 +43,17 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import judge_scores
-from bedside.ratings.audit_metrics import AGREE, DISAGREE, agreement_metric, audited_metric
-from bedside.ratings.final_labels import adjudicated_metric
 from bedside.ratings.names import human_rater, person_name, rated_by_humans, unit_name
-from bedside.ratings.pair_preferences import SHARE_SCALE, SHARES, preference_metric
+from bedside.ratings.rubric_metrics import (
+    AGREE,
+    DISAGREE,
+    SHARE_SCALE,
+    SHARES,
+    adjudicated_metric,
+    agreement_metric,
+    audited_metric,
+    preference_metric,
+)
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded

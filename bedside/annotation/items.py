@@ -37,7 +37,7 @@ from bedside.annotation.opinions import said_by_raters
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.ratings.names import TRANSCRIPT, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
-from bedside.ratings.transcript_rows import parse_transcript
+from bedside.ratings.table import parse_transcript
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Transcript

@@ -29,7 +29,7 @@ from bedside.annotation.fields import (
     entry_labels_field,
 )
 from bedside.annotation.items import CODED_TURNS, MAX_TURNS, lasting_content
-from bedside.ratings.audit_metrics import AGREE, DISAGREE
+from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.support.errors import InputError
 
 #: What to do about a file that is no export.

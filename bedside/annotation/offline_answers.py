@@ -19,7 +19,7 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import ANSWER_SHEET, LABEL_SEPARATOR, AnswerColumn, answer_columns
-from bedside.ratings.audit_metrics import AGREE, DISAGREE
+from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import ByteSource

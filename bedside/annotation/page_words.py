@@ -16,7 +16,7 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.fields import LISTED, NONE, NOT_APPLICABLE, NOTHING
-from bedside.ratings.pair_preferences import FIRST, SECOND, TIE
+from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE
 from bedside.rubrics.answer_form import all_parts
 from bedside.rubrics.prompt_words import ENGLISH
 from bedside.rubrics.rubric import Rubric

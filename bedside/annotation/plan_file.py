@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, run_identity
 from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
-from bedside.ratings.transcript_rows import parse_transcript
+from bedside.ratings.table import parse_transcript
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import BedsideError
 from bedside.support.files import contents, write_text

@@ -25,10 +25,13 @@ from bedside.annotation.findings import Entry, ListAgreement, list_agreement
 from bedside.annotation.items import coded_positions
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
 from bedside.annotation.training_result import TrainingResult
-from bedside.ratings.audit_metrics import agreement_metric, audited_metric
-from bedside.ratings.final_labels import adjudicated_metric
 from bedside.ratings.names import rated_by_humans
-from bedside.ratings.pair_preferences import preference_metric
+from bedside.ratings.rubric_metrics import (
+    adjudicated_metric,
+    agreement_metric,
+    audited_metric,
+    preference_metric,
+)
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError

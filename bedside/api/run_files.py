@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from bedside.ratings.rating_files import RatingFile
-from bedside.ratings.rating_reading import Struck
+from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
 from bedside.reports.table import Tables
@@ -197,18 +197,20 @@ def read_ratings(
 
     return read_rating_file(
         file,
-        scales=parse_scales(listed(scales, "scales")),
-        columns=columns,
-        metric=metric,
-        form=form,
-        sheet=sheet,
-        header_row=header_row,
-        encoding=encoding,
-        rename=rename,
-        exact=exact,
-        missing=listed(missing, "missing"),
-        struck=struck,
-        known=known_names(),
+        RatingReading(
+            scales=parse_scales(listed(scales, "scales")),
+            columns=columns or {},
+            metric=metric,
+            form=form,
+            sheet=sheet,
+            header_row=header_row,
+            encoding=encoding,
+            rename=rename or {},
+            exact=exact,
+            missing=parse_missing(listed(missing, "missing")),
+            struck=struck,
+            known=known_names(),
+        ),
     )
 
 
@@ -261,19 +263,21 @@ def import_ratings(
     opened = open_run(run)
     rating_file = read_rating_file(
         file,
-        scales=parse_scales(listed(scales, "scales")),
-        columns=columns,
-        metric=metric,
-        form=form,
-        sheet=sheet,
-        header_row=header_row,
-        encoding=encoding,
-        metrics=listed(metrics, "metrics"),
-        without=listed(without, "without"),
-        rename=rename,
-        exact=exact,
-        missing=listed(missing, "missing"),
-        struck=struck,
-        known=known_names(opened),
+        RatingReading(
+            scales=parse_scales(listed(scales, "scales")),
+            columns=columns or {},
+            metric=metric,
+            form=form,
+            sheet=sheet,
+            header_row=header_row,
+            encoding=encoding,
+            metrics=listed(metrics, "metrics"),
+            without=listed(without, "without"),
+            rename=rename or {},
+            exact=exact,
+            missing=parse_missing(listed(missing, "missing")),
+            struck=struck,
+            known=known_names(opened),
+        ),
     )
     return import_sheet(opened, Path(file), rating_file, round=round, plan=plan).added

@@ -82,6 +82,7 @@ def _score(folder: Path, out: Path) -> None:
     """Score the example and bring in the ratings of its two raters."""
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.rating_import import import_ratings
+    from bedside.ratings.rating_reading import RatingReading
     from bedside.ratings.scales import parse_scales
     from bedside.scoring.score import score
 
@@ -94,7 +95,9 @@ def _score(folder: Path, out: Path) -> None:
     )
     say(f"2. bedside ratings import {out} {folder}/ratings.csv --scale 1-5")
     path = folder / "ratings.csv"
-    added, _ = import_ratings(summary.run, path, read_rating_file(path, scales=parse_scales(["1-5"])))
+    added, _ = import_ratings(
+        summary.run, path, read_rating_file(path, RatingReading(scales=parse_scales(["1-5"])))
+    )
     say(f"   {counted(added, 'rating')} by two people")
 
 

@@ -92,19 +92,24 @@ def ratings_import(
     from bedside.annotation.sheet_import import import_sheet
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.rating_import import note_numbering
+    from bedside.ratings.rating_reading import RatingReading, parse_missing
     from bedside.ratings.run import read_run
     from bedside.ratings.scales import parse_scales
 
     opened = read_run(run)
+    typed_reading = reading.arguments()
+    typed_reading["missing"] = parse_missing(typed_reading["missing"])
     rating_file = read_rating_file(
         file,
-        scales=parse_scales(scale or []),
-        columns=read_pairs(columns, "--columns"),
-        metric=metric,
-        metrics=read_names(metrics),
-        without=read_names(without) or (),
-        known=known_names(opened),
-        **reading.arguments(),
+        RatingReading(
+            scales=parse_scales(scale or []),
+            columns=read_pairs(columns, "--columns"),
+            metric=metric,
+            metrics=read_names(metrics),
+            without=read_names(without) or (),
+            known=known_names(opened),
+            **typed_reading,
+        ),
     )
     note_numbering(opened, rating_file)
     note_account(rating_file.account.lines())

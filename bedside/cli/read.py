@@ -24,7 +24,7 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import say
 from bedside.cli.parsing import read_options
-from bedside.cli.rating_source import RatingFormOption
+from bedside.cli.rating_source import MissingOption, RatingFormOption, StruckOption, TypedReading
 from bedside.cli.score import ScoredFilesArgument
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
@@ -53,10 +53,13 @@ def read(
     conditions: ConditionsOption = None,
     outcomes: OutcomesOption = None,
     form: RatingFormOption = None,
+    missing: MissingOption = None,
+    struck: StruckOption = None,
 ) -> None:
     """Show what bedside understands of files, and the first turns; nothing is scored or written.
 
-    A file of ratings is shown too: its raters, metrics and scales. With --form it is read as ratings and nothing else.
+    A file of ratings is shown too: its raters, metrics and scales. With --form, --missing or --struck it is read as
+    ratings and nothing else.
 
     Examples:
         $ bedside read talks/
@@ -79,13 +82,17 @@ def read(
         conditions=conditions,
         outcomes=outcomes,
     )
-    if form is not None:
-        _show_ratings(_only_file(files, options), options, form)
+    typed = TypedReading(
+        form=form, sheet=sheet, header_row=header_row, encoding=encoding, missing=missing, struck=struck
+    )
+    of_ratings = [f"--{name}" for name in ("form", "missing", "struck") if getattr(typed, name) is not None]
+    if of_ratings:
+        _show_ratings(_only_file(files, options, of_ratings[0]), options, typed)
         return
-    _show_either(files, options)
+    _show_either(files, options, typed)
 
 
-def _show_either(files: list[str], options: ReadOptions) -> None:
+def _show_either(files: list[str], options: ReadOptions, typed: TypedReading) -> None:
     """Show what is understood of transcripts, or of the file of ratings that it is in their place."""
     try:
         _show_transcripts(files, options)
@@ -93,16 +100,19 @@ def _show_either(files: list[str], options: ReadOptions) -> None:
         if len(files) != 1 or not Path(files[0]).is_file() or options.format is not None:
             raise
         from bedside.ratings.rating_files import is_rating_file
+        from bedside.ratings.rating_reading import RatingReading
 
         if not is_rating_file(
             files[0],
-            columns=options.columns,
-            sheet=options.sheet,
-            header_row=options.header_row,
-            encoding=options.encoding,
+            RatingReading(
+                columns=options.columns,
+                sheet=options.sheet,
+                header_row=options.header_row,
+                encoding=options.encoding,
+            ),
         ):
             raise
-        _show_ratings(files[0], options)
+        _show_ratings(files[0], options, typed)
 
 
 def _show_transcripts(files: list[str], options: ReadOptions) -> None:
@@ -153,24 +163,24 @@ def _one_line(text: str) -> str:
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 
-def _only_file(files: list[str], options: ReadOptions) -> str:
-    """The file that is said to hold ratings.
+def _only_file(files: list[str], options: ReadOptions, said: str) -> str:
+    """The file that is said to hold ratings, by an option.
 
     Raises:
         InputError: there are several, or it is said to hold transcripts too.
     """
     if options.format is not None:
         raise InputError(
-            "--form names a form of ratings, and --format one of transcripts",
-            where="--form",
+            f"{said} is said of a file of ratings, and --format of one of transcripts",
+            where=said,
             todo="give the one that fits the file",
         )
     if len(files) != 1:
-        raise InputError(f"{len(files)} files were given", where="--form", todo="name one file of ratings")
+        raise InputError(f"{len(files)} files were given", where=said, todo="name one file of ratings")
     return files[0]
 
 
-def _show_ratings(file: str, options: ReadOptions, form: str | None = None) -> None:
+def _show_ratings(file: str, options: ReadOptions, typed: TypedReading) -> None:
     """Show what is understood of a file of ratings.
 
     Raises:
@@ -179,14 +189,7 @@ def _show_ratings(file: str, options: ReadOptions, form: str | None = None) -> N
     """
     from bedside.api import read_ratings
 
-    ratings = read_ratings(
-        file,
-        form=form,
-        columns=options.columns,
-        sheet=options.sheet,
-        header_row=options.header_row,
-        encoding=options.encoding,
-    )
+    ratings = read_ratings(file, columns=options.columns, **typed.arguments())
     lines = [in_options(line) for line in ratings.account.lines()]
     for line in lines:
         say(line)

@@ -319,7 +319,7 @@ def _judged_rubrics(run: Run, mode: Any, folder: Path | None, language: str | No
     from bedside.annotation.annotation_plan import KINDS
     from bedside.annotation.items import answerable_rubrics
     from bedside.ratings.names import TRANSCRIPT, rated_by_judges, rates_pair
-    from bedside.ratings.pair_preferences import preferred_by
+    from bedside.ratings.rubric_metrics import preferred_by
     from bedside.rubrics.preference_rubric import incomparable
     from bedside.rubrics.rubric_files import rubrics_with
 

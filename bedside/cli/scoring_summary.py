@@ -93,7 +93,7 @@ def _say_skipped(summary: ScoringSummary) -> None:
 
 def _reasons(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
     """Missing ratings by reason: the reason, how many, and which metrics, most first."""
-    from bedside.ratings.missing_reasons import kinds_of_reasons
+    from bedside.ratings.values import kinds_of_reasons
 
     counts: dict[str, int] = {}
     metrics: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ import polars as pl
 
 from bedside.ratings.names import human_rater, is_human
 from bedside.ratings.run import Run
-from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA
+from bedside.ratings.table import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA
 
 #: Key of a turn's meta under which people's codes stand, by coder.
 CODES_KEY = "codes"

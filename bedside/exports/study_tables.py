@@ -14,8 +14,7 @@ from bedside.exports.origins import ORIGINS
 from bedside.judges.store import FILE_NAME, read_judgements, read_prompt
 from bedside.metrics import FAMILIES
 from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury, judge_rater
-from bedside.ratings.table import COLUMNS
-from bedside.ratings.table_writer import TableWriter
+from bedside.ratings.table import COLUMNS, TableWriter
 from bedside.reports.rated_rubrics import known_rubric
 from bedside.scoring.plan import families_by_metric
 from bedside.transcripts.transcript import provenance_data

@@ -36,7 +36,7 @@ from bedside.judges.rubric_ratings import NOT_APPLICABLE, Unpacked
 from bedside.judges.store import Judgement
 from bedside.judges.wordless import wordless
 from bedside.ratings.names import pair_unit
-from bedside.ratings.pair_preferences import FIRST, SECOND, SHARES, TIE, preference_metric
+from bedside.ratings.rubric_metrics import FIRST, SECOND, SHARES, TIE, preference_metric
 from bedside.rubrics.answer_form import Label, RubricPart
 from bedside.rubrics.preference_rubric import better_words, check_comparable, level_lines
 from bedside.rubrics.prompt_words import PromptWords

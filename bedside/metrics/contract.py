@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bedside.models.model_files import find_model
-from bedside.ratings.missing_reasons import NO_MODEL
 from bedside.ratings.names import algorithm_rater
-from bedside.ratings.values import Direction, Value
+from bedside.ratings.values import NO_MODEL, Direction, Value
 from bedside.support.errors import RegistryError
 from bedside.support.registry import Registry, nearest
 from bedside.transcripts.transcript import Role

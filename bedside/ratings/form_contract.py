@@ -1,18 +1,17 @@
-"""What a form of ratings states, and how a file finds its form."""
+"""What a form of ratings states, how a file finds its form, and how forms of tools read records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from bedside.ratings.answer_words import is_no_answer, is_number
-from bedside.ratings.column_words import COLUMN_NAMES, ITEM_NAMES, PAIR_NAMES, is_about_the_row, plain
-from bedside.ratings.comments import comment_about, is_free_text
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.rating_content import FileContent, RatingContent
-from bedside.support.errors import AmbiguousError
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.spellings import plain
+from bedside.ratings.table_columns import COLUMN_NAMES
+from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.registry import Registry
-from bedside.transcripts.readers.rows import COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +19,16 @@ class FormClaim:
     """That a file may be of a form.
 
     Attributes:
-        certain: whether nothing else can be meant.
         reading: what the file would say, such as ``anna and ben are raters``.
         option: what says that it is meant, such as ``form=by_rater``.
+        certain: whether nothing else can be meant.
     """
 
-    certain: bool
     reading: str = ""
     option: str = ""
+    certain: bool = False
 
 
-#: The first priority of the forms that are plain tables: the others are told by marks of their own.
-_PLAIN = 25
-#: What the column of who speaks is called, without blanks.
-_SPEAKERS = frozenset(word.replace("_", "") for word in COLUMNS["speaker"])
 #: A claim of what can't be anything else.
 CERTAIN = FormClaim(certain=True)
 
@@ -104,46 +99,132 @@ def form_of(content: RatingContent) -> RatingForm:
     return possible[0][0]
 
 
-def holds_ratings(content: FileContent) -> bool:
-    """Whether a file is one of ratings and not of conversations: by its tool, or by columns of raters and answers.
+#: What the account calls answers that are no single label or number.
+SETS = "answers of several labels"
+SPANS = "rankings and labels of parts of the text"
+SKIPPED = "items that somebody skipped"
+#: A field that is longer names nothing.
+_LONGEST_NAME = 200
 
-    A table with columns of who speaks and what is said is none, whatever else it has.
+
+def field_of(record: Mapping[str, Any], name: str, content: RatingContent) -> str:
+    """What a record says of the ``name``, such as the item or the system, as text; empty where it says nothing.
+
+    Args:
+        record: fields by their names.
+        name: bedside's name of a column, which the user may have mapped to a field.
+        content: notes in its account where it was found.
+    """
+    mapped = content.reading.columns.get(name)
+    if mapped == "":
+        return ""
+    by_word = {plain(field): field for field in record if isinstance(field, str)}
+    spellings = (
+        (mapped,)
+        if mapped is not None
+        else tuple(by_word[word] for word in COLUMN_NAMES[name] if word in by_word)
+    )
+    for field in spellings:
+        value = record.get(field)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            continue
+        # A field called "transcript" may be its text.
+        if 0 < len(str(value).strip()) <= _LONGEST_NAME:
+            content.account.columns.setdefault(name, field)
+            return str(value).strip()
+    return ""
+
+
+def needed_item(content: RatingContent, where: str, *records: Mapping[str, Any]) -> str:
+    """The item of an export's entry, from the first of its parts that names one.
 
     Raises:
-        InputError: it can't be read.
+        InputError: none does.
     """
-    mapped = content.reading.columns.keys()
-    if mapped & {"speaker", "text"}:
-        return False
-    if any(
-        claim.certain
-        for form in forms_by_priority()
-        if form.priority < _PLAIN and (claim := form.claims(content)) is not None
-    ):
-        return True
-    names, rows = content.sample
-    words = {name: plain(name) for name in names if name}
-    cells = {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(names) if name}
-    answers = {name: [cell for cell in of_name if not is_no_answer(cell)] for name, of_name in cells.items()}
-    said = [name for name in words if is_free_text(answers[name]) and comment_about(name) is None]
-    if {"".join(word.split("_")) for word in words.values()} & _SPEAKERS and (
-        said or set(words.values()) & set(COLUMNS["text"])
-    ):
-        return False
-    rated = any(
-        answers[name] and all(map(is_number, answers[name])) and not is_about_the_row(name) for name in words
-    )
-    if len(_known(words.values(), PAIR_NAMES)) == len(PAIR_NAMES):
-        return True
-    return bool(
-        (mapped | _known(words.values(), COLUMN_NAMES)) & {"rater", "value", "metric"}
-        or (
-            rated
-            and (mapped | _known(words.values(), {"item": (*COLUMN_NAMES["item"], *ITEM_NAMES)})) & {"item"}
-        )
+    for record in records:
+        item = field_of(record, "item", content)
+        if item:
+            return item
+    fields = [str(field) for record in records for field in record]
+    raise InputError(
+        "the entry names no item",
+        where=where,
+        todo=f"say which field is a transcript's id with `columns=item=FIELD`; fields: {', '.join(fields[:20])}",
     )
 
 
-def _known(words: Collection[str], names: Mapping[str, Sequence[str]]) -> set[str]:
-    """bedside's names of the columns that a table has."""
-    return {name for name, spellings in names.items() if not set(spellings).isdisjoint(words)}
+def of_row(content: RatingContent, *records: Mapping[str, Any]) -> dict[str, str]:
+    """System, case and turn of an export's entry, as far as its parts name them."""
+    return {
+        name: next((value for record in records if (value := field_of(record, name, content))), "")
+        for name in ("system", "case", "turn")
+    }
+
+
+def answer_text(value: Any) -> str | None:
+    """An answer as text: of a number, a text or a list of one; None for a list of several and for what is no answer."""
+    if isinstance(value, list):
+        return answer_text(value[0]) if len(value) == 1 else None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value)
+
+
+def account_name(user: Any) -> str:
+    """The name of somebody's account in Label Studio: the address where the export has it, else the number."""
+    if isinstance(user, dict):
+        return str(user.get("email") or user.get("username") or user["id"])
+    return str(user) if isinstance(user, str) else f"user-{user}"
+
+
+def record_cells(
+    content: RatingContent,
+    tool: str,
+    cells_of: Callable[[RatingContent, str, dict[str, Any]], Iterable[RatedCell]],
+) -> Iterator[RatedCell]:
+    """The cells of a tool's export, as ``cells_of`` finds them in each of its records.
+
+    Raises:
+        InputError: a record hasn't the tool's form.
+    """
+    for where, record in content.records():
+        try:
+            yield from cells_of(content, where, record)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise no_export(tool, where, error) from error
+
+
+def no_export(tool: str, where: str, error: Exception) -> InputError:
+    """The message for an entry that hasn't the form of a tool's export."""
+    return InputError(
+        f"this is not the form of {tool}'s export ({type(error).__name__}: {error})",
+        where=where,
+        todo="export it again, or name another form with `form`",
+    )
+
+
+#: How the column ends that has the users of a question, in records that are flat.
+_USERS = ".responses.users"
+
+
+def is_argilla_record(first: Any) -> bool:
+    """Whether the first record of a file is Argilla's, in either form."""
+    if not isinstance(first, dict):
+        return False
+    nested = isinstance(first.get("responses"), dict) and isinstance(first.get("fields"), dict)
+    return nested or any(str(name).endswith(_USERS) for name in first)
+
+
+def argilla_responses(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, str | None]]:
+    """Question, value, user and status of each response, from either form of a record."""
+    if isinstance(record.get("responses"), dict):
+        for question, responses in record["responses"].items():
+            for response in responses:
+                yield question, response["value"], str(response["user_id"]), response.get("status")
+        return
+    for name, users in record.items():
+        if name.endswith(_USERS) and users:
+            question = name.removesuffix(_USERS)
+            values = record[f"{question}.responses"]
+            states = record.get(f"{question}.responses.status") or [None] * len(users)
+            yield from zip([question] * len(users), values, map(str, users), states, strict=True)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from bedside.ratings.known_names import KnownMetric
 from bedside.ratings.names import has_kind, human_rater, is_human, person_name
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rated_cells import RatedCell, by_metric
+from bedside.ratings.rating_reading import KnownMetric, RatingReading
 from bedside.ratings.spellings import commonest, folded, metric_key, without_ends
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
@@ -47,8 +46,8 @@ class JoinedNames:
         return self.metrics.get(name, name)
 
     def rater(self, name: str) -> str:
-        """The rater, with their kind, that the file's name of one stands for."""
-        return self.raters.get(name) or rater_name(name)
+        """The rater, with their kind, that the file's name of one stands for; none for no name."""
+        return self.raters.get(name) or (name and rater_name(name))
 
     def line(self) -> str:
         """What was renamed and what was joined, in a sentence each; empty where nothing was."""
@@ -101,7 +100,7 @@ def join_names(cells: Sequence[RatedCell], reading: RatingReading, fits: Fits) -
     """
     joined = JoinedNames()
     _check_renamed(cells, reading)
-    raters = _Raters(cells, reading, joined.apart_raters).standing()
+    raters = _raters(cells, reading, joined.apart_raters)
     joined.raters = {name: now for name, now in raters.items() if rater_name(name) != now}
     rated = [cell._replace(rater=joined.rater(cell.rater)) for cell in cells]
     metrics = _Metrics(rated, reading, joined.apart, fits).standing()
@@ -113,22 +112,12 @@ def join_names(cells: Sequence[RatedCell], reading: RatingReading, fits: Fits) -
 def _check_renamed(cells: Sequence[RatedCell], reading: RatingReading) -> None:
     names = {cell.metric for cell in cells} | {cell.rater for cell in cells}
     for name in reading.rename:
-        if _renamed(name, names, reading) is None:
+        if name not in names and not any(reading.is_among(name, (other,)) for other in names):
             raise InputError(
                 f"no metric and no rater of the file is called {name!r}",
                 where="`rename`",
                 todo=nearest(name, names),
             )
-
-
-def _renamed(typed: str, names: Iterable[str], reading: RatingReading) -> str | None:
-    """The name of a file that the user typed: exactly, or else in another spelling."""
-    several = set(names)
-    return (
-        typed
-        if typed in several
-        else next((name for name in sorted(several) if reading.is_among(typed, (name,))), None)
-    )
 
 
 def _new_name(name: str, reading: RatingReading) -> str | None:
@@ -149,58 +138,40 @@ def _collide(rated: Mapping[str, set[Hashable]], names: Iterable[str]) -> tuple[
     return next((pair for pair in combinations(names, 2) if rated[pair[0]] & rated[pair[1]]), None)
 
 
-class _Raters:
-    """Which rater each name stands for."""
-
-    def __init__(self, cells: Sequence[RatedCell], reading: RatingReading, apart: list[str]) -> None:
-        self._cells = cells
-        self._reading = reading
-        self._apart = apart
-        self._times = Counter(cell.rater for cell in cells if cell.rater)
-
-    def standing(self) -> dict[str, str]:
-        """The file's name of each rater → the one in the table."""
-        names: dict[str, str] = {}
-        groups: dict[str, list[str]] = defaultdict(list)
-        for name in self._times:
-            new = _new_name(name, self._reading)
-            names[name] = rater_name(name if new is None else new)
-            if new is None and not self._reading.exact and is_human(names[name]):
-                groups[folded(person_name(names[name]))].append(name)
-        of_run: dict[str, list[str]] = defaultdict(list)
-        for rater in self._reading.known.raters if groups else ():
-            of_run[folded(person_name(rater))].append(rater)
-        for key, group in groups.items():
-            names.update(self._joined(group, names, of_run.get(key, [])))
-        return names
-
-    def _joined(self, group: list[str], names: Mapping[str, str], of_run: Sequence[str]) -> dict[str, str]:
-        raters = {names[name] for name in group}
-        if len(raters) > 1:
-            rated: dict[str, set[Hashable]] = defaultdict(set)
-            for cell in self._cells:
-                if cell.rater in group:
-                    rated[names[cell.rater]].add((*_rating_of(cell), metric_key(cell.metric)))
-            both = _collide(rated, sorted(raters))
-            if both is not None:
-                first, second = map(person_name, both)
-                self._apart.append(f"{first!r} and {second!r} rate the same things, and stay two raters.")
-                return {}
-        if len(of_run) > 1:
-            new = [rater for rater in raters if rater not in of_run]
-            if new:
-                several = " and ".join(repr(person_name(rater)) for rater in sorted(of_run))
-                self._apart.append(
-                    f"{person_name(new[0])!r} may be {several}, who are two raters of the run: it is a third. "
-                    "`rename` says who it is."
-                )
-            return {}
-        rater = (
-            of_run[0]
-            if of_run
-            else commonest(names[name] for name in group for _ in range(self._times[name]))
-        )
-        return dict.fromkeys(group, rater)
+def _raters(cells: Sequence[RatedCell], reading: RatingReading, apart: list[str]) -> dict[str, str]:
+    """The file's name of each rater → the one in the table."""
+    times = Counter(cell.rater for cell in cells if cell.rater)
+    names: dict[str, str] = {}
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in times:
+        new = _new_name(name, reading)
+        names[name] = rater_name(name if new is None else new)
+        if new is None and not reading.exact and is_human(names[name]):
+            groups[folded(person_name(names[name]))].append(name)
+    of_run: dict[str, list[str]] = defaultdict(list)
+    for rater in reading.known.raters if groups else ():
+        of_run[folded(person_name(rater))].append(rater)
+    for key, group in groups.items():
+        people = sorted({names[name] for name in group})
+        rated: dict[str, set[Hashable]] = defaultdict(set)
+        for cell in cells if len(people) > 1 else ():
+            if cell.rater in group:
+                rated[names[cell.rater]].add((*_rating_of(cell), metric_key(cell.metric)))
+        both = _collide(rated, people)
+        new_people = [person for person in people if person not in of_run[key]]
+        if both is not None:
+            first, second = map(person_name, both)
+            apart.append(f"{first!r} and {second!r} rate the same things, and stay two raters.")
+        elif len(of_run[key]) < 2:
+            chosen = of_run[key] or [commonest(names[name] for name in group for _ in range(times[name]))]
+            names.update(dict.fromkeys(group, chosen[0]))
+        elif new_people:
+            several = " and ".join(repr(person_name(rater)) for rater in sorted(of_run[key]))
+            apart.append(
+                f"{person_name(new_people[0])!r} may be {several}, who are two raters of the run: it is a third. "
+                "`rename` says who it is."
+            )
+    return names
 
 
 class _Metrics:
@@ -212,9 +183,7 @@ class _Metrics:
         self._reading = reading
         self._apart = apart
         self._fits = fits
-        self._cells: dict[str, list[RatedCell]] = defaultdict(list)
-        for cell in cells:
-            self._cells[cell.metric].append(cell)
+        self._cells = by_metric(cells)
 
     def standing(self) -> dict[str, str]:
         """The file's name of each metric → the one in the table."""
@@ -233,7 +202,7 @@ class _Metrics:
 
     def _joined(self, known: str | None, group: list[str]) -> dict[str, str]:
         """The names of one group under one, where no two of them are something else."""
-        both = self._different(group) if len(group) > 1 else None
+        both = self._different(group)
         if both is not None:
             self._apart.append(f"{both[0]!r} and {both[1]!r} both stand in the file, and stay two metrics.")
             return {}
@@ -249,10 +218,12 @@ class _Metrics:
     def _different(self, group: Sequence[str]) -> tuple[str, str] | None:
         """Two names that are of two metrics: other words, units or scales, or both of one rating."""
         for first, second in combinations(group, 2):
-            if metric_key(first) != metric_key(second) or self._units(first) != self._units(second):
-                return first, second
             ends = {without_ends(first)[1], without_ends(second)[1]} - {None}
-            if len(ends) > 1:
+            if (
+                metric_key(first) != metric_key(second)
+                or self._units(first) != self._units(second)
+                or len(ends) > 1
+            ):
                 return first, second
         rated: dict[str, set[Hashable]] = {
             name: {(*_rating_of(cell), cell.rater) for cell in self._cells[name]} for name in group
@@ -280,13 +251,11 @@ class _Metrics:
             return bare
         if known.scale(base) is not None and not rated:
             return bare
-        if rated:
-            return self._only(name, [metric for metric in rated if self._same_units(name, metric)], end)
-        return self._only(
-            name, [metric for metric in known.others(metric_key(base)) if self._suits(name, metric)], end
+        metrics = (
+            [metric for metric in rated if self._same_units(name, metric)]
+            if rated
+            else [metric for metric in known.others(metric_key(base)) if self._suits(name, metric)]
         )
-
-    def _only(self, name: str, metrics: Sequence[KnownMetric], end: str) -> str | None:
         if len(metrics) > 1:
             several = " or ".join(repr(metric.name) for metric in metrics)
             self._apart.append(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -17,8 +17,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from bedside.ratings.names import jury_rater, rated_by_juries
-from bedside.ratings.passes import taken_together
-from bedside.ratings.table import SCHEMA, frame_of
+from bedside.ratings.table import frame_of
 from bedside.support.plurals import counted
 
 #: The manifest's key.
@@ -156,29 +155,17 @@ def jury_ratings(ratings: pl.LazyFrame, jury: Jury) -> pl.DataFrame:
         .sort("metric", "transcript_id", "unit", "replicate", maintain_order=True)
         .collect()
     )
-    units: dict[tuple[str, str, str], _Unit] = {}
+    units: dict[tuple[Any, ...], dict[str, list[Any]]] = {}
     for transcript, system, case, unit, metric, rater, _, value, label in rows.iter_rows():
-        key = metric, transcript, unit
-        if key not in units:
-            units[key] = _Unit(system, case, defaultdict(list))
+        answers = units.setdefault((transcript, system, case, unit, metric), {})
         answer = label if label is not None else value
         if answer is not None:
-            units[key].answers[rater].append(answer)
-    verdict_rows: list[tuple[Any, ...]] = []
-    for (metric, transcript, unit), rated in units.items():
-        for suffix, value, label, reason, error in _verdicts(jury, jury.metrics[metric], rated.answers):
-            of_unit = transcript, rated.system, rated.case, unit
-            verdict_rows.append((*of_unit, metric + suffix, jury.rater, 0, value, label, reason, error))
-    return frame_of(verdict_rows).select(SCHEMA.names())
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """What the members said of a unit: each one's passes, by its name."""
-
-    system: str | None
-    case: str | None
-    answers: dict[str, list[Any]]
+            answers.setdefault(rater, []).append(answer)
+    return frame_of(
+        (*of_unit, metric + suffix, jury.rater, 0, value, label, reason, error)
+        for (*of_unit, metric), answers in units.items()
+        for suffix, value, label, reason, error in _verdicts(jury, jury.metrics[metric], answers)
+    )
 
 
 #: What is added to the metric's name, value, label, reason and error of a jury's rating.
@@ -257,9 +244,7 @@ def _reason(
     for place, answer, weight in zip(present, own, weights, strict=True):
         share = f" × {weight:.2f}" if jury.rule == "weights" else ""
         said.append(f"{_shown(answer)}{share} ({jury.members[place]})")
-    rule = {"mean": "mean", "median": "median", "majority": "most votes", "weights": "weighted mean"}[
-        jury.rule
-    ]
+    rule = {"majority": "most votes", "weights": "weighted mean"}.get(jury.rule, jury.rule)
     if labelled:
         rule = "most votes by weight" if jury.rule == "weights" else "most votes"
     return f"{rule} of {', '.join(said)}"
@@ -267,3 +252,23 @@ def _reason(
 
 def _shown(answer: Any) -> str:
     return answer if isinstance(answer, str) else f"{answer:g}"
+
+
+def taken_together(values: Sequence[Any]) -> Any:
+    """A rater's value from its passes in their order: the most frequent, of several the one nearest their mean.
+
+    Of two that are as near, or labels, the one given first counts: passes are as good as each other, so that no rating
+    is shifted to one side, as by the lower of them, and no unit is left out because it is hard to rate.
+
+    Args:
+        values: one or more numbers, or labels.
+    """
+    if len(values) == 1:
+        return values[0]
+    counts = Counter(values)
+    most = max(counts.values())
+    top = [value for value, count in counts.items() if count == most]
+    if len(top) == 1 or isinstance(top[0], str):
+        return top[0]
+    mean = sum(values) / len(values)
+    return min(top, key=lambda value: abs(value - mean))

@@ -66,12 +66,13 @@ def unit_digests(units: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
     Args:
         units: of each its transcript's id and its case's name, None where it has none.
     """
-    digests = set()
-    for transcript, case in units:
-        digests.add(_digest("transcript", transcript))
-        if case is not None:
-            digests.add(_digest("case", case))
-    return tuple(sorted(digests))
+    named = {
+        f"{kind}\0{name}"
+        for unit in units
+        for kind, name in zip(("transcript", "case"), unit, strict=True)
+        if name is not None
+    }
+    return tuple(sorted(hashlib.sha256(name.encode()).hexdigest()[:_DIGITS] for name in named))
 
 
 def is_learnt(digests: frozenset[str], transcript: str, case: str | None) -> bool:
@@ -81,14 +82,13 @@ def is_learnt(digests: frozenset[str], transcript: str, case: str | None) -> boo
 
 def with_learnt(manifest: Mapping[str, Any], learnt: LearntUnits) -> dict[str, Any]:
     """A run's manifest that also says what a rater learnt from; what it said of the rater and metric is added to."""
-    entries = list(manifest.get(LEARNT, []))
-    digests = set(learnt.digests)
-    for entry in list(entries):
-        if (entry["rater"], entry["metric"]) == (learnt.rater, learnt.metric):
-            digests |= set(entry["digests"])
-            entries.remove(entry)
-    entries.append({"rater": learnt.rater, "metric": learnt.metric, "digests": sorted(digests)})
-    return {**manifest, LEARNT: entries}
+    entries = manifest.get(LEARNT, [])
+    before = [
+        entry for entry in entries if (entry["rater"], entry["metric"]) == (learnt.rater, learnt.metric)
+    ]
+    digests = learnt.digests.union(*(entry["digests"] for entry in before))
+    entry = {"rater": learnt.rater, "metric": learnt.metric, "digests": sorted(digests)}
+    return {**manifest, LEARNT: [*(entry for entry in entries if entry not in before), entry]}
 
 
 def learnt_in(manifest: Mapping[str, Any]) -> tuple[LearntUnits, ...]:
@@ -127,5 +127,11 @@ def fresh_ratings(ratings: pl.DataFrame, learnt: Sequence[LearntUnits]) -> Fresh
     return FreshRatings(ratings, left_out, by_rater)
 
 
-def _digest(kind: str, name: str) -> str:
-    return hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()[:_DIGITS]
+#: The manifest's key.
+LEARNED_RATERS = "learned_raters"
+
+
+def learned_raters(manifest: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The learned raters that have rated a run, by name in the ratings table, with what their files say of them."""
+    raters: Mapping[str, Mapping[str, Any]] = manifest.get(LEARNED_RATERS) or {}
+    return raters

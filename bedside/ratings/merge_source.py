@@ -13,10 +13,9 @@ import polars as pl
 
 from bedside.ratings.learnt_units import LEARNT, is_learnt, learnt_in, unit_digests
 from bedside.ratings.names import is_pair, pair_unit, rates_pair, second_id, second_ids
-from bedside.ratings.run import Run
-from bedside.ratings.run_parts import merged_parts
-from bedside.ratings.table import SCHEMA
-from bedside.ratings.transcript_rows import (
+from bedside.ratings.run import Run, merged_parts
+from bedside.ratings.table import (
+    SCHEMA,
     TRANSCRIPT_FOLDER,
     TRANSCRIPT_SCHEMA,
     parse_transcript,
@@ -39,11 +38,7 @@ class MergeSource:
     system: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse to rename what can't be written anew.
-
-        Raises:
-            RunError: the run keeps no text.
-        """
+        """Refuse to rename what can't be written anew."""
         if self.system is not None and not self.run.keeps_text:
             raise RunError(
                 "the run keeps no text, so its transcripts can't be named by a system",

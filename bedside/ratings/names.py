@@ -82,30 +82,22 @@ def algorithm_name(rater: str) -> str:
 
 def rated_by_humans() -> pl.Expr:
     """The rows of a ratings table that people rated."""
-    import polars as pl
-
-    return pl.col("rater").str.starts_with(_HUMAN)
+    return _begins("rater", _HUMAN)
 
 
 def rated_by_judges() -> pl.Expr:
     """The rows of a ratings table that language models rated."""
-    import polars as pl
-
-    return pl.col("rater").str.starts_with(_JUDGE)
+    return _begins("rater", _JUDGE)
 
 
 def rated_by_juries() -> pl.Expr:
     """The rows of a ratings table that several raters together rated."""
-    import polars as pl
-
-    return pl.col("rater").str.starts_with(_JURY)
+    return _begins("rater", _JURY)
 
 
 def rated_by_algorithms() -> pl.Expr:
     """The rows of a ratings table that algorithms rated."""
-    import polars as pl
-
-    return pl.col("rater").str.starts_with(_ALGORITHM)
+    return _begins("rater", _ALGORITHM)
 
 
 def unit_name(turn: int | None) -> str:
@@ -141,9 +133,7 @@ def second_id(unit: str) -> str:
 
 def rates_pair() -> pl.Expr:
     """The rows of a ratings table whose unit is a pair of transcripts."""
-    import polars as pl
-
-    return pl.col("unit").str.starts_with(_PAIR)
+    return _begins("unit", _PAIR)
 
 
 def second_ids() -> pl.Expr:
@@ -174,3 +164,9 @@ def turn_indices(kind: type[pl.DataType] | None = None) -> pl.Expr:
     import polars as pl
 
     return pl.col("unit").str.strip_prefix(_TURN).cast(pl.Int64 if kind is None else kind, strict=False)
+
+
+def _begins(column: str, prefix: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(column).str.starts_with(prefix)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
-from bedside.ratings.frames import FRAME, Frame, frame_rows
+import polars as pl
+
+from bedside.ratings.names import rates_pair, rates_unit, second_ids
 from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rubric_metrics import SHARES
+from bedside.ratings.table import COLUMNS, KEY, ROW_SCHEMA, SCHEMA
 from bedside.ratings.table_columns import TableColumns, table_columns
 from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts.file_account import FileAccount
@@ -26,12 +33,12 @@ from bedside.transcripts.table_rows import RawTable, raw_tables, table
 
 #: Most rows of a table, and letters of text.
 _MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
-
 #: Rows that are looked at for two rows of column names.
 _FIRST_ROWS = 3
-
 #: Place and cells of each row.
 Rows = list[tuple[str, list[str]]]
+#: Column names and rows.
+Table = tuple[list[str], Rows]
 
 
 class TypedTable(NamedTuple):
@@ -52,29 +59,36 @@ class RatingContent:
     Args:
         reading: what the user said.
         place: the file, for messages.
+        account: what was understood of it; the form fills it in.
+        table: column names and rows, all as text; None where it is no table.
 
     Attributes:
-        account: what was understood of it; the form fills it in.
+        first: the first JSON value, or row of Parquet; None where there is none.
     """
 
-    def __init__(self, reading: RatingReading, place: str) -> None:
+    first: Any = None
+
+    def __init__(
+        self, reading: RatingReading, place: str, account: FileAccount, table: Table | None = None
+    ) -> None:
         self.reading = reading
         self.place = place
-        self.account: FileAccount = FileAccount()
+        self.account = account
+        self._table = table
 
     @cached_property
-    def table(self) -> tuple[list[str], Rows] | None:
+    def table(self) -> Table | None:
         """Column names and rows, all as text; None where it is no table."""
-        return None
+        return self._table
 
     @cached_property
     def typed_tables(self) -> list[TypedTable]:
-        """The tables that are read, each as it was typed, column names and what stands above them too."""
+        """The tables that are read, each as it was typed, without what is above the column names."""
         return []
 
     @cached_property
     def first_rows(self) -> list[list[str]]:
-        """The first rows of the first table as it was typed."""
+        """The first rows of the first table as it was typed, below what is above its column names."""
         return []
 
     @cached_property
@@ -85,13 +99,8 @@ class RatingContent:
         header, rows = self.table
         return table_columns(header, rows, self.reading, self.place)
 
-    @property
-    def first(self) -> Any:
-        """The first JSON value; None where it is no JSON."""
-        return None
-
     def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Place and content of each JSON object.
+        """Place and content of each JSON object, or row of Parquet.
 
         Raises:
             InputError: one can't be read, or is none.
@@ -100,7 +109,7 @@ class RatingContent:
 
     def with_table(self, header: list[str], rows: Rows) -> RatingContent:
         """The same content with another table, which a form made of it."""
-        return _MadeTable(self, header, rows)
+        return RatingContent(self.reading, self.place, self.account, (header, rows))
 
     def without_ratings(self) -> InputError:
         """The message for what holds no rating."""
@@ -120,48 +129,17 @@ class RatingContent:
             )
         if self.table is not None and not self.table[1]:
             return self.without_ratings()
-        for name in ("item", "rater", "value"):
-            if (
-                name != "item"
-                and not self.columns.rated
-                and not {"rater", "value"} & self.columns.names.keys()
-            ):
-                break
-            if name not in self.columns.names:
-                return self.columns.missing(name, self.place)
-        return self.columns.without_ratings("no column holds ratings", self.place)
+        names = self.columns.names.keys()
+        needed = ("item", "rater", "value") if self.columns.rated or names & {"rater", "value"} else ("item",)
+        for name in needed:
+            if name not in names:
+                return self.columns.missing(name)
+        return self.columns.without_ratings("no column holds ratings")
 
 
-class _MadeTable(RatingContent):
-    """A table that a form made of another."""
-
-    def __init__(self, content: RatingContent, header: list[str], rows: Rows) -> None:
-        super().__init__(content.reading, content.place)
-        self.account = content.account
-        self._table = header, rows
-
-    @cached_property
-    def table(self) -> tuple[list[str], Rows] | None:
-        """Column names and rows."""
-        return self._table
-
-
-class FrameContent(RatingContent):
-    """The content of a data frame.
-
-    Args:
-        frame: the data frame.
-        reading: what the user said.
-    """
-
-    def __init__(self, frame: Frame, reading: RatingReading) -> None:
-        super().__init__(reading, FRAME)
-        self._frame = frame
-
-    @cached_property
-    def table(self) -> tuple[list[str], Rows] | None:
-        """Column names and rows, all as text."""
-        return _of_records(frame_rows(self._frame))
+def frame_content(frame: Frame, reading: RatingReading) -> RatingContent:
+    """The content of a data frame."""
+    return RatingContent(reading, FRAME, FileAccount(), frame_table(frame))
 
 
 class FileContent(RatingContent):
@@ -173,30 +151,24 @@ class FileContent(RatingContent):
     """
 
     def __init__(self, path: Path, reading: RatingReading) -> None:
-        super().__init__(reading, str(path))
-        self.path = path
         options = ReadOptions(sheet=reading.sheet, header_row=reading.header_row, encoding=reading.encoding)
         self._source = JsonSource(path, path.stem, options=options)
+        super().__init__(reading, str(path), self._source.account)
         self._parquet = path.suffix.lower() == ".parquet" or is_parquet(self._source)
-        self.account: FileAccount = self._source.account
 
     @cached_property
     def first(self) -> Any:
-        """The first JSON value; None where it is no JSON. A row of Parquet is one, too."""
+        """The first JSON value, or row of Parquet; None where there is none."""
         if self._parquet:
             return next((row for _, row in self.records()), None)
         return None if self._source.json is None else self._source.json.first
 
     def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Place and content of each JSON object, or row of Parquet.
-
-        Raises:
-            InputError: one can't be read, or is none.
-        """
+        """As of any content."""
         if self._parquet:
             self._check_height()
             for number, row in parquet_records(self._source):
-                yield f"{self.path}: row {number}", row
+                yield f"{self.place}: row {number}", row
             return
         for where, _, value in self._source.json_values():
             if isinstance(value, InputError):
@@ -206,7 +178,7 @@ class FileContent(RatingContent):
             yield where, value
 
     @cached_property
-    def table(self) -> tuple[list[str], Rows] | None:
+    def table(self) -> Table | None:
         """Column names and rows, all as text; None where the file is no table."""
         if self._parquet:
             self._check_height()
@@ -216,7 +188,7 @@ class FileContent(RatingContent):
             numbered = parquet_rows(self._source)
             next(numbered)  # the names of the columns
             return list(schema), _held(
-                ((f"{self.path}: row {number}", row) for number, row in numbered), self.place
+                ((f"{self.place}: row {number}", row) for number, row in numbered), self.place
             )
         if self._source.json is not None:
             return None
@@ -243,7 +215,7 @@ class FileContent(RatingContent):
 
     @cached_property
     def typed_tables(self) -> list[TypedTable]:
-        """The tables that are read, each as it was typed, without what is above the column names."""
+        """As of any content."""
         return [TypedTable(raw.sheet, _held(self._typed(raw), self.place)) for raw in self._raw_tables]
 
     def _typed(self, raw: RawTable) -> Iterator[tuple[str, list[str] | InputError]]:
@@ -256,7 +228,7 @@ class FileContent(RatingContent):
 
     @cached_property
     def first_rows(self) -> list[list[str]]:
-        """The first rows of the first table as it was typed, below what is above its column names."""
+        """As of any content."""
         if not self._raw_tables:
             return []
         raw = self._raw_tables[0]
@@ -272,11 +244,7 @@ class FileContent(RatingContent):
 
 
 def _held(rows: Iterable[tuple[str, list[str] | InputError]], place: str) -> Rows:
-    """The rows in memory.
-
-    Raises:
-        InputError: one can't be read, or they are too many.
-    """
+    """The rows in memory; InputError where one can't be read, or they are too many."""
     held: Rows = []
     letters = 0
     for where, row in rows:
@@ -297,10 +265,159 @@ def _too_large(place: str) -> InputError:
     )
 
 
-def _of_records(records: Iterator[tuple[str, Mapping[str, str]]]) -> tuple[list[str], Rows]:
-    header: list[str] = []
-    rows: Rows = []
-    for where, record in records:
-        header = header or list(record)
-        rows.append((where, list(record.values())))
-    return header, rows
+if TYPE_CHECKING:
+    import pandas
+
+    #: A data frame of ratings.
+    Frame: TypeAlias = pandas.DataFrame | pl.DataFrame | pl.LazyFrame
+else:
+    # pandas need not be installed, nor is it imported where nobody uses it.
+    Frame = pl.DataFrame | pl.LazyFrame
+
+#: What a data frame is called in messages.
+FRAME = "the data frame"
+
+
+def is_frame(value: object) -> TypeGuard[Frame]:
+    """Whether it is a data frame of pandas or Polars."""
+    return isinstance(value, pl.DataFrame | pl.LazyFrame) or _is_pandas(value)
+
+
+def _is_pandas(value: object) -> TypeGuard[pandas.DataFrame]:
+    # What pandas made is only there where pandas was imported.
+    library = sys.modules.get("pandas")
+    return library is not None and isinstance(value, library.DataFrame)
+
+
+def row_place(row: int) -> str:
+    """The place of a row, for messages; rows count from 0, as they do in data frames."""
+    return f"{FRAME}: row {row}"
+
+
+def frame_table(frame: Frame) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Column names, and place and cells of each row, as text; nothing is an empty string.
+
+    Named levels of a pandas index are columns too, as a pivoted table has them.
+
+    Raises:
+        InputError: two columns have one name.
+    """
+    columns = _columns(frame)
+    rows = enumerate(zip(*columns.values(), strict=True))
+    return list(columns), [(row_place(number), list(map(_text, row))) for number, row in rows]
+
+
+def is_ratings_table(frame: Frame) -> bool:
+    """Whether a frame has all columns of the ratings table; round and chance may be left out."""
+    names = frame.collect_schema().names() if isinstance(frame, pl.LazyFrame) else frame.columns
+    return set(ROW_SCHEMA) <= set(map(str, names))
+
+
+def ratings_table(frame: Frame) -> pl.DataFrame:
+    """The ratings table that a frame with all its columns is, checked row by row.
+
+    Raises:
+        InputError: a column or a row holds something else than ratings have there, or a rating stands there twice.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, pl.DataFrame):
+        frame = pl.DataFrame({name: _nulled(cells) for name, cells in _columns(frame).items()}, strict=False)
+    design = {"round": pl.lit(""), "drawn": pl.lit(None)}
+    frame = frame.with_columns(**{name: none for name, none in design.items() if name not in frame.columns})
+    try:
+        table = (
+            frame.select(*COLUMNS)
+            .cast(SCHEMA)
+            .with_columns(pl.col("value", "drawn").fill_nan(None), pl.col("round").fill_null(""))
+        )
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"a column holds something else than the ratings table does ({str(error).splitlines()[0]})",
+            where=FRAME,
+            todo="see the docs on ratings and runs",
+        ) from error
+    for fault, words, todo in _faults():
+        rows = table.with_row_index("row").filter(fault)["row"]
+        if rows.len():
+            raise InputError(words, where=row_place(rows[0]), todo=todo)
+    return table
+
+
+def _faults() -> list[tuple[pl.Expr, str, str]]:
+    """What is wrong with a row of a ratings table, in an expression and in words, and what to do."""
+    needed = [
+        (pl.col(name).is_null(), f"the row has no {name}", f"fill the column {name}")
+        for name in ("transcript_id", "unit", "metric", "rater", "replicate")
+    ]
+    values = pl.sum_horizontal(pl.col(name).is_not_null() for name in ("value", "label", "error"))
+    share = pl.col("label").replace_strict(SHARES, default=None, return_dtype=pl.Float64())
+    preferred = pl.col("error").is_not_null() & (values == 1) | share.eq_missing(pl.col("value")) & (
+        values == 2
+    )
+    return [
+        *needed,
+        (
+            ~rates_unit(),
+            "the unit is neither a transcript nor a turn nor a pair",
+            "write transcript, turn:INDEX or pair:ID",
+        ),
+        (
+            rates_pair() & ~pl.col("metric").str.contains(r".\.preference$"),
+            "a pair is rated by something else than a preference",
+            "end the metric's name in .preference",
+        ),
+        (second_ids() == pl.col("transcript_id"), "a transcript is paired with itself", "name another one"),
+        (~pl.col("rater").str.contains(":", literal=True), "the rater is of no kind", "write human:NAME"),
+        (
+            ~pl.col("drawn").fill_null(0).is_between(0, 1),
+            "a chance lies between 0 and 1",
+            "mend the column drawn",
+        ),
+        (pl.col("replicate") < 0, "the replicate is less than 0", "count passes from 0"),
+        (
+            rates_pair() & ~preferred,
+            "a preference is first with the value 1, second with 0 or tie with 0.5, or has an error alone",
+            "mend the row",
+        ),
+        (
+            ~rates_pair() & (values != 1),
+            "a rating has a value, a label or an error, and one of them only",
+            "mend the row",
+        ),
+        (~pl.struct(KEY).is_first_distinct(), "the rating stands in a row above, too", "remove one of them"),
+    ]
+
+
+def _columns(frame: Frame) -> dict[str, list[Any]]:
+    """The cells of each column, by its name."""
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, pl.DataFrame):
+        return {column.name: column.to_list() for column in frame}
+    levels = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    if levels:
+        frame = frame.reset_index(level=levels)
+    names = [str(name).strip() for name in frame.columns]
+    doubled = sorted(name for name, times in Counter(names).items() if times > 1)
+    if doubled:
+        raise InputError(f"two columns are called {doubled[0]!r}", where=FRAME, todo="rename one of them")
+    return {name: frame.iloc[:, place].tolist() for place, name in enumerate(names)}
+
+
+def _nulled(cells: list[Any]) -> list[Any]:
+    """The cells with None for each of the things that pandas has for nothing."""
+    return [None if _is_nothing(cell) else cell for cell in cells]
+
+
+def _is_nothing(cell: Any) -> bool:
+    # pandas' own two are told by their names, for it need not be installed.
+    return (
+        cell is None
+        or (isinstance(cell, float) and math.isnan(cell))
+        or type(cell).__name__ in {"NAType", "NaTType"}
+    )
+
+
+def _text(cell: Any) -> str:
+    return "" if _is_nothing(cell) else str(cell)

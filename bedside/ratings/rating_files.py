@@ -4,42 +4,244 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from bedside.ratings.answer_values import MetricAnswers, holds_rating
-from bedside.ratings.answer_words import is_no_answer, is_number
-from bedside.ratings.comments import FileComments, are_comments
-from bedside.ratings.form_contract import form_of, holds_ratings
-from bedside.ratings.frames import FRAME, Frame, is_ratings_table, ratings_table, row_place
+from bedside.ratings.form_contract import form_of, forms_by_priority
 from bedside.ratings.joined_names import JoinedNames, join_names
-from bedside.ratings.known_names import NO_NAMES, KnownMetric, KnownNames
-from bedside.ratings.names import pair_unit, unit_name
-from bedside.ratings.pair_preferences import SHARES
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.rating_account import RatingAccount, rating_account
-from bedside.ratings.rating_content import FileContent, FrameContent, RatingContent
-from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
-from bedside.ratings.scales import Scale, number_in
-from bedside.ratings.spellings import metric_key
-from bedside.ratings.table import frame_of
-from bedside.ratings.word_scales import (
+from bedside.ratings.names import is_turn, pair_unit, unit_name
+from bedside.ratings.rated_cells import (
+    MetricAnswers,
+    RatedCell,
+    by_metric,
+    holds_rating,
+    is_no_answer,
+    is_number,
+)
+from bedside.ratings.rating_content import (
+    FRAME,
+    FileContent,
+    Frame,
+    RatingContent,
+    frame_content,
+    is_ratings_table,
+    ratings_table,
+    row_place,
+)
+from bedside.ratings.rating_reading import AS_IT_SAYS, KnownMetric, RatingReading
+from bedside.ratings.rubric_metrics import SHARES
+from bedside.ratings.scales import (
+    Scale,
     are_opposites,
     decided_scale,
+    number_in,
     strange_words,
     word_key,
     word_scales,
 )
+from bedside.ratings.spellings import metric_key, plain
+from bedside.ratings.table import frame_of
+from bedside.ratings.table_columns import (
+    COLUMN_NAMES,
+    ITEM_NAMES,
+    PAIR_NAMES,
+    are_comments,
+    comment_about,
+    is_about_the_row,
+    is_free_text,
+)
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
+from bedside.support.plurals import counted
 from bedside.support.registry import nearest
 from bedside.transcripts.file_account import FileAccount
+from bedside.transcripts.readers.rows import COLUMNS
 
 #: The largest number of a turn or pass that a table holds.
 _MOST = 2**31 - 1
+#: The first priority of the forms that are plain tables: the others are told by marks of their own.
+_PLAIN = 25
+#: What the column of who speaks is called, without blanks.
+_SPEAKERS = frozenset(word.replace("_", "") for word in COLUMNS["speaker"])
+#: Most lines of an account, names in one of them, and characters of a name that is quoted.
+_LINES, _NAMED, _LONGEST = 24, 8, 40
+
+
+@dataclass(slots=True)
+class FileComments:
+    """What people remarked beside their ratings.
+
+    Attributes:
+        taken: column → how many of its cells became reasons of ratings.
+        alone: how many stand beside no rating.
+        first_alone: where the first of those stands.
+    """
+
+    taken: Counter[str] = field(default_factory=Counter)
+    alone: int = 0
+    first_alone: str = ""
+
+    def beside(self, ratings: Sequence[RatedCell], comments: Iterable[RatedCell]) -> list[RatedCell]:
+        """The ratings with the comments as their reasons.
+
+        A comment is of the rating that its column's name says, else of the only one that its rater gave the unit. One
+        on several is kept with each of them, behind the column's name.
+        """
+        by_row: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for position, cell in enumerate(ratings):
+            if not is_no_answer(cell.value):
+                by_row[_row(cell)].append(position)
+        metrics = {metric_key(cell.metric) for cell in ratings}
+        reasons: Mapping[int, list[str]] = defaultdict(list)
+        for comment in comments:
+            name = metric_key(comment.metric)
+            about = name if name in metrics else metric_key(comment_about(comment.metric) or "")
+            row = by_row[_row(comment)]
+            if about in metrics:
+                row = [position for position in row if metric_key(ratings[position].metric) == about]
+            text = " ".join(comment.value.split())
+            text = text if len(row) == 1 else f"{comment.metric}: {text}"
+            for position in row:
+                reasons[position].append(text)
+            self.taken[comment.metric] += bool(row)
+            self.alone += not row
+            self.first_alone = self.first_alone or ("" if row else comment.where)
+        return [
+            cell._replace(reason="; ".join(filter(None, (cell.reason, *reasons[position]))))
+            if position in reasons
+            else cell
+            for position, cell in enumerate(ratings)
+        ]
+
+
+def _row(cell: RatedCell) -> tuple[str, ...]:
+    """Whose rating of what a cell is, whatever the metric."""
+    return cell.item, cell.second, cell.turn, cell.rater, cell.replicate, cell.round
+
+
+@dataclass(frozen=True, slots=True)
+class RatingAccount:
+    """What was understood of a file of ratings, for the user to see before he believes a number.
+
+    Attributes:
+        name: the file.
+        form: the form it was read as, in words.
+        file: columns, sheets, encoding, and what was left out.
+        metrics: the scale of each metric in words, and how many ratings it has.
+        raters: how many ratings each rater gave.
+        systems: how many items each system has.
+        items: number of items.
+        turns: number of turns that were rated by themselves.
+        ratings: number of ratings.
+        names: which names of the file stand for which others.
+        comments: what people remarked beside their ratings.
+        empty: cells without a rating, by what they say.
+    """
+
+    name: str
+    form: str
+    file: FileAccount
+    metrics: Mapping[str, tuple[str, int]]
+    raters: Mapping[str, int]
+    systems: Mapping[str, int]
+    items: int
+    turns: int
+    ratings: int
+    names: JoinedNames
+    comments: FileComments
+    empty: Counter[str]
+
+    def lines(self) -> list[str]:
+        """The account as text, one screen at most."""
+        lines = [*self._of_the_file(), *self._of_the_ratings(), *self._of_the_names()]
+        remarks = self.file.remarks
+        room = _LINES - len(lines)
+        if len(remarks) > room:
+            remarks = [*remarks[: room - 1], f"({len(remarks) - room + 1} more remarks.)"]
+        return [*lines, *(f"  {remark}" for remark in remarks)]
+
+    def to_json(self) -> dict[str, Any]:
+        """For a manifest: all but the names of people, which the ratings have."""
+        return {
+            "form": self.form,
+            "encoding": self.file.encoding,
+            "sheets": list(self.file.sheets),
+            "other_sheets": list(self.file.other_sheets),
+            "columns": self._of_rows(),
+            "unused_columns": list(self.file.unused),
+            "metrics": {
+                name: {"scale": scale, "ratings": count} for name, (scale, count) in self.metrics.items()
+            },
+            "joined": self.names.to_json(),
+            "comments": dict(self.comments.taken),
+            "raters": len(self.raters),
+            "items": self.items,
+            "empty": dict(self.empty),
+            "left_out": dict(self.file.left_out),
+            "remarks": list(self.file.remarks),
+        }
+
+    def _of_rows(self) -> dict[str, str]:
+        """The columns that say something of a row; those of raters and metrics are named with them."""
+        return {name: column for name, column in self.file.columns.items() if " " not in name}
+
+    def _of_the_file(self) -> Iterator[str]:
+        file = self.file
+        yield f"{self.name} was read as {self.form}."
+        if file.sheets:
+            left = f"; left out: {_listed(map(_cut, file.other_sheets))}" if file.other_sheets else ""
+            yield f"  Sheets: {_listed(map(_cut, file.sheets))}{left}"
+        details = [f"encoding {file.encoding}"] if file.encoding else []
+        if file.header is not None:
+            details.append(f"column names in row {file.header}")
+        if details:
+            yield f"  Table: {', '.join(details)}"
+        if self._of_rows():
+            yield "  Columns: " + " · ".join(
+                f"{name} from {_cut(column)!r}" if name != column else name
+                for name, column in self._of_rows().items()
+            )
+        if file.unused:
+            yield f"  Columns not used: {_listed(map(_cut, file.unused))}"
+
+    def _of_the_ratings(self) -> Iterator[str]:
+        for name, (scale, count) in list(self.metrics.items())[:_NAMED]:
+            yield f"  Metric {_cut(name)}: {scale} ({counted(count, 'rating')})"
+        if len(self.metrics) > _NAMED:
+            yield f"  … and {counted(len(self.metrics) - _NAMED, 'more metric')}"
+        yield f"  Raters: {_counts(self.raters)}"
+        systems = f"; systems: {_counts(self.systems)}" if self.systems else "; no system is named"
+        turns = f", {counted(self.turns, 'rated turn')}" if self.turns else ""
+        yield f"  {counted(self.ratings, 'rating')} of {counted(self.items, 'item')}{turns}{systems}"
+        if self.empty:
+            words = (
+                f"{_cut(word)!r} ({count:,})" if word else f"empty ({count:,})"
+                for word, count in self.empty.items()
+            )
+            yield f"  Cells without a rating: {_listed(words)}"
+        first = self.file.first_left
+        if self.file.left_out:
+            left = (
+                f"{count:,} {noun}" + (f" (first: {first[noun]})" if noun in first else "")
+                for noun, count in self.file.left_out.items()
+            )
+            yield f"  Left out: {_listed(left)}"
+
+    def _of_the_names(self) -> Iterator[str]:
+        for sentence in (self.names.line(), *self.names.apart, *self.names.apart_raters):
+            if sentence:
+                yield f"  {sentence}"
+        taken = {name: count for name, count in self.comments.taken.items() if count}
+        if taken:
+            yield f"  Comments, kept as reasons of ratings: {_counts(taken)}"
+        if self.comments.alone:
+            yield (
+                f"  Left out: {counted(self.comments.alone, 'comment')} beside no rating (first: "
+                f"{self.comments.first_alone})"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,50 +268,18 @@ class RatingFile:
         return self.account.empty.total()
 
 
-def read_rating_file(
-    path: str | os.PathLike[str],
-    *,
-    form: str | None = None,
-    scales: Mapping[str | None, Scale] | None = None,
-    columns: Mapping[str, str] | None = None,
-    metric: str | None = None,
-    sheet: str | None = None,
-    header_row: int | None = None,
-    encoding: str | None = None,
-    metrics: Collection[str] | None = None,
-    without: Collection[str] = (),
-    rename: Mapping[str, str] | None = None,
-    exact: bool = False,
-    missing: Collection[str] = (),
-    struck: Struck | None = None,
-    known: KnownNames = NO_NAMES,
-) -> RatingFile:
+def read_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> RatingFile:
     """Read ratings from CSV, TSV, XLSX, Parquet, or an annotation tool's JSON.
 
     The forms are the entries of :data:`~bedside.ratings.form_contract.RATING_FORMS`: tables with one rating a row, a
     column a rater, a column a metric, or two rows of column names; and the exports of Qualtrics, Label Studio,
     Prodigy, Argilla and potato. A cell that is empty or says ``NA`` (or another of
-    :data:`~bedside.ratings.answer_words.NO_ANSWER`) is no rating and is counted. A rater named without a kind is a
+    :data:`~bedside.ratings.rated_cells.NO_ANSWER`) is no rating and is counted. A rater named without a kind is a
     person: ``anna`` becomes ``human:anna``.
 
     Args:
         path: the file.
-        form: name of the form; it is recognised by the content unless named.
-        scales: the scale of each metric, or under None of all.
-        columns: bedside's column name → the file's.
-        metric: the metric's name where the file names none; ``rating`` unless named.
-        sheet: of a workbook: a worksheet's name, or ``all``.
-        header_row: line or row of the column names, from 1.
-        encoding: of a text file.
-        metrics: the metrics that are taken, by the file's names; all that can be unless named.
-        without: metrics and columns of comments that are left.
-        rename: the file's name of a metric or rater → the one that it gets.
-        exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
-            differ in case and blanks are one, and a metric's name or title is that of a known one.
-        missing: what stands for no answer, such as ``99``; ``METRIC=99`` says it of one metric, and ``METRIC=`` that
-            all its numbers are ratings.
-        struck: whether a workbook's cells that are struck through count (``keep``) or not (``leave``).
-        known: names that the file's may stand for, and the scales that metrics bring with them.
+        reading: how it is to be read.
 
     Raises:
         AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
@@ -118,41 +288,51 @@ def read_rating_file(
     """
     if not os.path.isfile(path):
         raise InputError("there is no such file", where=str(path))
-    reading = RatingReading(
-        form=form, columns={} if columns is None else columns, metric=metric, sheet=sheet, header_row=header_row,
-        encoding=encoding, scales=scales or {}, metrics=metrics, without=without, rename=rename or {}, exact=exact,
-        missing=parse_missing(missing), struck=struck, known=known,
-    )  # fmt: skip
     return _read(FileContent(Path(path), reading), str(path))
 
 
-def is_rating_file(
-    path: str | os.PathLike[str],
-    *,
-    columns: Mapping[str, str] | None = None,
-    sheet: str | None = None,
-    header_row: int | None = None,
-    encoding: str | None = None,
-) -> bool:
-    """Whether a file is one of ratings and not of conversations, by its columns or its tool; arguments as for
-    :func:`read_rating_file`.
+def is_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> bool:
+    """Whether a file is one of ratings and not of conversations: by its tool, or by columns of raters and answers.
+
+    A table with columns of who speaks and what is said is none, whatever else it has.
 
     Raises:
         InputError: it can't be read.
     """
-    reading = RatingReading(columns=columns or {}, sheet=sheet, header_row=header_row, encoding=encoding)
-    return holds_ratings(FileContent(Path(path), reading))
+    content = FileContent(Path(path), reading)
+    mapped = reading.columns.keys()
+    if mapped & {"speaker", "text"}:
+        return False
+    if any(
+        claim.certain
+        for form in forms_by_priority()
+        if form.priority < _PLAIN and (claim := form.claims(content)) is not None
+    ):
+        return True
+    names, rows = content.sample
+    answers = {
+        name: [row[at] for row in rows if at < len(row) and not is_no_answer(row[at])]
+        for at, name in enumerate(names)
+        if name
+    }
+    words = set(map(plain, answers))
+    if {word.replace("_", "") for word in words} & _SPEAKERS and (
+        words & set(COLUMNS["text"])
+        or any(is_free_text(cells) and comment_about(name) is None for name, cells in answers.items())
+    ):
+        return False
+    known = mapped | {name for name, spellings in COLUMN_NAMES.items() if not words.isdisjoint(spellings)}
+    rated = any(
+        cells and all(map(is_number, cells)) and not is_about_the_row(name) for name, cells in answers.items()
+    )
+    return (
+        all(not words.isdisjoint(spellings) for spellings in PAIR_NAMES.values())
+        or bool(known & {"rater", "value", "metric"})
+        or (rated and ("item" in known or not words.isdisjoint(ITEM_NAMES)))
+    )
 
 
-def read_rating_frame(
-    frame: Frame,
-    *,
-    scales: Mapping[str | None, Scale] | None = None,
-    columns: Mapping[str, str] | None = None,
-    metric: str | None = None,
-    form: str | None = None,
-    known: KnownNames = NO_NAMES,
-) -> RatingFile:
+def read_rating_frame(frame: Frame, reading: RatingReading = AS_IT_SAYS) -> RatingFile:
     """Read ratings from a pandas or Polars data frame, by the rules of a file (:func:`read_rating_file`).
 
     A frame with all columns of the ratings table is taken as such, its names as they are: what a run has, or a part of
@@ -160,47 +340,33 @@ def read_rating_frame(
 
     Args:
         frame: the data frame.
-        scales, columns, metric, form, known: as for a file.
+        reading: how it is to be read.
 
     Raises:
         InputError: as for a file.
     """
-    reading = RatingReading(
-        form=form, columns={} if columns is None else columns, metric=metric, scales=scales or {}, known=known,
-    )  # fmt: skip
     if not is_ratings_table(frame):
-        return _read(FrameContent(frame, reading), FRAME)
+        return _read(frame_content(frame, reading), FRAME)
     table = ratings_table(frame)
-    scale_of = {name: reading.scale(name) for name in table["metric"].unique(maintain_order=True)}
-    of_metrics = {name: scale for name, scale in scale_of.items() if scale is not None}
-    return RatingFile(
-        name=FRAME,
-        ratings=table,
-        scales=of_metrics,
-        account=rating_account(
-            FRAME,
-            "a table of ratings as a run has",
-            FileAccount(),
-            ratings=table,
-            scales=of_metrics,
-            empty=Counter(),
-            names=JoinedNames(),
-            comments=FileComments(),
-        ),
-        places=tuple(row_place(row) for row in range(table.height)),
-    )
+    ratings = _FileRatings(reading, FileAccount())
+    ratings.scales = {name: reading.scale(name) for name in table["metric"].unique(maintain_order=True)}
+    places = map(row_place, range(table.height))
+    return ratings.rating_file(FRAME, "a table of ratings as a run has", table, places)
 
 
 def _read(content: RatingContent, name: str) -> RatingFile:
-    collected = _CollectedRatings(content.reading, content.account)
+    ratings = _FileRatings(content.reading, content.account)
     form = form_of(content)
-    collected.add_cells(form.read(content))
-    if not collected.rows:
+    ratings.add_cells(form.read(content))
+    if not ratings.rows:
         raise content.without_ratings()
-    return collected.rating_file(name, form.title)
+    table = frame_of(ratings.rows, drawn=[chance for _, chance in ratings.drawn]).with_columns(
+        pl.Series("round", [name for name, _ in ratings.drawn], dtype=pl.String())
+    )
+    return ratings.rating_file(name, form.title, table, ratings.places.values())
 
 
-class _CollectedRatings:
+class _FileRatings:
     """The ratings of a file, each checked against those before it.
 
     Args:
@@ -209,30 +375,45 @@ class _CollectedRatings:
 
     Attributes:
         rows: of the ratings table.
+        drawn: round of each, and chance of its unit.
+        places: of each, by its key.
+        scales: of each metric.
     """
 
     def __init__(self, reading: RatingReading, account: FileAccount) -> None:
         self._reading = reading
         self._account = account
         self.rows: list[tuple[Any, ...]] = []
-        self._drawn: list[tuple[str, float | None]] = []
-        self._places: dict[tuple[Any, ...], str] = {}
-        self._scale_of: dict[str, Scale | None] = {}
+        self.drawn: list[tuple[str, float | None]] = []
+        self.places: dict[tuple[Any, ...], str] = {}
+        self.scales: dict[str, Scale | None] = {}
         self._empty: Counter[str] = Counter()
         self._names = JoinedNames()
         self._comments = FileComments()
 
-    def rating_file(self, name: str, form: str) -> RatingFile:
-        """All that was added."""
-        ratings = frame_of(self.rows, drawn=[chance for _, chance in self._drawn]).with_columns(
-            pl.Series("round", [name for name, _ in self._drawn], dtype=pl.String())
-        )
-        scales = {name: scale for name, scale in self._scale_of.items() if scale is not None}
-        account = rating_account(
-            name, form, self._account, ratings=ratings, scales=scales, empty=self._empty, names=self._names,
+    def rating_file(self, name: str, form: str, table: pl.DataFrame, places: Iterable[str]) -> RatingFile:
+        """A table of ratings with what was understood of it."""
+        scales = {metric: scale for metric, scale in self.scales.items() if scale is not None}
+        systems = table.drop_nulls("system").group_by("system", maintain_order=True)
+        units = table.filter(pl.col("unit") != "transcript").select("transcript_id", "unit").unique()
+        account = RatingAccount(
+            name=name,
+            form=form,
+            file=self._account,
+            metrics={
+                str(metric): (_scale_text(scales.get(str(metric)), part), part.height)
+                for (metric,), part in table.group_by("metric", maintain_order=True)
+            },
+            raters=dict(table.group_by("rater", maintain_order=True).len().iter_rows()),
+            systems=dict(systems.agg(pl.col("transcript_id").n_unique()).iter_rows()),
+            items=table["transcript_id"].n_unique(),
+            turns=sum(map(is_turn, units["unit"])),
+            ratings=table.height,
+            names=self._names,
             comments=self._comments,
-        )  # fmt: skip
-        return RatingFile(name, ratings, scales, account, tuple(self._places.values()))
+            empty=self._empty,
+        )
+        return RatingFile(name, table, scales, account, tuple(places))
 
     def add_cells(self, cells: Iterable[RatedCell]) -> None:
         """Add the ratings of cells.
@@ -242,41 +423,36 @@ class _CollectedRatings:
             InputError: a rating stands there twice, is off its scale, or is no such thing; or there is no metric or
                 rater that the user named.
         """
-        cells = [cell if cell.metric else cell._replace(metric=self._reading.only_metric) for cell in cells]
-        rated, comments = self._divided(cells)
-        rated = self._comments.beside(rated, comments)
-        answered = [cell for cell in rated if not is_no_answer(cell.value)]
-        self._names = names = join_names(answered, self._reading, self._fits)
+        reading = self._reading
+        cells = [cell if cell.metric else cell._replace(metric=reading.only_metric) for cell in cells]
+        rated = self._comments.beside(*self._divided(cells))
+        names = join_names([cell for cell in rated if not is_no_answer(cell.value)], reading, self._fits)
+        self._names = names
         rated = [
-            cell._replace(
-                metric=names.metric(cell.metric), rater=names.rater(cell.rater) if cell.rater else ""
-            )
-            for cell in rated
+            cell._replace(metric=names.metric(cell.metric), rater=names.rater(cell.rater)) for cell in rated
         ]
-        self._check_typed_scales({cell.metric for cell in cells})
-        self._find_scales(rated)
+        # By the file's names, or by those that they got.
+        metrics = {*(cell.metric for cell in cells), *names.metrics.values()}
+        self._check_named("scales", filter(None, reading.scales), metrics, metrics)
+        self._find_scales(by_metric(rated))
         held: list[RatedCell] = []
         for cell in rated:
-            if holds_rating(cell, self._scale_of[cell.metric]):
+            if holds_rating(cell, self.scales[cell.metric]):
                 held.append(cell)
             else:
                 self._empty[cell.value.strip()] += 1
-        by_metric: dict[str, list[RatedCell]] = defaultdict(list)
-        for cell in held:
-            by_metric[cell.metric].append(cell)
         answers = {
             metric: MetricAnswers(
-                metric, self._scale_of[metric], of_metric, exact=self._reading.exact,
-                known_labels=self._reading.known.labels.get(metric, ()),
-                without_codes="" in self._reading.codes_of(of_metric[0].column)
-                or "" in self._reading.codes_of(metric),
+                metric, self.scales[metric], of_metric, exact=reading.exact,
+                known_labels=reading.known.labels.get(metric, ()),
+                without_codes="" in (*reading.codes_of(of_metric[0].column), *reading.codes_of(metric)),
             )
-            for metric, of_metric in by_metric.items()
+            for metric, of_metric in by_metric(held).items()
         }  # fmt: skip
-        self._scale_of = {metric: self._scale_of[metric] for metric in by_metric}
+        self.scales = {metric: self.scales[metric] for metric in answers}
         for metric, of_metric in answers.items():
             if of_metric.joined:
-                self._names.labels[metric] = of_metric.joined
+                names.labels[metric] = of_metric.joined
             for remark in of_metric.remarks:
                 self._account.remark(remark)
         for cell in held:
@@ -284,29 +460,27 @@ class _CollectedRatings:
 
     def _divided(self, cells: Sequence[RatedCell]) -> tuple[list[RatedCell], list[RatedCell]]:
         """The cells of the metrics that are taken, and what was remarked beside them.
-
-        Raises:
-            InputError: the file has no metric that the user named.
-        """
+        InputError where the file has no metric that the user named."""
         reading = self._reading
-        by_metric: dict[str, list[RatedCell]] = defaultdict(list)
-        for cell in cells:
-            by_metric[cell.metric].append(cell)
-        self._check_named(by_metric)
-        metrics = {metric_key(name) for name in by_metric}
+        cells_of = by_metric(cells)
+        columns = {*self._account.columns.values(), *self._account.unused}
+        self._check_named("metrics", reading.metrics or (), cells_of, cells_of)
+        self._check_named("without", reading.without, {*cells_of, *columns}, cells_of)
+        self._check_named("missing", filter(None, reading.missing), cells_of, cells_of)
+        metrics = set(map(metric_key, cells_of))
         texts = {
             name
-            for name, of_metric in by_metric.items()
+            for name, of_metric in cells_of.items()
             if self._is_text(name, [cell for cell in of_metric if not cell.kind], metrics)
         }
         left = {
             name
-            for name in by_metric
+            for name, of_metric in cells_of.items()
             if reading.is_left(name)
             or not (
                 reading.metrics is None
                 or name in texts
-                or all(cell.kind for cell in by_metric[name])
+                or all(cell.kind for cell in of_metric)
                 or reading.is_chosen(name)
             )
         }
@@ -328,41 +502,23 @@ class _CollectedRatings:
     def _is_text(self, name: str, cells: Sequence[RatedCell], metrics: Collection[str]) -> bool:
         """Whether what stands there as a metric's answers are comments."""
         reading = self._reading
-        if reading.is_chosen(name) or reading.typed_scale(name) is not None:
-            return False
-        if reading.known.scale(name) is not None:
+        if reading.is_chosen(name) or (reading.typed_scale(name) or reading.known.scale(name)) is not None:
             return False
         if cells and name == reading.only_metric and cells[0].column == reading.columns.get("value"):
             return False  # the only column there is, which the user named
         answers = [cell.value for cell in cells if not is_no_answer(cell.value)]
         return not reading.has_labels(answers) and are_comments(name, answers, metrics)
 
-    def _check_named(self, metrics: Collection[str]) -> None:
-        """See that the file has the metrics that the user named."""
-        reading = self._reading
-        columns = {*self._account.columns.values(), *self._account.unused}
-        said = (
-            ("metrics", reading.metrics or ()),
-            ("without", reading.without),
-            ("missing", reading.missing.keys() - {None}),
-        )
-        for option, names in said:
-            for name in filter(None, names):
-                among = {*metrics, *columns} if option == "without" else metrics
-                if not any(reading.is_among(one, (name,)) for one in among):
-                    raise InputError(
-                        f"the file has no metric {name!r}",
-                        where=f"`{option}`",
-                        todo=nearest(name, sorted(metrics)),
-                    )
-
-    def _check_typed_scales(self, metrics: Collection[str]) -> None:
-        """See that the file has the metrics that the user gave scales of, by its names or by those that they got."""
-        names = {*metrics, *self._names.metrics.values()}
-        for name in self._reading.scales:
-            if name is not None and not any(self._reading.is_among(one, (name,)) for one in names):
+    def _check_named(
+        self, option: str, names: Iterable[str | None], among: Iterable[str], metrics: Iterable[str]
+    ) -> None:
+        """See that the file has what the user named with an option."""
+        for name in filter(None, names):
+            if not any(self._reading.is_among(one, (name,)) for one in among):
                 raise InputError(
-                    f"the file has no metric {name!r}", where="`scales`", todo=nearest(name, sorted(names))
+                    f"the file has no metric {name!r}",
+                    where=f"`{option}`",
+                    todo=nearest(name, sorted(metrics)),
                 )
 
     def _fits(self, metric: KnownMetric, cells: Sequence[RatedCell]) -> bool:
@@ -380,30 +536,15 @@ class _CollectedRatings:
             return False
         return True
 
-    def _find_scales(self, cells: Iterable[RatedCell]) -> None:
-        """Find the scale of each metric."""
-        by_metric: dict[str, list[RatedCell]] = defaultdict(list)
-        for cell in cells:
-            by_metric[cell.metric].append(cell)
-        for metric, of_metric in by_metric.items():
-            spellings = [name for name, now in self._names.metrics.items() if now == metric]
-            self._scale_of[metric] = self._reading.scale(
-                metric, *spellings, *(cell.metric for cell in of_metric[:1]), in_words=_in_words(of_metric)
-            )
-        self._find_word_scales(
-            {name: of_metric for name, of_metric in by_metric.items() if self._scale_of[name] is None}
-        )
-
-    def _find_word_scales(self, by_metric: Mapping[str, Sequence[RatedCell]]) -> None:
-        """Find the scale of each metric that is rated in the words of a set.
-
-        Raises:
-            AmbiguousError: the words may be of several, or some are of none.
-        """
+    def _find_scales(self, cells_of: Mapping[str, Sequence[RatedCell]]) -> None:
+        """Find the scale of each metric: one that was named or is known, else the set that its words are of.
+        AmbiguousError where the words may be of several, or some are of none."""
         words: dict[str, dict[str, RatedCell]] = {}
-        for metric, cells in by_metric.items():
+        for metric, cells in cells_of.items():
+            spellings = [name for name, now in self._names.metrics.items() if now == metric]
+            self.scales[metric] = self._reading.scale(metric, *spellings, metric, in_words=_in_words(cells))
             answered = [cell for cell in cells if not is_no_answer(cell.value)]
-            if _in_words(answered):
+            if self.scales[metric] is None and _in_words(answered):
                 for cell in answered:
                     words.setdefault(metric, {}).setdefault(cell.value.strip(), cell)
         alone = {metric: decided_scale(of_metric) for metric, of_metric in words.items()}
@@ -417,7 +558,7 @@ class _CollectedRatings:
             if self._reading.exact:
                 spelt.update({word_key(word): word for word in of_metric})
             unused = [level for level in levels if word_key(level) not in set(map(word_key, of_metric))]
-            self._scale_of[metric] = Scale(tuple(spelt.get(word_key(level), level) for level in levels), True)
+            self.scales[metric] = Scale(tuple(spelt.get(word_key(level), level) for level in levels), True)
             self._account.remark(
                 f"The words of {metric} are levels in order, {'<'.join(levels)}"
                 + (f"; nobody used {', '.join(unused)}" if unused else "")
@@ -426,12 +567,7 @@ class _CollectedRatings:
             )
 
     def _check_words(self, metric: str, words: Mapping[str, RatedCell]) -> None:
-        """See that words which are no scale are labels, and no levels of a scale that isn't told.
-
-        Raises:
-            AmbiguousError: they may be of several sets, or some are of none.
-        """
-        cells = list(words.values())
+        """See that words which are no scale are labels, and no levels of a scale that isn't told."""
         scales = word_scales(words)
         if are_opposites(words):
             self._account.remark(
@@ -445,7 +581,7 @@ class _CollectedRatings:
             raise AmbiguousError(
                 f"the words of {metric} ({', '.join(words)}) may be levels of {'<'.join(scales[0])} or of "
                 f"{'<'.join(scales[1])}{more}",
-                where=cells[0].where,
+                where=next(iter(words.values())).where,
                 todo=f"say which levels there are, with those that nobody used: {' or '.join(two)}",
             )
         of_set, strange = strange_words(words)
@@ -466,18 +602,18 @@ class _CollectedRatings:
         unit = _unit(cell)
         replicate = _whole(cell.replicate, "replicate", where) if cell.replicate else 0
         key = (cell.item, unit, answers.metric, cell.rater, replicate, cell.round)
-        if key in self._places:
-            self._check_renamed(answers.metric, cell.rater, f"{self._places[key]} and {where}")
+        if key in self.places:
+            self._check_renamed(answers.metric, cell.rater, f"{self.places[key]} and {where}")
             raise InputError(
                 f"{cell.rater} rates {cell.item!r} on {answers.metric} twice",
-                where=f"{self._places[key]} and {where}",
+                where=f"{self.places[key]} and {where}",
                 todo="remove one of the rows",
             )
-        self._places[key] = where
+        self.places[key] = where
         value, label = answers.read(cell)
         if cell.second and label is not None:
             value = SHARES[label]
-        self._drawn.append((cell.round, _chance(cell.drawn, where) if cell.drawn else None))
+        self.drawn.append((cell.round, _chance(cell.drawn, where) if cell.drawn else None))
         self.rows.append(
             (cell.item, cell.system or None, cell.case or None, unit, answers.metric, cell.rater, replicate, value,
              label, cell.reason or None, None)
@@ -501,11 +637,7 @@ def _in_words(cells: Iterable[RatedCell]) -> bool:
 
 
 def _unit(cell: RatedCell) -> str:
-    """What a cell rates.
-
-    Raises:
-        InputError: a turn is no number, or a transcript is compared with itself.
-    """
+    """What a cell rates; InputError where a turn is no number, or a transcript is compared with itself."""
     if not cell.second:
         return unit_name(_whole(cell.turn, "turn", cell.where) if cell.turn else None)
     if cell.second == cell.item:
@@ -529,3 +661,37 @@ def _chance(cell: str, where: str) -> float:
             f"the chance {cell!r} is no number from 0 to 1", where=where, todo="mend the column drawn"
         )
     return number
+
+
+def _scale_text(scale: Scale | None, part: pl.DataFrame) -> str:
+    """A metric's scale in words, or what was given where it has none."""
+    if scale is not None:
+        levels = scale.level_texts()
+        if scale.numeric:
+            shown = levels if len(levels) <= _NAMED else [*levels[:2], f"… {levels[-1]}"]
+            return f"numbers {', '.join(shown)}"
+        return (
+            f"labels {'<'.join(levels)}, in order"
+            if scale.ordered
+            else f"labels {'/'.join(levels)}, without order"
+        )
+    labels = part["label"].drop_nulls().unique(maintain_order=True).to_list()
+    if labels:
+        return f"labels without order, and no scale: {_listed(repr(_cut(label)) for label in labels)}"
+    low, high = part.select(low=pl.col("value").min(), high=pl.col("value").max()).row(0)
+    return "nothing but errors" if low is None else f"numbers from {low:g} to {high:g}, and no scale"
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return _listed(f"{_cut(name)} ({count:,})" for name, count in numbers.items())
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    more = f" and {len(shown) - _NAMED:,} more" if len(shown) > _NAMED else ""
+    return ", ".join(shown[:_NAMED]) + more
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -121,9 +121,9 @@ def _check_scales(run: Run, path: str, file: RatingFile) -> None:
     """Raise InputError where a metric has another scale in the run; the same file may correct its own."""
     for entry in run.manifest["imports"]:
         for metric, levels in entry["scales"].items():
-            scale = file.scales.get(metric)
-            if scale is not None and entry["file"] != path and scale != Scale.from_json(levels):
-                now, before = (", ".join(one.level_texts()) for one in (scale, Scale.from_json(levels)))
+            scale, old = file.scales.get(metric), Scale.from_json(levels)
+            if scale is not None and entry["file"] != path and scale != old:
+                now, before = (", ".join(one.level_texts()) for one in (scale, old))
                 raise InputError(
                     f"{metric} is rated on another scale than in {entry['file']}: {now}, not {before}",
                     where=path,

@@ -1,15 +1,58 @@
-"""What a user can say about a file of ratings."""
+"""What a user can say about a file of ratings, and the names that are known before it is read."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bedside.ratings.column_words import plain
-from bedside.ratings.known_names import NO_NAMES, KnownNames
 from bedside.ratings.scales import Scale, number_in, scale_from
-from bedside.ratings.spellings import folded, metric_key, without_ends
+from bedside.ratings.spellings import folded, metric_key, plain, without_ends
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMetric:
+    """A metric that a file's may be.
+
+    Attributes:
+        name: in the ratings table.
+        called: its title and its declared aliases.
+        units: what it rates: ``transcript``, ``turn`` or ``pair``.
+        scale: its scale; None where it has none.
+    """
+
+    name: str
+    called: tuple[str, ...]
+    units: frozenset[str]
+    scale: Scale | None = None
+
+    def is_called(self, key: str) -> bool:
+        """Whether its name, title or an alias has this :func:`~bedside.ratings.spellings.metric_key`."""
+        return any(metric_key(name) == key for name in (self.name, *self.called))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """What a file's names may stand for.
+
+    Attributes:
+        scale: the scale that a metric brings with it; None where none is known.
+        others: metrics that have a key (:func:`~bedside.ratings.spellings.metric_key`), besides those of the run.
+        rated: the metrics of the run.
+        raters: the people who rated in the run.
+        labels: the labels that the run's ratings of a metric have.
+    """
+
+    scale: Callable[[str], Scale | None] = lambda name: None
+    others: Callable[[str], Sequence[KnownMetric]] = lambda key: ()
+    rated: Sequence[KnownMetric] = ()
+    raters: Collection[str] = ()
+    labels: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def rated_as(self, key: str) -> list[KnownMetric]:
+        """The metrics of the run that have this key."""
+        return [metric for metric in self.rated if metric.is_called(key)]
+
 
 #: What becomes of cells that are struck through: they count, or are left.
 Struck = Literal["keep", "leave"]
@@ -28,13 +71,14 @@ class RatingReading:
         encoding: of a text file; None recognises it.
         scales: the scale of each metric, or under None of all.
         metrics: the metrics that are taken, by the file's names; None takes all that can be.
-        without: metrics and comments that are left.
+        without: metrics and columns of comments that are left.
         rename: the file's name of a metric or rater → the one that it gets.
-        exact: whether names and labels stay as they are written.
-        known: names that the file's may stand for.
-        missing: what a cell says that holds no rating, by metric, or under None of all; an empty code says that all
-            numbers of the metric are ratings.
-        struck: whether cells that are struck through count; None where the user doesn't say.
+        exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
+            differ in case and blanks are one, and a metric's name or title is that of a known one.
+        known: names that the file's may stand for, and the scales that metrics bring with them.
+        missing: what stands for no answer, by metric, or under None of all (:func:`parse_missing`); an empty code says
+            that all numbers of the metric are ratings.
+        struck: whether a workbook's cells that are struck through count; None where the user doesn't say.
     """
 
     form: str | None = None
@@ -48,7 +92,7 @@ class RatingReading:
     without: Collection[str] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
     exact: bool = False
-    known: KnownNames = NO_NAMES
+    known: KnownNames = field(default_factory=KnownNames)
     missing: Mapping[str | None, Collection[str]] = field(default_factory=dict)
     struck: Struck | None = None
 
@@ -105,9 +149,12 @@ class RatingReading:
             in_words: whether no answer is a number: a scale of numbers for all isn't meant for it then.
         """
         typed = self.typed_scale(metric, *names)
-        ends = next((ends for name in names if (ends := without_ends(name)[1]) is not None), None)
-        if typed is not None or ends is not None:
-            return typed if typed is not None or ends is None else scale_from(*ends)
+        if typed is not None:
+            return typed
+        for name in names:
+            ends = without_ends(name)[1]
+            if ends is not None:
+                return scale_from(*ends)
         of_all = self.scales.get(None)
         if of_all is not None and not (in_words and of_all.numeric):
             return of_all
@@ -123,11 +170,17 @@ class RatingReading:
     def knows_metric(self, name: str) -> bool:
         """Whether a name is that of a metric: a rubric's, a code's or a run's, or one that the user said."""
         bare, ends = without_ends(name)
-        if self.is_chosen(name) or self.typed_scale(name) is not None or ends is not None:
-            return True
-        if any(self.known.scale(spelling) is not None for spelling in (bare.strip(), plain(bare))):
-            return True
-        return bool(self.known.rated_as(metric_key(name)))
+        return (
+            ends is not None
+            or self.is_chosen(name)
+            or self.typed_scale(name) is not None
+            or any(self.known.scale(spelling) is not None for spelling in (bare.strip(), plain(bare)))
+            or bool(self.known.rated_as(metric_key(name)))
+        )
+
+
+#: Where the user says nothing.
+AS_IT_SAYS = RatingReading()
 
 
 def parse_missing(texts: Iterable[str]) -> dict[str | None, list[str]]:

@@ -12,7 +12,9 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +22,26 @@ import orjson
 import polars as pl
 
 from bedside.ratings.juries import with_juries
-from bedside.ratings.run_contents import RunContents
+from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
 from bedside.ratings.run_folder import MANIFEST, is_run
-from bedside.ratings.run_parts import PARTS_KEY, PARTS_SHAPE
-from bedside.ratings.table import KEY, SCHEMA, in_round, to_pandas, wordless
-from bedside.ratings.table_writer import RATING_PARTS, write_new_table, write_table
-from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
+from bedside.ratings.table import (
+    KEY,
+    RATING_PARTS,
+    SCHEMA,
+    TRANSCRIPT_FOLDER,
+    TRANSCRIPT_SCHEMA,
+    in_round,
+    parse_transcript,
+    to_pandas,
+    wordless,
+    write_new_table,
+    write_table,
+)
 from bedside.support.errors import RunError
 from bedside.support.files import check_no_links, empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.support.locks import hold
+from bedside.support.plurals import counted
 from bedside.support.shell_words import typed
 from bedside.transcripts.factor_kinds import Kind, kinds_named
 from bedside.transcripts.simulation_folder import simulation_manifest
@@ -40,9 +52,20 @@ if TYPE_CHECKING:
 
 
 FORMAT = 2
+#: The manifest's key of the runs that a run was merged of: of each its folder as it was named, the SHA-256 of its
+#: ratings, how many transcripts it had, and the rounds in which people rated it.
+PARTS_KEY = "merged"
+#: The file of a merged run that says which transcript is of which runs, by their place in the manifest's list.
+PARTS_FILE = "parts.parquet"
+PARTS_SCHEMA = pl.Schema({"transcript_id": pl.String(), "part": pl.Int32()})
 RATINGS_FILE = "ratings.parquet"
+#: The files of all transcripts.
+_EVERY_TRANSCRIPT = f"{TRANSCRIPT_FOLDER}/*.parquet"
 #: What comes of reading a damaged table.
-_DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+_DAMAGE = (
+    pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, LookupError, TypeError,
+    AttributeError,
+)  # fmt: skip
 #: What every manifest holds.
 _MANIFEST_SHAPE = {
     "transcripts": {
@@ -57,7 +80,7 @@ _MANIFEST_SHAPE = {
     }],
     "imports": [{"file": TEXT, "ratings": INTEGER, "scales": ObjectOf([(*TEXT, *NUMBER)])}],
     "rubrics": OrNull(ObjectOf({})),
-    PARTS_KEY: OrNull(PARTS_SHAPE),
+    PARTS_KEY: OrNull([{"run": TEXT, "sha256": TEXT, "transcripts": INTEGER, "rounds": [TEXT]}]),
     "learnt": OrNull([{"rater": TEXT, "metric": TEXT, "digests": [TEXT]}]),
     "juries": OrNull(ObjectOf({
         "rater": TEXT, "members": [TEXT], "rule": TEXT, "quorum": INTEGER, "learning": ObjectOf({}),
@@ -193,7 +216,7 @@ class Run:
         """One row a transcript, without its content: id, system, case_id, language, factors (JSON), turns, hash,
         source."""
         with self.sound(TRANSCRIPT_FOLDER):
-            return self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA).drop("content").collect()
+            return self.table(_EVERY_TRANSCRIPT, TRANSCRIPT_SCHEMA).drop("content").collect()
 
     @cached_property
     def factors(self) -> pl.DataFrame:
@@ -227,9 +250,11 @@ class Run:
         taking_part = {name.strip().casefold() for name in options.get("roles") or {}}
         names = [name for name in PROVENANCE_SPEAKERS if name not in taking_part]
         pattern = rf'(?i)"role":"other","speaker":"\s*(?:{"|".join(names)})\s*[:：]?\s*"'
-        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
         with self.sound(TRANSCRIPT_FOLDER):
-            old = every.filter(pl.col("content").str.contains(pattern)).select("id").head(1).collect()
+            turns = pl.col("content").str.contains(pattern)
+            old = (
+                self.table(_EVERY_TRANSCRIPT, TRANSCRIPT_SCHEMA).filter(turns).select("id").head(1).collect()
+            )
         if not old.is_empty():
             raise RunError(
                 f"system messages or tools are turns of transcript {old.item()!r}, as in earlier versions, and "
@@ -245,11 +270,7 @@ class Run:
             RunError: the run keeps no text.
         """
         for part in sorted((self.path / TRANSCRIPT_FOLDER).glob("*.parquet")):
-            with self.sound(f"{TRANSCRIPT_FOLDER}/{part.name}"):
-                table = self.table(f"{TRANSCRIPT_FOLDER}/{part.name}", TRANSCRIPT_SCHEMA)
-                rows = table.select("id", "content", "source").collect()
-            for name, content, source in rows.iter_rows():
-                yield self._parsed(name, content, source)
+            yield from self._read(f"{TRANSCRIPT_FOLDER}/{part.name}", True)
 
     def transcript(self, name: str) -> Transcript:
         """The transcript with this id.
@@ -257,12 +278,10 @@ class Run:
         Raises:
             RunError: there is none, or the run keeps no text.
         """
-        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
-        with self.sound(TRANSCRIPT_FOLDER):
-            table = every.filter(pl.col("id") == name).collect()
-        if table.is_empty():
+        transcript = next(self.transcripts_named([name]), None)
+        if transcript is None:
             raise RunError(f"there is no transcript {name!r}", where=str(self.path))
-        return self._parsed(*table.select("id", "content", "source").row(0))
+        return transcript
 
     def transcripts_named(self, names: Collection[str]) -> Iterator[Transcript]:
         """The transcripts with these ids, in the order of the run.
@@ -270,31 +289,38 @@ class Run:
         Raises:
             RunError: the run keeps no text.
         """
-        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
-        with self.sound(TRANSCRIPT_FOLDER):
-            rows = every.filter(pl.col("id").is_in(list(names))).select("id", "content", "source").collect()
-        for row in rows.iter_rows():
-            yield self._parsed(*row)
+        return self._read(_EVERY_TRANSCRIPT, pl.col("id").is_in(list(names)))
 
-    def _parsed(self, name: str, content: str | None, source: str) -> Transcript:
-        if content is None:
-            raise RunError(
-                f"the run keeps no text of transcript {name!r}",
-                where=str(self.path),
-                todo="score again into a new run with bedside score, without --no-text",
+    def _read(self, table: str, condition: pl.Expr | bool) -> Iterator[Transcript]:
+        """The transcripts of a table that meet a condition."""
+        place = TRANSCRIPT_FOLDER if table == _EVERY_TRANSCRIPT else table
+        with self.sound(place):
+            rows = (
+                self.table(table, TRANSCRIPT_SCHEMA)
+                .filter(condition)
+                .select("id", "content", "source")
+                .collect()
             )
-        with self.sound(TRANSCRIPT_FOLDER):
-            return parse_transcript(content, source)
+        for name, content, source in rows.iter_rows():
+            if content is None:
+                raise RunError(
+                    f"the run keeps no text of transcript {name!r}",
+                    where=str(self.path),
+                    todo="score again into a new run with bedside score, without --no-text",
+                )
+            with self.sound(TRANSCRIPT_FOLDER):
+                transcript = parse_transcript(content, source)
+            yield transcript
 
     @contextmanager
     def sound(self, name: str) -> Iterator[None]:
         """Turns what reading a damaged table comes to into a message that names it."""
         try:
             yield
-        except (*_DAMAGE, ValueError, LookupError, TypeError, AttributeError) as error:
+        except _DAMAGE as error:
             raise RunError(
                 "the table is missing or damaged",
-                where=str(self.path / name),
+                where=str(self.file(name)),
                 todo="score again into a new run",
             ) from error
 
@@ -390,16 +416,13 @@ class Run:
         Raises:
             RunError: it is missing, damaged, or has other columns.
         """
-        file = self.file(name)
-        try:
-            table = pl.scan_parquet(file)
+        with self.sound(name):
+            table = pl.scan_parquet(self.file(name))
             actual = table.collect_schema()
-        except _DAMAGE as error:
-            raise RunError(
-                "the table is missing or damaged", where=str(file), todo="score again into a new run"
-            ) from error
         if actual != schema:
-            raise RunError("the table has other columns than a run's", where=str(file), todo="score again")
+            raise RunError(
+                "the table has other columns than a run's", where=str(self.file(name)), todo="score again"
+            )
         return table
 
 
@@ -439,3 +462,74 @@ def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, An
     write_new_table(folder / RATINGS_FILE, ratings)
     shutil.rmtree(folder / RATING_PARTS, ignore_errors=True)
     write_json(folder / MANIFEST, manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class RunContents:
+    """How much of what is in a run.
+
+    Attributes:
+        transcripts, turns: counts.
+        ratings: counts by rater.
+        metrics: how many different ones are rated.
+        missing: ratings that have an error in place of a value.
+    """
+
+    transcripts: int
+    turns: int
+    ratings: Mapping[str, int]
+    metrics: int
+    missing: int
+
+    @classmethod
+    def of(cls, table: pl.LazyFrame, transcripts: int, turns: int) -> RunContents:
+        """What a ratings table holds, for that many transcripts and turns."""
+        by_rater, metrics = pl.collect_all(
+            [
+                table.group_by("rater").agg(pl.len().alias("n"), pl.col("error").count()).sort("rater"),
+                table.select(pl.col("metric").n_unique()),
+            ]
+        )
+        return cls(
+            transcripts,
+            turns,
+            ratings=dict(by_rater.select("rater", "n").iter_rows()),
+            metrics=int(metrics.item()),
+            missing=int(by_rater["error"].sum()),
+        )
+
+    def line(self) -> str:
+        """All of it in a line."""
+        kinds = {
+            "person": sum(map(is_human, self.ratings)),
+            "judge": sum(map(is_judge, self.ratings)),
+            "jury": sum(map(is_jury, self.ratings)),
+            "algorithm": sum(map(is_algorithm, self.ratings)),
+        }
+        kinds["other rater"] = len(self.ratings) - sum(kinds.values())
+        raters = ", ".join(counted(count, kind) for kind, count in kinds.items() if count)
+        return (
+            f"{counted(self.transcripts, 'transcript')}, {counted(sum(self.ratings.values()), 'rating')} on "
+            f"{counted(self.metrics, 'metric')}" + (f" by {raters}" if raters else "")
+        )
+
+    def html(self, title: str) -> str:
+        """A small HTML table with the ratings of each rater."""
+        counts = [
+            ("Transcripts", self.transcripts),
+            ("Turns", self.turns),
+            ("Metrics", self.metrics),
+            ("Ratings", sum(self.ratings.values())),
+            ("… of them missing", self.missing),
+            *((f"… by {rater}", count) for rater, count in self.ratings.items()),
+        ]
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align: start"><bdi>{escape(what)}</bdi></th><td>{count:,}</td></tr>'
+            for what, count in counts
+        )
+        return f"<table><caption><bdi>{escape(title)}</bdi></caption><tbody>{rows}</tbody></table>"
+
+
+def merged_parts(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a manifest says of the runs that its run was made of; none where it wasn't merged."""
+    return list(manifest.get(PARTS_KEY) or ())

@@ -43,7 +43,14 @@ class RunSimulation:
 def keep_simulations(folder: Path, files: Iterable[str | os.PathLike[str]]) -> None:
     """Keep in a run's folder what its files say of simulations; nothing where none is a simulation's."""
     places = dict.fromkeys(place for place in map(simulation_of, files) if place is not None)
-    simulations = [asdict(_simulation(place)) for place in places]
+    simulations = [
+        {
+            "path": os.path.abspath(place),
+            "manifest": checked_manifest(place),
+            "failures": list(_failures(place / FAILED)),
+        }
+        for place in places
+    ]
     if simulations:
         write_json(folder / SIMULATIONS, simulations)
 
@@ -76,29 +83,25 @@ def run_simulations(folder: str | os.PathLike[str]) -> tuple[RunSimulation, ...]
         return ()
     try:
         entries = orjson.loads(path.read_bytes())
+        wrong = misfit(entries, [_ENTRY]) or next(
+            (
+                f"{number}.manifest.{why}"
+                for number, entry in enumerate(entries)
+                if entry["manifest"] and (why := manifest_misfit(entry["manifest"])) is not None
+            ),
+            None,
+        )
     except (OSError, orjson.JSONDecodeError) as error:
-        raise _unreadable(path, str(error)) from error
-    wrong = misfit(entries, [_ENTRY])
+        wrong = str(error)
     if wrong is not None:
-        raise _unreadable(path, wrong)
-    for number, entry in enumerate(entries):
-        wrong = manifest_misfit(entry["manifest"]) if entry["manifest"] else None
-        if wrong is not None:
-            raise _unreadable(path, f"{number}.manifest.{wrong}")
+        raise RunError(
+            f"what the run keeps of its simulation can't be read ({wrong})",
+            where=str(path),
+            todo="score again",
+        )
     return tuple(
         RunSimulation(entry["path"], entry["manifest"], tuple(entry["failures"])) for entry in entries
     )
-
-
-def _unreadable(path: Path, why: str) -> RunError:
-    return RunError(
-        f"what the run keeps of its simulation can't be read ({why})", where=str(path), todo="score again"
-    )
-
-
-def _simulation(place: Path) -> RunSimulation:
-    failures = tuple(_failures(place / FAILED))
-    return RunSimulation(os.path.abspath(place), checked_manifest(place), failures)
 
 
 def _failures(failed: Path) -> Iterator[dict[str, Any]]:

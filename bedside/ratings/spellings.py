@@ -40,6 +40,15 @@ def metric_key(name: str) -> str:
     return _BETWEEN_LETTERS.sub("", words.rstrip(f"{_MARKS} ") or words)
 
 
+def plain(name: str) -> str:
+    """A column's name in lower case, with one underscore for whatever is no letter and no digit.
+
+    >>> plain("Email Address ")
+    'email_address'
+    """
+    return re.sub(r"[\W_]+", "_", name.strip().casefold()).strip("_")
+
+
 def without_ends(name: str) -> tuple[str, tuple[int, int] | None]:
     """A metric's name without the ends of its scale behind it, and those; None where there are none.
 
@@ -85,11 +94,12 @@ def joined_labels(
     standing: dict[str, str] = {}
     apart: list[tuple[str, str]] = []
     for key, labels in by_key.items():
-        others = known_by_key.get(key, set())
-        meant = None if len(others) > 1 else _case_with_meaning(labels, uses)
-        if meant is not None:
+        others = known_by_key[key]
+        if len(others) > 1:
+            continue
+        meant = _case_with_meaning(labels, uses)
+        if meant:
             apart.append(meant)
-        if meant is not None or len(others) > 1:
             continue
         chosen = next(iter(others), None) or commonest(
             label for label in labels for _ in range(uses[label].total())
@@ -101,8 +111,7 @@ def joined_labels(
 def _case_with_meaning(labels: list[str], uses: Mapping[str, Counter[str]]) -> tuple[str, str] | None:
     """Two labels of one letter that one rater uses often both; None where there are none."""
     letters = sorted(label for label in labels if len(label) == 1)
-    raters = sorted({rater for label in letters for rater in uses[label]})
-    for rater in raters:
+    for rater in sorted({rater for label in letters for rater in uses[label]}):
         often = [label for label in letters if uses[label][rater] >= _OFTEN]
         if len(often) > 1:
             return often[0], often[1]

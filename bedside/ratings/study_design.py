@@ -24,7 +24,8 @@ NO_CONDITION: Mapping[Kind | None, str] = {
 }
 #: Begins the names of factors' columns beside values.
 FACTOR_COLUMN = "factor "
-#: What a transcript is placed by; a factor of such a name says no more than it.
+#: What a transcript is placed by; a factor of such a name says no more than it. Tables of placed transcripts have a row
+#: for each one: these, and a column for each factor; of kinds, what is None is decided by the design.
 PLACE = ("transcript_id", "system", "case_id")
 
 
@@ -72,12 +73,7 @@ def kinds_of(factors: pl.DataFrame | None, declared: Mapping[str, Kind]) -> dict
 
 
 def conditions_of(placed: pl.DataFrame, kinds: Mapping[str, Kind | None]) -> tuple[str, ...]:
-    """The factors that are conditions: by their kind, or where none is known by the design.
-
-    Args:
-        placed: a row for each transcript: ``transcript_id, system, case_id`` and a column for each factor.
-        kinds: of the factors.
-    """
+    """The factors that are conditions, by their kind or else by the design; ``placed`` as :data:`PLACE`."""
     return tuple(
         name
         for name, kind in kinds.items()
@@ -179,7 +175,9 @@ def _laid_out(
     names = [
         name
         for name, kind in kinds.items()
-        if kind in NO_CONDITION and not (kind == "repeat" and _is_numbered(own[name]))
+        if kind in NO_CONDITION
+        # Numbers of repeats are laid out by themselves.
+        and not (kind == "repeat" and own[name].drop_nulls().str.contains(r"\d").all())
     ]
     return {
         name: NO_CONDITION[kinds[name]]
@@ -190,17 +188,8 @@ def _laid_out(
     }
 
 
-def _is_numbered(levels: pl.Series) -> bool:
-    """Whether every level has a digit, as numbers of repeats do."""
-    return bool(levels.drop_nulls().str.contains(r"\d").all())
-
-
 def _check_few_levels(own: pl.DataFrame, name: str, systems: Sequence[str], where: str) -> None:
-    """Check that it makes no difference whether systems are matched by a factor of many levels and of unknown kind.
-
-    Raises:
-        DataError: it does.
-    """
+    """Check that it makes no difference whether systems are matched by a factor of many levels and of unknown kind."""
     levels = own[name].n_unique()
     kept = _matched_count(own, [name], systems) if levels > MANY_LEVELS else own.height
     if kept < own.height:
@@ -213,11 +202,7 @@ def _check_few_levels(own: pl.DataFrame, name: str, systems: Sequence[str], wher
 
 def varying_factors(placed: pl.DataFrame, names: Sequence[str]) -> list[str]:
     """The factors that vary within a system and case, and of which a level has several transcripts of a system.
-
-    Args:
-        placed: a row for each transcript: ``transcript_id, system, case_id`` and a column for each factor.
-        names: of the factors.
-    """
+    ``placed`` as :data:`PLACE`."""
     if not names:
         return []
     varying = placed.group_by("system", "case_id").agg(pl.col(name).drop_nulls().n_unique() for name in names)
@@ -285,15 +270,10 @@ def _counterparts(own: pl.DataFrame, others: Sequence[pl.DataFrame], names: Sequ
     for other in others:
         present = other.filter(pl.col("value").is_not_null())
         own = own.join(present, on=names, how="semi", nulls_equal=True, maintain_order="left")
-        cases = present["case_id"].drop_nulls().unique()
+        elsewhere = ~pl.col("case_id").is_in(present["case_id"].drop_nulls().unique().implode())
         cells = present.select("case_id", *names).unique().with_columns(pl.lit(True).alias("there"))
-        own = (
-            own.join(cells, on=["case_id", *names], how="left", nulls_equal=True, maintain_order="left")
-            .filter(
-                pl.col("there").fill_null(False) | ~pl.col("case_id").is_in(cases.implode()).fill_null(False)
-            )
-            .drop("there")
-        )
+        own = own.join(cells, on=["case_id", *names], how="left", nulls_equal=True, maintain_order="left")
+        own = own.filter(pl.col("there").fill_null(False) | elsewhere.fill_null(False)).drop("there")
     return own
 
 
@@ -301,10 +281,7 @@ def pairing_factors(placed: pl.DataFrame, kinds: Mapping[str, Kind | None]) -> t
     """The factors by which single conversations of two systems on one case are paired: conditions, and repeats.
 
     Each varies within a system's conversations on a case, and two systems share a level of it on some case.
-
-    Args:
-        placed: a row for each transcript: ``transcript_id, system, case_id`` and a column for each factor.
-        kinds: of the factors; what is None is decided by the design.
+    ``placed`` as :data:`PLACE`.
     """
     conditions = conditions_of(placed, kinds)
     names = [name for name, kind in kinds.items() if kind == "repeat" or name in conditions]

@@ -1,27 +1,106 @@
-"""Which column of a table of ratings holds what."""
+"""What the columns of a table of ratings are called, and which of them never hold ratings."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from bedside.ratings.answer_words import is_no_answer, whole_of
-from bedside.ratings.column_words import (
-    COLUMN_NAMES,
-    ITEM_NAMES,
-    PAIR_NAMES,
-    is_about_the_row,
-    is_derived,
-    is_sum,
-    plain,
-)
-from bedside.ratings.comments import are_comments, comment_about, holds_speech, is_free_text
+from bedside.ratings.rated_cells import is_no_answer, is_number, whole_of
 from bedside.ratings.rating_reading import RatingReading
-from bedside.ratings.scales import number_in
-from bedside.ratings.spellings import metric_key
+from bedside.ratings.scales import number_in, word_scales
+from bedside.ratings.spellings import metric_key, plain
 from bedside.support.errors import AmbiguousError, InputError
+from bedside.support.unspaced_scripts import UNSPACED
+
+#: bedside's names of columns, each with other spellings of it in the form of :func:`plain`, the surest first.
+COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "item": ("item", "item_id", "transcript_id", "transcript", "conversation", "conversation_id", "dialogue_id",
+             "dialog_id", "external_id", "id"),
+    "metric": ("metric", "rubric", "code", "dimension"),
+    "value": ("value", "score", "rating", "label"),
+    "rater": ("rater", "rater_id", "annotator", "annotator_id", "coder", "coder_id", "evaluator", "evaluator_id",
+              "email_address", "email", "e_mail", "recipientemail"),
+    "system": ("system", "model"),
+    "case": ("case", "case_id", "patient_id"),
+    "turn": ("turn", "utterance", "utterance_id"),
+    "replicate": ("replicate", "pass"),
+    "reason": ("reason", "comment", "comments", "notes"),
+    "round": ("round", "wave"),
+    "drawn": ("drawn", "probability"),
+}  # fmt: skip
+
+#: What the item of a table may be called besides, where no column has one of its own names but ``id``: each such column
+#: may be about the row, too. A case is an item only where nothing else is, and no system: of those each has the case.
+ITEM_NAMES = ("session", "session_id", "vignette", "vignette_id", "conv_id", "chat", "chat_id", "interview",
+              "interview_id", "recording", "recording_id", "stimulus", "stimulus_id")  # fmt: skip
+
+#: Columns of a table of pairs, which are these only where all three are there: two raters may be called first and
+#: second.
+PAIR_NAMES: Mapping[str, tuple[str, ...]] = {
+    "first": ("first", "first_id", "first_item", "first_transcript", "first_conversation"),
+    "second": ("second", "second_id", "second_item", "second_transcript", "second_conversation"),
+    "preferred": ("preferred", "preference", "preferred_id", "better", "winner"),
+}
+
+#: Columns that say something of a row and hold no rating: when, how long, from where, its number, what was said.
+_ABOUT = frozenset(
+    """date time timestamp datetime day start end started ended finished progress status submitted created updated
+    modified duration duration_in_seconds seconds minutes lead_time time_spent elapsed startdate enddate recordeddate
+    submitdate ip ipaddress ip_address responseid responseset recipientlastname recipientfirstname externalreference
+    externaldatareference locationlatitude locationlongitude distributionchannel userlanguage no nr number index row
+    row_number n uuid hash order position batch version project task annotation source sheet url link file filename path
+    text dialogue dialog conversation_text transcript_text language name remark remarks note feedback
+    """.split()
+).union(ITEM_NAMES, *COLUMN_NAMES.values())
+_ABOUT_START = re.compile("redcap_|unnamed|column_?[0-9]*$|(duration|date|time)_")
+_ABOUT_END = re.compile(
+    "_(id|ids|uuid|hash|date|time|timestamp|at|duration|seconds|complete|comment|comments|note|notes|reason|reasons|url)$"
+)
+#: Columns that were computed from ratings.
+_DERIVED = frozenset(
+    """mean average avg median mode sd std stdev standard_deviation variance min max range difference diff agreement
+    agree disagreement kappa consensus majority adjudicated n_raters
+    """.split()
+)
+_DERIVED_PARTS = re.compile("^(mean|avg|average|median|sd|std)_|_(mean|avg|average|median|sd|std)$")
+#: Columns that are sums: of raters something computed, of metrics a metric of its own.
+_SUMS = frozenset(("total", "sum", "total_score", "sum_score", "overall_mean"))
+_KIND = re.compile("(human|judge|algorithm):.")
+#: What nobody calls a metric: a word for people who rate, with a number or a letter.
+_RATER = re.compile(
+    "(human:|judge:|algorithm:).+"
+    "|(rater|annotator|coder|evaluator|expert|reviewer|assessor|judge|grader|scorer|labell?er)_?([0-9]+|[a-z])"
+)
+
+
+def is_about_the_row(name: str) -> bool:
+    """Whether a column of this name says something of a row, and so is neither a rater's nor a metric's.
+
+    >>> [is_about_the_row(name) for name in ("Timestamp", "Duration (s)", "rater_1", "participant_id")]
+    [True, True, False, True]
+    """
+    word = plain(name)
+    return not word or word in _ABOUT or bool(_ABOUT_START.match(word) or _ABOUT_END.search(word))
+
+
+def is_derived(name: str) -> bool:
+    """Whether a column of this name was computed from ratings, such as their mean."""
+    word = plain(name)
+    return word in _DERIVED or bool(_DERIVED_PARTS.search(word))
+
+
+def has_rater_kind(name: str) -> bool:
+    """Whether a name has the kind of rater before it, ``human:``, ``judge:`` or ``algorithm:``: no metric's has."""
+    return bool(_KIND.match(name.strip().casefold()))
+
+
+def names_rater(name: str) -> bool:
+    """Whether a name can only be that of somebody who rates: ``rater 2``, ``annotator_b``, ``human:anna``."""
+    return bool(_RATER.fullmatch(name.strip().casefold())) or bool(_RATER.fullmatch(plain(name)))
+
 
 #: A cell that is longer is no rating.
 _LONGEST_RATING = 80
@@ -41,40 +120,44 @@ class TableColumns:
         header: all columns.
         names: bedside's name of a column → the table's.
         rated: columns that can hold ratings of raters or metrics.
-        derived: columns that were computed from ratings.
         comments: columns of what people remarked.
+        place: the table, for messages.
     """
 
     header: tuple[str, ...]
     names: Mapping[str, str]
     rated: tuple[str, ...]
-    derived: tuple[str, ...]
     comments: tuple[str, ...]
+    place: str
 
     def of_raters(self) -> list[str]:
         """Columns that can be raters': sums are something computed there."""
-        return [name for name in self.rated if not is_sum(name)]
+        return [name for name in self.rated if plain(name) not in _SUMS]
 
-    def missing(self, name: str, where: str) -> InputError:
+    def missing(self, name: str) -> InputError:
         """The message for a column that is needed and isn't there."""
         if name == "value" and self.comments:
-            return self.without_ratings(f"no column holds the {name}", where)
-        return InputError(
-            f"no column holds the {name}",
-            where=where,
-            todo=f"say which with `columns={name}=NAME`; columns: {', '.join(self.header)}",
-        )
+            return self.without_ratings(f"no column holds the {name}")
+        return _missing(name, self.header, self.place)
 
-    def without_ratings(self, lack: str, where: str) -> InputError:
+    def without_ratings(self, lack: str) -> InputError:
         """The message for a table of whose columns none can be ratings, and of which texts are taken for comments."""
         if not self.comments:
-            return InputError(lack, where=where, todo=f"columns: {', '.join(self.header)}")
+            return InputError(lack, where=self.place, todo=f"columns: {', '.join(self.header)}")
         texts = " and ".join(map(repr, self.comments))
         return InputError(
             f"{lack}: the texts in {texts} look like comments",
-            where=where,
+            where=self.place,
             todo=f"if they are labels, say which there are with `scales=A/B/…`, or `metrics={self.comments[0]}`",
         )
+
+
+def _missing(name: str, header: Iterable[str], place: str) -> InputError:
+    return InputError(
+        f"no column holds the {name}",
+        where=place,
+        todo=f"say which with `columns={name}=NAME`; columns: {', '.join(header)}",
+    )
 
 
 def table_columns(
@@ -99,27 +182,22 @@ def table_columns(
             todo='give a dict, {"item": "Session"}',
         )
     names = _named_columns(header, reading.columns, where)
-    _check_items(header, rows, names, "item" in reading.columns)
-    rated: list[str] = []
-    derived: list[str] = []
-    texts: list[str] = []
     cells_of = {name: [row[position].strip() for _, row in rows] for position, name in enumerate(header)}
+    if "item" not in reading.columns:
+        _check_items(cells_of, rows, names)
     free = [name for name in header if name and name not in names.values() and not reading.is_left(name)]
     chosen = list(filter(reading.is_chosen, free))
-    for name in free:
-        if chosen or reading.knows_metric(name):
-            (rated if name in chosen or not chosen else texts).append(name)
-        elif is_derived(name):
-            derived.append(name)
-        elif (
-            is_about_the_row(name)
-            or comment_about(name) is not None
-            or not _may_be_labels(cells_of[name], reading)
-        ):
-            texts.append(name)
-        else:
-            rated.append(name)
-    metrics = {metric_key(name) for name in rated}
+    rated = chosen or [
+        name
+        for name in free
+        if reading.knows_metric(name)
+        or (
+            not (is_derived(name) or is_about_the_row(name) or comment_about(name) is not None)
+            and _may_be_labels(cells_of[name], reading)
+        )
+    ]
+    texts = [name for name in free if name not in rated and (chosen or not is_derived(name))]
+    metrics = set(map(metric_key, rated))
     items = cells_of[names["item"]] if "item" in names else []
     comments = [
         name
@@ -127,17 +205,14 @@ def table_columns(
         if are_comments(name, cells_of[name], metrics) and _is_of_raters(name, cells_of[name], items)
     ]
     # A name such as a comment's may be that of a metric, too.
-    rated += [
+    labels = [
         name
         for name in texts
-        if name not in comments
-        and not chosen
-        and not is_about_the_row(name)
+        if not (chosen or name in comments or is_about_the_row(name))
         and _may_be_labels(cells_of[name], reading)
     ]
-    places = {name: place for place, name in reversed(list(enumerate(header)))}
-    rated.sort(key=places.__getitem__)
-    return TableColumns(tuple(header), names, tuple(rated), tuple(derived), tuple(comments))
+    rated = sorted([*rated, *labels], key=header.index)
+    return TableColumns(tuple(header), names, tuple(rated), tuple(comments), where)
 
 
 def _may_be_labels(cells: Sequence[str], reading: RatingReading) -> bool:
@@ -165,21 +240,18 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
     by_word: dict[str, str] = {}
     for column in header:
         by_word.setdefault(plain(column), column)
-    unknown = next((name for name in mapping if name not in COLUMN_NAMES.keys() | PAIR_NAMES.keys()), None)
-    if unknown is not None:
-        raise InputError(
-            f"a file of ratings has no {unknown!r}",
-            where="`columns`",
-            todo=f"name one of {', '.join(COLUMN_NAMES)}",
-        )
-    names: dict[str, str] = {}
     for name, column in mapping.items():
+        if name not in COLUMN_NAMES.keys() | PAIR_NAMES.keys():
+            raise InputError(
+                f"a file of ratings has no {name!r}",
+                where="`columns`",
+                todo=f"name one of {', '.join(COLUMN_NAMES)}",
+            )
         if column and column not in header:
             raise InputError(
                 f"there is no column {column!r}", where=where, todo=f"columns: {', '.join(header)}"
             )
-        if column:
-            names[name] = column
+    names = {name: column for name, column in mapping.items() if column}
     names = _pair_columns(by_word, names, header, where)
     for name, spellings in COLUMN_NAMES.items():
         if name not in mapping and name not in names:
@@ -193,10 +265,7 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
 
 def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *, may_be_case: bool) -> None:
     """Find the item among columns that may be it: a session, or where nothing else is a case.
-
-    Raises:
-        AmbiguousError: several may be.
-    """
+    AmbiguousError where several may be."""
     likely = [by_word[word] for word in ITEM_NAMES if word in by_word and by_word[word] not in names.values()]
     item = names.get("item")
     # An id may be the transcript's or the response's.
@@ -217,30 +286,22 @@ def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *,
 
 
 def _check_items(
-    header: Sequence[str], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str], is_said: bool
+    cells_of: Mapping[str, list[str]], rows: Sequence[tuple[str, list[str]]], names: Mapping[str, str]
 ) -> None:
-    """See that what was taken for the item, such as a session, is no number within a case or a system.
-
-    Raises:
-        AmbiguousError: one is of several cases or systems.
-    """
-    if is_said or plain(names.get("item", "")) not in ITEM_NAMES:
+    """See that what was taken for the item, such as a session, is no number within a case or a system."""
+    column = names.get("item", "")
+    if plain(column) not in ITEM_NAMES:
         return
-    item = header.index(names["item"])
-    for name in ("case", "system"):
-        if name not in names:
-            continue
-        at = header.index(names[name])
+    for name in filter(names.__contains__, ("case", "system")):
         first: dict[str, str] = {}
-        for where, row in rows:
-            other = first.setdefault(row[item].strip(), row[at].strip())
-            if other != row[at].strip():
+        for (where, _), item, cell in zip(rows, cells_of[column], cells_of[names[name]], strict=True):
+            other = first.setdefault(item, cell)
+            if other != cell:
                 raise AmbiguousError(
-                    f"{names['item']} {row[item].strip()!r} is of the {name}s {other!r} and {row[at].strip()!r}: it "
-                    "may be one item or two",
+                    f"{column} {item!r} is of the {name}s {other!r} and {cell!r}: it may be one item or two",
                     where=where,
                     todo=f"name a column that has another name for each conversation with `columns=item=NAME`, or say "
-                    f"`columns=item={names['item']}`",
+                    f"`columns=item={column}`",
                 )
 
 
@@ -248,10 +309,7 @@ def _pair_columns(
     by_word: Mapping[str, str], names: Mapping[str, str], header: Sequence[str], where: str
 ) -> dict[str, str]:
     """The names with those of a table of pairs, where it is one: the first is the item, and who is preferred the value.
-
-    Raises:
-        InputError: the user named some of its columns, and others are not there.
-    """
+    InputError where the user named some of its columns, and others are not there."""
     of_pair = {
         name: names.get(name) or next((by_word[word] for word in spellings if word in by_word), None)
         for name, spellings in PAIR_NAMES.items()
@@ -262,11 +320,7 @@ def _pair_columns(
         first, second, preferred = of_pair.values()
         return {**others, "item": str(first), "second": str(second), "value": str(preferred)}
     if len(others) < len(names):
-        raise InputError(
-            f"no column holds the {lacking}",
-            where=where,
-            todo=f"say which with `columns={lacking}=NAME`; columns: {', '.join(header)}",
-        )
+        raise _missing(lacking, header, where)
     return others
 
 
@@ -282,3 +336,73 @@ def may_be_answers(cells: Sequence[str]) -> bool:
     if len(set(words)) > max(_MOST_LABELS, len(answers) / 2):
         return False
     return not all(_MOMENT.fullmatch(cell.strip()) for cell in answers)
+
+
+#: Words and letters of a text, and letters where no blanks part words.
+_WORDS, _LETTERS, _UNSPACED_LETTERS = 4, 30, 10
+#: Most labels that a metric has.
+_MOST_LABELS = 12
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_COMMENT = "comments?|notes?|reasons?|rationales?|justifications?|explanations?|remarks?|feedback|why"
+_AFTER = re.compile(f"(?:(?P<about>.+)_)?(?:free_text_)?(?:{_COMMENT})(?:_text)?")
+_BEFORE = re.compile(f"(?:{_COMMENT})_(?:(?:for|on|about|of|to)_)?(?P<about>.+)")
+#: Columns that hold what was said in a conversation.
+_SAID = re.compile(
+    "(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)"
+)
+
+
+def comment_about(name: str) -> str | None:
+    """What a column of comments is about by its name: empty where it doesn't say, None where it is named otherwise.
+
+    >>> comment_about("Empathy – comment"), comment_about("reason for empathy"), comment_about("Justification")
+    ('empathy', 'empathy', '')
+    >>> comment_about("Reasonableness")
+    """
+    word = plain(name)
+    match = _AFTER.fullmatch(word) or _BEFORE.fullmatch(word)
+    return None if match is None else match["about"] or ""
+
+
+def holds_speech(name: str) -> bool:
+    """Whether a column of this name holds what was said in a conversation, and no remark on it."""
+    return bool(_SAID.search(plain(name)))
+
+
+def is_free_text(answers: Sequence[str]) -> bool:
+    """Whether answers are texts that somebody wrote, and no labels: words, most of them different, and long.
+
+    >>> is_free_text(["She listens and waits", "He asks too many questions"]), is_free_text(["open", "closed"])
+    (True, False)
+    """
+    texts = _differing_words(answers)
+    return bool(texts) and not word_scales(texts) and median(map(_is_long, texts)) >= 0.5
+
+
+def _differing_words(answers: Iterable[str]) -> list[str]:
+    """The answers without blanks around them, where none is a number and most are different; else none."""
+    texts = [answer.strip() for answer in answers if not is_no_answer(answer)]
+    numbers = any(number_in(text) is not None for text in texts) or all(map(is_number, texts))
+    different = len(set(texts))
+    many = 2 * different > len(texts) or (different > _MOST_LABELS and 4 * different > len(texts))
+    return texts if many and not numbers else []
+
+
+def are_comments(name: str, answers: Sequence[str], metrics: Collection[str] = ()) -> bool:
+    """Whether a column's answers are comments, by its name or by what they are.
+
+    Args:
+        name: the column's name.
+        answers: its cells.
+        metrics: keys (:func:`~bedside.ratings.spellings.metric_key`) of the metrics beside it.
+    """
+    about = comment_about(name)
+    if about and metric_key(about) in metrics and metric_key(name) not in metrics:
+        return not any(map(is_number, answers))
+    return bool(_differing_words(answers)) if about == "" else is_free_text(answers)
+
+
+def _is_long(text: str) -> bool:
+    if _UNSPACED.search(text):
+        return len(text) >= _UNSPACED_LETTERS
+    return len(text.split()) >= _WORDS or len(text) >= _LETTERS

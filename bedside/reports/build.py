@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.ratings.missing_reasons import failures
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts, wordless
+from bedside.ratings.values import failures
 from bedside.reports.averaging_notes import BY_WHERE, with_averaging_notes
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, make_parts, make_tables

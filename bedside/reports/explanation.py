@@ -9,10 +9,9 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.ratings.final_labels import adjudicated_names
 from bedside.ratings.juries import jury_named
 from bedside.ratings.names import is_judge, rated_by_humans, second_ids
-from bedside.ratings.pair_preferences import is_preference, preferred_by
+from bedside.ratings.rubric_metrics import adjudicated_names, is_preference, preferred_by
 from bedside.reports.adjudication_notes import final_notes
 from bedside.reports.hidden_states import states_tables
 from bedside.reports.number_text import DASH, number

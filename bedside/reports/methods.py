@@ -14,10 +14,10 @@ from bedside.analysis.metric_facts import facts
 from bedside.analysis.rater_effects import CONFOUNDED
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.juries import juries_in
-from bedside.ratings.missing_reasons import causes, is_failure
 from bedside.ratings.names import is_human
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
+from bedside.ratings.values import causes, is_failure
 from bedside.reports.averaging_notes import BY_WHERE
 from bedside.reports.juries import jury_words
 from bedside.reports.rated_rubrics import rated_rubrics

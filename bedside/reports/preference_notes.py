@@ -14,7 +14,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.system_preferences import PositionBias, SystemPreferences, system_preferences
 from bedside.ratings.names import is_human, person_name
-from bedside.ratings.pair_preferences import preference_metric
+from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.table import frame_of
 from bedside.reports.averaging_notes import averaging_notes
 from bedside.reports.cell_names import rater_words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.ratings.pair_preferences import FIRST, SECOND, TIE
+from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE
 from bedside.rubrics.answer_form import Label
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import InputError

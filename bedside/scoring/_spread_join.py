@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from bedside.ratings.table_writer import RATING_PARTS, TableWriter
+from bedside.ratings.table import RATING_PARTS, TableWriter
 from bedside.scoring._spread_parts import FilePiece, ReadPiece, ScoredTranscript, SkippedTranscript
 from bedside.scoring.one_process import check_hash
 from bedside.support.errors import InputError

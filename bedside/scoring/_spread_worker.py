@@ -14,8 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from bedside.ratings.table_writer import TableWriter, rating_writer
-from bedside.ratings.transcript_rows import transcript_row, transcript_writer
+from bedside.ratings.table import TableWriter, rating_writer, transcript_row, transcript_writer
 from bedside.scoring._spread_parts import (
     FilePiece,
     FinishedPart,

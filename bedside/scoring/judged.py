@@ -27,8 +27,7 @@ from bedside.llm.protocol import Client
 from bedside.metrics import FAMILIES
 from bedside.ratings.learnt_units import LearntUnits, with_learnt
 from bedside.ratings.run import Run
-from bedside.ratings.table import KEY, missing_counts
-from bedside.ratings.table_writer import rating_writer
+from bedside.ratings.table import KEY, missing_counts, rating_writer
 from bedside.rubrics.rubric import as_data
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring._pipeline_judging import PipelineJudging

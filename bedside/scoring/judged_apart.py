@@ -21,7 +21,7 @@ from bedside.judges.store import InUseError
 from bedside.judges.store_merge import first_asked_about, merge_store
 from bedside.llm.endpoints import named_models
 from bedside.ratings.run import Run
-from bedside.ratings.transcript_rows import parse_transcript
+from bedside.ratings.table import parse_transcript
 from bedside.scoring.judged import JudgingWatch, judging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.stored_judgements import NOT_JUDGED, rated_from_store

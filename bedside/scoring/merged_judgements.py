@@ -9,7 +9,7 @@ from typing import Any
 
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
-from bedside.ratings.pair_preferences import preference_metric
+from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.run import Run
 from bedside.scoring.judged import JudgingWatch
 from bedside.scoring.judging_orders import STORE, JudgingOrder, RecordedJudging, recorded_judgings

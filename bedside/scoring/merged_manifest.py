@@ -16,12 +16,10 @@ import polars as pl
 
 from bedside.metrics import FAMILIES
 from bedside.ratings.juries import JURIES_KEY
-from bedside.ratings.learned_raters import LEARNED_RATERS
-from bedside.ratings.learnt_units import LEARNT, learnt_in, with_learnt
+from bedside.ratings.learnt_units import LEARNED_RATERS, LEARNT, learnt_in, with_learnt
 from bedside.ratings.merge_source import MergeSource
 from bedside.ratings.names import is_human, rated_by_algorithms
-from bedside.ratings.run import FORMAT
-from bedside.ratings.run_parts import PARTS_KEY
+from bedside.ratings.run import FORMAT, PARTS_KEY
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import missing_counts
 from bedside.scoring.judging_orders import recorded_judgings

@@ -27,11 +27,10 @@ from bedside.ratings.merged_tables import (
     write_parts,
 )
 from bedside.ratings.names import is_human
-from bedside.ratings.run import RATINGS_FILE, Run, new_run, write_new_run
+from bedside.ratings.run import PARTS_FILE, RATINGS_FILE, Run, new_run, write_new_run
 from bedside.ratings.run_folder import MANIFEST, is_run
-from bedside.ratings.run_parts import PARTS_FILE
 from bedside.ratings.run_simulations import SIMULATIONS, merge_simulations
-from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER
+from bedside.ratings.table import TRANSCRIPT_FOLDER
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.merged_manifest import check_same_meaning, merged_manifest
 from bedside.support.errors import InputError, RunError

@@ -14,9 +14,7 @@ import polars as pl
 from bedside.protocols.contract import PROTOCOLS
 from bedside.ratings.names import unit_name
 from bedside.ratings.run import Run
-from bedside.ratings.table import missing_counts
-from bedside.ratings.table_writer import rating_writer
-from bedside.ratings.transcript_rows import transcript_row, transcript_writer
+from bedside.ratings.table import missing_counts, rating_writer, transcript_row, transcript_writer
 from bedside.scoring.failed_talks import failed_talk
 from bedside.scoring.plan import ScoringPlan
 from bedside.support.errors import InputError, RunError

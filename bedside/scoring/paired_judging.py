@@ -25,8 +25,7 @@ from bedside.llm.endpoints import named_models
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Client
 from bedside.ratings.run import Run
-from bedside.ratings.table import missing_counts
-from bedside.ratings.table_writer import rating_writer
+from bedside.ratings.table import missing_counts, rating_writer
 from bedside.rubrics.rubric import Rubric, as_data
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.judged import JudgingWatch

@@ -19,8 +19,7 @@ import orjson
 import polars as pl
 
 from bedside.engines.contract import Engine
-from bedside.ratings.table_writer import RATING_PARTS
-from bedside.ratings.transcript_rows import transcript_writer
+from bedside.ratings.table import RATING_PARTS, transcript_writer
 from bedside.scoring._spread_division import divide_input, finished_value
 from bedside.scoring._spread_join import JoinedReading, join_tables
 from bedside.scoring._spread_parts import (

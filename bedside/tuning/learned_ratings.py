@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from bedside.coders.learned.training_set import text_hash
-from bedside.ratings.learned_raters import LEARNED_RATERS, learned_raters
-from bedside.ratings.learnt_units import LearntUnits, unit_digests, with_learnt
+from bedside.ratings.learnt_units import (
+    LEARNED_RATERS,
+    LearntUnits,
+    learned_raters,
+    unit_digests,
+    with_learnt,
+)
 from bedside.ratings.run import Run
-from bedside.ratings.table import missing_counts
-from bedside.ratings.table_writer import rating_writer
+from bedside.ratings.table import missing_counts, rating_writer
 from bedside.scoring.run_transcripts import TranscriptSource
 from bedside.scoring.versions import run_versions
 from bedside.tuning.learned_rater import LearnedRater

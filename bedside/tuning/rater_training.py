@@ -21,8 +21,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.coders.learned.embeddings import Embeddings
 from bedside.coders.learned.training_set import text_hash
-from bedside.ratings.learned_raters import learned_raters
-from bedside.ratings.learnt_units import LearntUnits, unit_digests
+from bedside.ratings.learnt_units import LearntUnits, learned_raters, unit_digests
 from bedside.ratings.names import TRANSCRIPT, is_human, is_turn, turn_index
 from bedside.ratings.table import frame_of
 from bedside.stats.arrays import Array

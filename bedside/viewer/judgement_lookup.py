@@ -24,7 +24,7 @@ from bedside.judges.store import (
     reading,
 )
 from bedside.ratings.names import judge_rater, pair_unit
-from bedside.ratings.pair_preferences import preference_metric
+from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import MANIFEST
 from bedside.scoring.judging_orders import recorded_judgings

@@ -29,7 +29,7 @@ from bedside.ratings.names import (
 )
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import MANIFEST
-from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, parse_transcript
+from bedside.ratings.table import TRANSCRIPT_FOLDER, parse_transcript
 from bedside.rubrics.run_rubrics import own_rubrics
 from bedside.support.errors import BedsideError, RunError
 from bedside.transcripts.transcript import Transcript

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import pair_unit, rates_pair
-from bedside.ratings.pair_preferences import SHARES, preference_metric
+from bedside.ratings.rubric_metrics import SHARES, preference_metric
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
 

@@ -15,7 +15,7 @@ from bedside.analysis.estimation import estimate
 from bedside.analysis.judge_accuracy import level_accuracy
 from bedside.analysis.rater_effects import rater_severities
 from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
-from bedside.ratings.final_labels import adjudicated_metric, final_labels, is_final
+from bedside.ratings.rubric_metrics import adjudicated_metric, final_labels, is_final
 from bedside.ratings.scales import Scale
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import explain

@@ -22,7 +22,7 @@ from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.sampling import make_plan
 from bedside.ratings.names import second_id
-from bedside.ratings.pair_preferences import SHARES
+from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score

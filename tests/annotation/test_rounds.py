@@ -21,6 +21,7 @@ from bedside.annotation.proposals import Aim, propose
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.support.errors import DataError, InputError
@@ -145,7 +146,7 @@ def test_a_metric_has_one_scale_in_a_run(run: Run, tmp_path: Path) -> None:
     for number, scale in enumerate(("1-5", "1-5", "0,1")):
         file = tmp_path / f"{number}.csv"
         file.write_text(f"item,rater,metric,value\n{name},anna,warmth,1\n")
-        ratings = read_rating_file(file, scales=parse_scales([f"warmth={scale}"]))
+        ratings = read_rating_file(file, RatingReading(scales=parse_scales([f"warmth={scale}"])))
         if number < 2:
             import_ratings(run, file, ratings)
             continue

@@ -20,6 +20,7 @@ from bedside.annotation.plan_file import PlanError, write_plan
 from bedside.annotation.sheet_import import SheetImport, import_sheet
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rating_files import read_rating_file
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.rubrics.code_rubrics import CODEBOOK
@@ -52,7 +53,10 @@ def sheet(study: Planned, names: Iterable[str], file: str = "sheet.csv", rater: 
 
 def imported(study: Planned, path: Path, **options: Any) -> SheetImport:
     return import_sheet(
-        Run(study.run.path), path, read_rating_file(path, scales=parse_scales(["1-5"])), **options
+        Run(study.run.path),
+        path,
+        read_rating_file(path, RatingReading(scales=parse_scales(["1-5"]))),
+        **options,
     )
 
 

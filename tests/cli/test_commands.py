@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import openpyxl
+import openpyxl.styles
 import pytest
 
 import bedside
@@ -360,6 +362,25 @@ def test_read_asks_about_ratings_that_can_be_read_in_two_ways(call: Call, tmp_pa
     assert "one of transcripts" in refused(
         call, tmp_path, "read", path, "--form", "by_rater", "--format", "rows"
     )
+
+
+def test_read_is_told_what_it_asks_of_ratings(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("item,rater,warmth\na,anna,4\nb,anna,99\nc,anna,2\nd,anna,1\n")
+    assert "--missing 99 takes it for no answer" in refused(call, tmp_path, "read", path)
+    code, out, _ = call("read", path, "--missing", "99")
+    assert (code, "Cells without a rating: '99' (1)" in out) == (0, True)
+    assert "2 files were given" in refused(call, tmp_path, "read", path, path, "--missing", "99")
+    book = openpyxl.Workbook()
+    sheet: Any = book.active
+    for row in (["item", "rater", "warmth"], ["a", "anna", 4], ["b", "anna", 2]):
+        sheet.append(row)
+    sheet["C3"].font = openpyxl.styles.Font(strike=True)
+    book.save(path.with_suffix(".xlsx"))
+    assert "--struck leave" in refused(call, tmp_path, "read", path.with_suffix(".xlsx"))
+    for struck, lowest in (("leave", 4), ("keep", 2)):
+        code, out, _ = call("read", path.with_suffix(".xlsx"), "--struck", struck)
+        assert (code, f"Metric warmth: numbers from {lowest} to 4" in out) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ from bedside.protocols.note2chat import labels as note2chat
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.rubrics.code_rubrics import CODEBOOK
@@ -967,7 +968,7 @@ def _ratings(name: str, folder: Path, data: bytes) -> None:
     path = folder / name
     path.write_bytes(data)
     for scales in ({}, parse_scales(["empathy=1-5"])):
-        file = read_rating_file(path, scales=scales)
+        file = read_rating_file(path, RatingReading(scales=scales))
         assert file.ratings.height == len(file.places)
     if _first(data) % 8 == 0:
         run = _copy(folder)
@@ -992,7 +993,7 @@ def _form(name: str, folder: Path, data: bytes) -> None:
     refused = 0
     for form in (None, name):
         try:
-            file = read_rating_file(path, form=form)
+            file = read_rating_file(path, RatingReading(form=form))
         except BedsideError as error:
             refused += 1
             if refused == 2:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bedside.ratings.answer_words import is_no_answer
+from bedside.ratings.rated_cells import is_no_answer
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.support.errors import InputError
 

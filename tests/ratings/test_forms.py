@@ -15,10 +15,11 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Font
 
-from bedside.ratings.answer_words import part_of_whole
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.names import second_ids
+from bedside.ratings.rated_cells import part_of_whole
 from bedside.ratings.rating_files import RatingFile, read_rating_file
+from bedside.ratings.rating_reading import RatingReading
 from bedside.support.errors import AmbiguousError, InputError, RegistryError
 
 FORMS = RATING_FORMS.names()
@@ -58,7 +59,7 @@ def test_examples_are_recognised_by_content_read_and_accounted_for(name: str, tm
     assert len(lines) <= 24
     assert str(path) in lines[0]
     assert json.loads(json.dumps(file.account.to_json()))["raters"] == 2
-    assert keyed(read_rating_file(path, form=name)) == keyed(file)
+    assert keyed(read_rating_file(path, RatingReading(form=name))) == keyed(file)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -83,12 +84,12 @@ def test_what_isnt_of_a_form_is_refused_where_it_is_named(name: str, tmp_path: P
     path = tmp_path / "odd.csv"
     path.write_text("colour,size\nred,1\nblue,2\n")
     with pytest.raises(InputError):
-        read_rating_file(path, form=name)
+        read_rating_file(path, RatingReading(form=name))
 
 
 def test_a_misspelt_form_is_answered_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(RegistryError, match="by_rater"):
-        read_rating_file(example("long", tmp_path), form="by_raters")
+        read_rating_file(example("long", tmp_path), RatingReading(form="by_raters"))
 
 
 def test_label_studio(tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ def test_prodigy(tmp_path: Path) -> None:
     ]
     path = tmp_path / "prodigy.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    file = read_rating_file(path, metric="question")
+    file = read_rating_file(path, RatingReading(metric="question"))
     assert keyed(file) == [
         ("11", "transcript", "RUDE", "human:q-ben", 0, None, "reject"),
         ("a-1", "transcript", "question", "human:q-anna", 0, None, "open"),
@@ -313,7 +314,7 @@ def test_qualtrics_leaves_out_previews_and_stops_without_a_rater(tmp_path: Path)
     path.write_text(text.replace("RecipientEmail,", "PanelMember,"))
     with pytest.raises(InputError, match="no column holds the rater; say which with `columns=rater=NAME`"):
         read_rating_file(path)
-    assert read_rating_file(path, columns={"rater": "PanelMember"}).ratings.height == 4
+    assert read_rating_file(path, RatingReading(columns={"rater": "PanelMember"})).ratings.height == 4
 
 
 def looped_survey(extra: str = "", answers: str = "") -> str:
@@ -346,7 +347,7 @@ def looped_survey(extra: str = "", answers: str = "") -> str:
 def test_loops_of_qualtrics_are_items(tmp_path: Path) -> None:
     path = tmp_path / "q.csv"
     path.write_text(looped_survey())
-    file = read_rating_file(path, columns={"item": "which"})
+    file = read_rating_file(path, RatingReading(columns={"item": "which"}))
     columns = ("transcript_id", "rater", "metric", "value")
     ratings = file.ratings.with_columns(pl.col("rater").str.extract("human:(.*)@"))
     assert sorted(ratings.select(columns).iter_rows()) == sorted(
@@ -374,8 +375,12 @@ def test_loops_beside_an_item_are_asked_about(tmp_path: Path) -> None:
         AmbiguousError, match=r"a loop may be an item or be about that one.*`columns=item=loop`"
     ):
         read_rating_file(path)
-    assert set(read_rating_file(path, columns={"item": "loop"}).ratings["transcript_id"]) == {"1", "2", "3"}
-    passes = read_rating_file(path, columns={"replicate": "loop"}).ratings
+    assert set(read_rating_file(path, RatingReading(columns={"item": "loop"})).ratings["transcript_id"]) == {
+        "1",
+        "2",
+        "3",
+    }
+    passes = read_rating_file(path, RatingReading(columns={"replicate": "loop"})).ratings
     assert (set(passes["transcript_id"]), set(passes["replicate"])) == ({"a-1"}, {1, 2, 3})
 
 
@@ -416,7 +421,7 @@ def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: 
     assert "'anna', 'ben' are raters and 'warmth', 'pace' metrics" in str(error.value)
     assert "'warmth', 'pace' are raters and 'anna', 'ben' metrics" in str(error.value)
     assert "`form=raters_over_metrics`" in str(error.value)
-    file = read_rating_file(path, form="raters_over_metrics")
+    file = read_rating_file(path, RatingReading(form="raters_over_metrics"))
     assert (file.ratings.height, file.empty) == (7, 1)
     assert file.ratings.filter(transcript_id="a-1", metric="warmth", rater="human:ben")["value"].item() == 3
 
@@ -469,10 +474,10 @@ def test_struck_through_cells_are_asked_about(tmp_path: Path) -> None:
     assert error.value.where == f"{path}:2 cell D2"
     assert "`struck=leave`" in str(error.value)
     assert "`struck=keep`" in str(error.value)
-    kept = read_rating_file(path, struck="keep")
+    kept = read_rating_file(path, RatingReading(struck="keep"))
     assert kept.ratings.height == 7
     assert "2 cells struck through" in " ".join(kept.account.file.remarks)
-    left = read_rating_file(path, struck="leave")
+    left = read_rating_file(path, RatingReading(struck="leave"))
     assert left.ratings.height == 5
     assert left.account.file.left_out == {"texts struck through": 2}
     assert left.account.file.first_left == {"texts struck through": f"{path}:2 cell D2"}
@@ -493,7 +498,7 @@ def test_a_corrected_answer_is_what_is_not_struck_through(tmp_path: Path) -> Non
     book.save(tmp_path / "r.xlsx")
     with pytest.raises(AmbiguousError, match=r":2 cell C2"):
         read_rating_file(tmp_path / "r.xlsx")
-    file = read_rating_file(tmp_path / "r.xlsx", struck="leave")
+    file = read_rating_file(tmp_path / "r.xlsx", RatingReading(struck="leave"))
     first = file.ratings.filter(transcript_id="a", rater="human:anna", metric="warmth")
     assert first["value"].to_list() == [4]
 
@@ -530,7 +535,7 @@ def test_three_rows_of_names_stop(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = workbook(tmp_path / "r.xlsx", rows)
     with pytest.raises(InputError, match=r":3: the row has no item.*`header_row=NUMBER`"):
-        read_rating_file(path, form="metrics_over_raters")
+        read_rating_file(path, RatingReading(form="metrics_over_raters"))
     with pytest.raises(InputError):
         read_rating_file(path)
 

@@ -13,6 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 import bedside
 from bedside.analysis.metric_facts import known_names
 from bedside.ratings.rating_files import RatingFile, read_rating_file
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.support.errors import DataError, InputError
@@ -105,19 +106,19 @@ def test_exact_keeps_names_apart_and_rename_decides(run: Run, tmp_path: Path) ->
 
 def test_two_metrics_of_one_file_are_never_one(run: Run, tmp_path: Path) -> None:
     sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN), "EMPATHY": (BEN, ANNA)}))
-    file = read_rating_file(sheet, known=known_names(run), scales=parse_scales(["1-5"]))
+    file = read_rating_file(sheet, RatingReading(known=known_names(run), scales=parse_scales(["1-5"])))
     assert set(file.ratings["metric"]) == {"Empathy", "EMPATHY"}
     assert file.account.names.apart == [
         "'Empathy' and 'EMPATHY' both stand in the file, and stay two metrics."
     ]
     beside = written(tmp_path, wide({"empathy": (ANNA, BEN), "Empathy": (BEN, ANNA)}), "beside.csv")
-    file = read_rating_file(beside, known=known_names(run), scales=parse_scales(["1-5"]))
+    file = read_rating_file(beside, RatingReading(known=known_names(run), scales=parse_scales(["1-5"])))
     assert set(file.ratings["metric"]) == {"Empathy", "empathy"}
 
 
 def test_ratings_of_turns_and_of_talks_are_two_metrics(run: Run, tmp_path: Path) -> None:
     sheet = written(tmp_path, "item,turn,rater,metric,value\nt0,0,anna,Empathy,3\nt0,1,anna,Empathy,4\n")
-    file = read_rating_file(sheet, known=known_names(run))
+    file = read_rating_file(sheet, RatingReading(known=known_names(run)))
     assert set(file.ratings["metric"]) == {"Empathy"}
     assert file.account.names.apart == [
         "'Empathy' rates turns, and 'empathy' transcripts: they stay two metrics."
@@ -133,12 +134,12 @@ def test_a_rubric_that_nobody_rated_by_is_met_only_on_its_scale(run: Run, tmp_pa
     )
     for values, name in ((on, "partnership"), (off, "Partnership")):
         sheet = written(tmp_path, wide({"Partnership": (values[0], values[1])}))
-        assert set(read_rating_file(sheet, known=known_names(run)).ratings["metric"]) == {name}
+        assert set(read_rating_file(sheet, RatingReading(known=known_names(run))).ratings["metric"]) == {name}
 
 
 def test_a_declared_alias_is_the_metric(tmp_path: Path) -> None:
     text = "item,turn,rater,Main therapist behavior,other\nt0,0,anna,question,1\nt0,0,ben,reflection,2\n"
-    file = read_rating_file(written(tmp_path, text), known=known_names())
+    file = read_rating_file(written(tmp_path, text), RatingReading(known=known_names()))
     assert set(file.ratings["metric"]) == {"main_behaviour", "other"}
 
 
@@ -261,7 +262,7 @@ def test_justifications_are_comments_and_no_labels(tmp_path: Path) -> None:
             f'i{n // 2},{"ab"[n % 2]},Justification,"{TEXTS[n]}"',
         ]
     for text in (justified(), "\n".join(long)):
-        file = read_rating_file(written(tmp_path, text), scales=parse_scales(["0-6"]))
+        file = read_rating_file(written(tmp_path, text), RatingReading(scales=parse_scales(["0-6"])))
         assert set(file.ratings["metric"]) == {"Empathy"}
         assert sorted(file.ratings["reason"]) == TEXTS
         assert file.ratings["label"].null_count() == 26
@@ -295,26 +296,28 @@ def test_what_a_talk_says_is_no_comment(tmp_path: Path) -> None:
 
 def test_metrics_and_without_decide(run: Run, tmp_path: Path) -> None:
     sheet = written(tmp_path, justified("Empathy,Warmth"))
-    file = read_rating_file(sheet, metrics=["empathy"])
+    file = read_rating_file(sheet, RatingReading(metrics=["empathy"]))
     assert set(file.ratings["metric"]) == {"Empathy"}
     assert sorted(file.ratings["reason"]) == TEXTS
-    assert set(read_rating_file(sheet, without=["Warmth"]).ratings["metric"]) == {"Empathy"}
-    assert read_rating_file(sheet, without=["Justification"]).ratings["reason"].null_count() == 52
-    labels = read_rating_file(sheet, metrics=["Justification"])
+    assert set(read_rating_file(sheet, RatingReading(without=["Warmth"])).ratings["metric"]) == {"Empathy"}
+    assert (
+        read_rating_file(sheet, RatingReading(without=["Justification"])).ratings["reason"].null_count() == 52
+    )
+    labels = read_rating_file(sheet, RatingReading(metrics=["Justification"]))
     assert labels.ratings["label"].n_unique() == 26
     for option in ("metrics", "without"):
         with pytest.raises(InputError, match="the file has no metric 'Warmht'"):
-            read_rating_file(sheet, **{option: ["Warmht"]})  # type: ignore[arg-type]
+            read_rating_file(sheet, RatingReading(**{option: ["Warmht"]}))  # type: ignore[arg-type]
 
 
 def test_a_scale_for_all_is_for_all_numbers(tmp_path: Path) -> None:
     text = "item,rater,warmth,pace,style\na,anna,0,6,open\na,ben,1,5,closed\nb,anna,2,2,open\n"
-    file = read_rating_file(written(tmp_path, text), scales=parse_scales(["0-6"]))
+    file = read_rating_file(written(tmp_path, text), RatingReading(scales=parse_scales(["0-6"])))
     assert set(file.scales) == {"warmth", "pace"}
     assert sorted(file.ratings["label"].drop_nulls()) == ["closed", "open", "open"]
     off = written(tmp_path, text.replace("0,6", "0,7"), "off.csv")
     with pytest.raises(InputError, match="'7' is not on the scale of pace"):
-        read_rating_file(off, scales=parse_scales(["0-6"]))
+        read_rating_file(off, RatingReading(scales=parse_scales(["0-6"])))
 
 
 def test_a_question_names_a_metric_as_the_sheet_does(tmp_path: Path) -> None:
@@ -404,7 +407,7 @@ def test_a_mark_behind_a_question_makes_no_other_metric(run: Run, tmp_path: Path
 
 def test_what_the_user_renamed_is_not_said_to_be_kept_apart_by_an_option(tmp_path: Path) -> None:
     text = "item,rater,metric,value\nt0,anna,warm,3\nt1,ANNA,warm,4\nt2,AK,warm,2\nt3,anna,warm,3\n"
-    file = read_rating_file(written(tmp_path, text), rename={"warm": "warmth", "AK": "ben"})
+    file = read_rating_file(written(tmp_path, text), RatingReading(rename={"warm": "warmth", "AK": "ben"}))
     assert file.account.names.line() == (
         "Renamed: 'warm' is warmth; 'AK' is ben. Joined: 'ANNA' is anna. `exact` keeps them apart."
     )

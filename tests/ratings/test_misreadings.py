@@ -11,6 +11,7 @@ import pytest
 import bedside
 from bedside.analysis.metric_facts import known_names
 from bedside.ratings.rating_files import RatingFile, read_rating_file
+from bedside.ratings.rating_reading import RatingReading, parse_missing
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
 from bedside.support.errors import AmbiguousError, InputError
 from tests.conftest import DATA, Call
@@ -66,7 +67,8 @@ def test_parts_of_a_whole_are_ratings_however_many_differ(tmp_path: Path) -> Non
     """A column of words of which nearly every one is another would be taken for remarks."""
     rows = "".join(f"{number},anna,{number}%,{number % 6}/5\n" for number in range(30))
     file = read_rating_file(
-        written(tmp_path, f"item,rater,warmth,pace\n{rows}"), scales={"pace": parse_scale("0-5")}
+        written(tmp_path, f"item,rater,warmth,pace\n{rows}"),
+        RatingReading(scales={"pace": parse_scale("0-5")}),
     )
     assert file.ratings.filter(metric="warmth")["value"].to_list() == list(range(30))
     assert file.ratings.filter(metric="pace")["value"].to_list() == [number % 6 for number in range(30)]
@@ -85,13 +87,16 @@ def test_columns_that_may_be_raters_or_metrics_are_asked_about(tmp_path: Path) -
     assert "'warmth', 'alliance' are metrics" in str(error.value)
     assert "`form=by_rater`" in str(error.value)
     assert "`form=by_metric`" in str(error.value)
-    by_rater = read_rating_file(path, form="by_rater")
+    by_rater = read_rating_file(path, RatingReading(form="by_rater"))
     assert set(by_rater.account.raters) == {"human:warmth", "human:alliance"}
-    by_metric = read_rating_file(path, form="by_metric")
+    by_metric = read_rating_file(path, RatingReading(form="by_metric"))
     assert list(by_metric.account.metrics) == ["warmth", "alliance"]
     assert "No column says who rated" in remarks(by_metric)
     # Who names the metric says that the columns are no metrics.
-    assert set(read_rating_file(path, metric="quality").account.raters) == {"human:warmth", "human:alliance"}
+    assert set(read_rating_file(path, RatingReading(metric="quality")).account.raters) == {
+        "human:warmth",
+        "human:alliance",
+    }
 
 
 @pytest.mark.parametrize("name", ["anna,ben", "r1,r2", "Q1,Q2", "d1,d2"])
@@ -102,10 +107,12 @@ def test_names_that_prove_nothing_are_asked_about(name: str, tmp_path: Path) -> 
 
 def test_rubrics_scales_and_words_for_raters_decide(tmp_path: Path) -> None:
     path = written(tmp_path, "item,system,empathy,alliance\na,A,4,5\nb,B,2,3\n")
-    file = read_rating_file(path, known=known_names())
+    file = read_rating_file(path, RatingReading(known=known_names()))
     assert list(file.account.metrics) == ["empathy", "alliance"]
     path = written(tmp_path, "item,warmth,alliance\na,4,5\n")
-    assert list(read_rating_file(path, scales=parse_scales(["warmth=1-5"])).account.metrics) == [
+    assert list(
+        read_rating_file(path, RatingReading(scales=parse_scales(["warmth=1-5"]))).account.metrics
+    ) == [
         "warmth",
         "alliance",
     ]
@@ -154,7 +161,9 @@ def test_what_may_be_the_item_or_not_is_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path, "id,session,rater,score\n1,a,anna,4\n2,b,anna,3\n")
     with pytest.raises(AmbiguousError, match=r"`columns=item=session` or `columns=item=id`"):
         read_rating_file(path)
-    assert read_rating_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == [
+    assert read_rating_file(path, RatingReading(columns={"item": "session"})).ratings[
+        "transcript_id"
+    ].to_list() == [
         "a",
         "b",
     ]
@@ -162,7 +171,9 @@ def test_what_may_be_the_item_or_not_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(AmbiguousError) as error:
         read_rating_file(path)
     assert error.value.where == f"{path}:3"
-    assert read_rating_file(path, columns={"item": "session"}).ratings["transcript_id"].to_list() == [
+    assert read_rating_file(path, RatingReading(columns={"item": "session"})).ratings[
+        "transcript_id"
+    ].to_list() == [
         "1",
         "1",
     ]
@@ -222,12 +233,12 @@ def test_a_number_that_may_stand_for_no_answer_is_asked_about(
     assert "`missing=rating=`" in str(error.value)
     assert error.value.where == f"{path}:{numbers.index(code) + 2}"
     expected = [float(number.replace(",", ".")) for number in numbers]
-    file = read_rating_file(path, missing=[code])
+    file = read_rating_file(path, RatingReading(missing=parse_missing([code])))
     assert values(file) == expected[:-1]
     assert file.account.empty == {code: 1}
-    assert values(read_rating_file(path, missing=["rating="])) == expected
+    assert values(read_rating_file(path, RatingReading(missing=parse_missing(["rating="])))) == expected
     levels = Scale(tuple(sorted(expected)), True)
-    assert values(read_rating_file(path, scales={"rating": levels})) == expected
+    assert values(read_rating_file(path, RatingReading(scales={"rating": levels}))) == expected
 
 
 @pytest.mark.parametrize(
@@ -244,36 +255,38 @@ def test_what_stands_for_no_answer_is_declared_of_all_or_of_one_metric(tmp_path:
         tmp_path, "item,rater,warmth,pace\na,anna,4,99\nb,anna,99,50\nc,anna,refused,99.0\nd,anna,3,80\n"
     )
     with pytest.raises(InputError, match=r"'refused', while others are numbers.*`missing=refused`"):
-        read_rating_file(path, missing=["99"])
-    file = read_rating_file(path, missing=["Warmth=99", "Refused"])
+        read_rating_file(path, RatingReading(missing=parse_missing(["99"])))
+    file = read_rating_file(path, RatingReading(missing=parse_missing(["Warmth=99", "Refused"])))
     assert file.ratings.filter(metric="pace")["value"].to_list() == [99, 50, 99, 80]
     assert file.ratings.filter(metric="warmth")["value"].to_list() == [4, 3]
     assert file.account.empty == {"99": 1, "refused": 1}
-    everywhere = read_rating_file(path, missing=["99", "refused"])
+    everywhere = read_rating_file(path, RatingReading(missing=parse_missing(["99", "refused"])))
     assert everywhere.ratings.filter(metric="pace")["value"].to_list() == [50, 80]
     with pytest.raises(InputError, match="no metric 'Mood'"):
-        read_rating_file(path, missing=["Mood=99"])
+        read_rating_file(path, RatingReading(missing=parse_missing(["Mood=99"])))
 
 
 def test_a_code_off_the_scale_may_be_a_mistake_or_no_answer(tmp_path: Path) -> None:
     path = written(tmp_path, "item,rater,value\na,anna,4\nb,anna,99\n")
     with pytest.raises(AmbiguousError, match="`missing=99`"):
-        read_rating_file(path, scales=parse_scales(["1-5"]))
-    assert values(read_rating_file(path, scales=parse_scales(["1-5"]), missing=["99"])) == [4]
+        read_rating_file(path, RatingReading(scales=parse_scales(["1-5"])))
+    assert values(
+        read_rating_file(path, RatingReading(scales=parse_scales(["1-5"]), missing=parse_missing(["99"])))
+    ) == [4]
 
 
 def test_the_ends_of_a_scale_behind_a_name_are_its_scale(tmp_path: Path) -> None:
     rows = "a,anna,4,10\nb,anna,5,0\n"
     path = written(tmp_path, "item,rater,Empathy (1-5),Warmth [0–10]\n" + rows)
-    file = read_rating_file(path, known=known_names())
+    file = read_rating_file(path, RatingReading(known=known_names()))
     assert {name: (scale.levels[0], scale.levels[-1]) for name, scale in file.scales.items()} == {
         "empathy": (1, 5), "Warmth": (0, 10),
     }  # fmt: skip
-    typed = read_rating_file(path, scales=parse_scales(["warmth=0-20", "1-5"]))
+    typed = read_rating_file(path, RatingReading(scales=parse_scales(["warmth=0-20", "1-5"])))
     assert (typed.scales["Warmth"].levels[-1], typed.scales["Empathy"].levels[-1]) == (20, 5)
     with pytest.raises(InputError, match="'5' is not on the scale of Empathy"):
         read_rating_file(written(tmp_path, "item,rater,Empathy (1-4),Pace\n" + rows, "four.csv"))
-    exact = read_rating_file(path, exact=True)
+    exact = read_rating_file(path, RatingReading(exact=True))
     assert list(exact.scales) == ["Empathy (1-5)", "Warmth [0–10]"]
     # Two scales are two metrics.
     both = read_rating_file(written(tmp_path, "item,rater,Warmth (1-5),Warmth (0-10)\n" + rows))
@@ -286,20 +299,22 @@ def test_the_ends_of_a_scale_behind_a_name_are_its_scale(tmp_path: Path) -> None
 def test_a_scale_of_a_metric_that_the_file_hasnt_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "item,rater,Mood\na,anna,4\nb,anna,3\n")
     with pytest.raises(InputError, match=r"the file has no metric 'Mod'.*Mood") as error:
-        read_rating_file(path, scales=parse_scales(["Mod=0-6"]))
+        read_rating_file(path, RatingReading(scales=parse_scales(["Mod=0-6"])))
     assert error.value.where == "`scales`"
-    file = read_rating_file(path, scales=parse_scales(["warmth=0-6"]), rename={"mood": "warmth"})
+    file = read_rating_file(
+        path, RatingReading(scales=parse_scales(["warmth=0-6"]), rename={"mood": "warmth"})
+    )
     assert list(file.scales) == ["warmth"]
 
 
 def test_a_renaming_onto_a_name_that_is_there(tmp_path: Path) -> None:
     path = written(tmp_path, "item,rater,Warmth,empathy\na,anna,4,6\nb,anna,5,7\n")
     with pytest.raises(InputError, match="'Warmth' can't be renamed to 'empathy'") as error:
-        read_rating_file(path, rename={"Warmth": "empathy"})
+        read_rating_file(path, RatingReading(rename={"Warmth": "empathy"}))
     assert error.value.where == f"{path}:2 column Warmth and {path}:2 column empathy"
     path = written(tmp_path, "item,rater,score\na,anna,4\na,AK,5\n")
     with pytest.raises(InputError, match="'AK' can't be renamed to 'human:anna'"):
-        read_rating_file(path, rename={"AK": "anna"})
+        read_rating_file(path, RatingReading(rename={"AK": "anna"}))
 
 
 # -- words -----------------------------------------------------------------------------------------------
@@ -312,7 +327,7 @@ def test_numbers_with_labels_are_numbers(cells: str, tmp_path: Path) -> None:
     one, two = cells.split(",")
     path = written(tmp_path, f"item,rater,value\na,anna,{one}\nb,anna,{two}\n")
     for scales in ({}, parse_scales(["1-5"])):
-        file = read_rating_file(path, scales=scales)
+        file = read_rating_file(path, RatingReading(scales=scales))
         assert values(file) == [4.0, 2.0]
         assert "the numbers are taken" in remarks(file)
 
@@ -380,9 +395,9 @@ def test_the_set_is_whole_where_it_is_decided_and_asked_about_where_not(tmp_path
         assert str(error.value).count("`scales=rating=") == 2
         assert error.value.where == f"{tmp_path / 'ratings.csv'}:2"
     typed = parse_scales(["rating=never/rarely/sometimes/often"])
-    assert read_rating_file(of_words(tmp_path, ["Often", "never"]), scales=typed).scales["rating"] == Scale(
-        ("never", "rarely", "sometimes", "often"), True
-    )
+    assert read_rating_file(of_words(tmp_path, ["Often", "never"]), RatingReading(scales=typed)).scales[
+        "rating"
+    ] == Scale(("never", "rarely", "sometimes", "often"), True)
 
 
 def test_a_metric_has_the_set_that_another_of_the_file_decides(tmp_path: Path) -> None:
@@ -411,7 +426,9 @@ def test_a_strange_word_among_those_of_a_set_is_asked_about(
         read_rating_file(of_words(tmp_path, words))
     assert repr(strange) in error.value.what
     assert error.value.where == f"{tmp_path / 'ratings.csv'}:{words.index(strange) + 2}"
-    file = read_rating_file(of_words(tmp_path, words), scales={"rating": Scale(tuple(words), False)})
+    file = read_rating_file(
+        of_words(tmp_path, words), RatingReading(scales={"rating": Scale(tuple(words), False)})
+    )
     assert values(file) == words
 
 
@@ -431,7 +448,7 @@ def test_opposites_are_two_labels_and_the_longer_scale_is_named(tmp_path: Path) 
 
 def test_words_are_kept_as_written_where_names_are_exact(tmp_path: Path) -> None:
     words = ["Never", "Rarely", "Sometimes", "Often", "Always"]
-    file = read_rating_file(of_words(tmp_path, words), exact=True)
+    file = read_rating_file(of_words(tmp_path, words), RatingReading(exact=True))
     assert file.scales["rating"] == Scale(tuple(words), True)
     assert values(file) == words
 
@@ -483,7 +500,7 @@ def test_answers_in_words_that_are_none_are_counted_by_word(tmp_path: Path) -> N
     assert file.empty == 9
     # A word that is on the scale is a rating.
     path = written(tmp_path, "item,rater,value\na,anna,skip\nb,anna,go\n")
-    assert values(read_rating_file(path, scales=parse_scales(["go/skip"]))) == ["skip", "go"]
+    assert values(read_rating_file(path, RatingReading(scales=parse_scales(["go/skip"])))) == ["skip", "go"]
 
 
 # -- worksheets ------------------------------------------------------------------------------------------
@@ -505,15 +522,15 @@ def test_worksheets_of_the_same_items_are_systems_and_it_is_said(tmp_path: Path)
     path = workbook(tmp_path / "r.xlsx", {"GPT-4": rows, "Llama": rows})
     with pytest.raises(AmbiguousError, match="`sheet=all`"):
         read_rating_file(path)
-    file = read_rating_file(path, sheet="all")
+    file = read_rating_file(path, RatingReading(sheet="all"))
     assert file.account.systems == {"GPT-4": 2, "Llama": 2}
     assert sorted(file.ratings["transcript_id"].unique()) == ["GPT-4/a", "GPT-4/b", "Llama/a", "Llama/b"]
     assert sorted(file.ratings["case_id"].unique()) == ["a", "b"]
     assert "each is taken for a system" in remarks(file)
     assert all(" sheet " in place for place in file.places)
-    rounds = read_rating_file(path, sheet="all", columns={"round": "sheet"})
+    rounds = read_rating_file(path, RatingReading(sheet="all", columns={"round": "sheet"}))
     assert sorted(rounds.ratings["round"].unique()) == ["GPT-4", "Llama"]
-    one = read_rating_file(path, sheet="Llama")
+    one = read_rating_file(path, RatingReading(sheet="Llama"))
     assert (one.account.file.sheets, one.account.file.other_sheets) == (["Llama"], ["GPT-4"])
 
 
@@ -524,8 +541,8 @@ def test_worksheets_that_may_be_raters_or_rounds_are_asked_about(
     rows: list[list[object]] = [["item", "metric", "anna", "ben"], ["a", "x", 4, 3]]
     path = workbook(tmp_path / "r.xlsx", dict.fromkeys(names, rows))
     with pytest.raises(AmbiguousError, match="`columns=system=sheet`"):
-        read_rating_file(path, sheet="all")
-    systems = read_rating_file(path, sheet="all", columns={"system": "sheet"})
+        read_rating_file(path, RatingReading(sheet="all"))
+    systems = read_rating_file(path, RatingReading(sheet="all", columns={"system": "sheet"}))
     assert systems.account.systems == dict.fromkeys(names, 1)
 
 
@@ -567,7 +584,7 @@ def test_a_workbook_as_it_was_published_is_read_below_its_instructions() -> None
     path = CRAFT / "expert1_as_published.xlsx"
     book = openpyxl.load_workbook(path)
     columns = {"item": "case_id", "system": "sheet"}
-    file = read_rating_file(path, sheet="all", header_row=6, form="by_metric", columns=columns)
+    file = read_rating_file(path, RatingReading(sheet="all", header_row=6, form="by_metric", columns=columns))
     expected = 0
     for sheet in book.worksheets:
         for row in sheet.iter_rows(min_row=7, values_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.ratings.missing_reasons import kinds_of_reasons
+from bedside.ratings.values import kinds_of_reasons
 
 
 def test_reasons_that_differ_only_in_numbers_are_one() -> None:

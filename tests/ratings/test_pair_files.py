@@ -8,6 +8,7 @@ import pytest
 
 import bedside
 from bedside.ratings.rating_files import RatingFile, read_rating_file
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from bedside.support.errors import BedsideError, InputError
@@ -19,7 +20,7 @@ HEADER = "first,second,rater,metric,preferred\n"
 
 def read(folder: Path, text: str, **how: object) -> RatingFile:
     (folder / "pairs.csv").write_text(text, "utf-8")
-    return read_rating_file(folder / "pairs.csv", **how)  # type: ignore[arg-type]
+    return read_rating_file(folder / "pairs.csv", RatingReading(**how))  # type: ignore[arg-type]
 
 
 def rows(file: RatingFile) -> list[tuple[object, ...]]:

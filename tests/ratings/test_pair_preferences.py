@@ -7,9 +7,9 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.ratings.frames import ratings_table
 from bedside.ratings.names import is_pair, is_turn, pair_unit, rates_pair, second_id, second_ids
-from bedside.ratings.pair_preferences import is_preference, preference_metric, preferred_by
+from bedside.ratings.rating_content import ratings_table
+from bedside.ratings.rubric_metrics import is_preference, preference_metric, preferred_by
 from bedside.ratings.table import frame_of
 
 ODD = (

@@ -9,6 +9,7 @@ import pytest
 
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
 from bedside.scoring.score import score
@@ -26,7 +27,7 @@ def written(tmp_path: Path, text: str, name: str = "ratings.csv") -> Path:
 
 
 def cells(path: Path, **options: object) -> list[tuple[object, ...]]:
-    table = read_rating_file(path, **options).ratings  # type: ignore[arg-type]
+    table = read_rating_file(path, RatingReading(**options)).ratings  # type: ignore[arg-type]
     return sorted(table.select("transcript_id", "metric", "rater", "value").iter_rows())
 
 
@@ -65,7 +66,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
 def test_judges_turns_passes_and_labels(tmp_path: Path) -> None:
     text = "item,turn,rater,metric,value,replicate\na,3,judge:m,question,open,1\na,3,anna,question,closed,\n"
     table = read_rating_file(
-        written(tmp_path, text), scales=parse_scales(["question=none/open/closed"])
+        written(tmp_path, text), RatingReading(scales=parse_scales(["question=none/open/closed"]))
     ).ratings
     assert table["unit"].to_list() == ["turn:3", "turn:3"]
     assert table["rater"].to_list() == ["judge:m", "human:anna"]
@@ -95,7 +96,7 @@ def test_judges_turns_passes_and_labels(tmp_path: Path) -> None:
 )
 def test_bad_files_are_refused_with_the_row(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_rating_file(written(tmp_path, text), scales=parse_scales(["1-5"]))
+        read_rating_file(written(tmp_path, text), RatingReading(scales=parse_scales(["1-5"])))
 
 
 def test_doubled_ratings_name_both_rows(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def run_of_the_example(tmp_path: Path) -> Run:
 
 def test_import_into_a_run(tmp_path: Path) -> None:
     run = run_of_the_example(tmp_path)
-    file = read_rating_file(EXAMPLES / "ratings.csv", scales=parse_scales(["1-5"]))
+    file = read_rating_file(EXAMPLES / "ratings.csv", RatingReading(scales=parse_scales(["1-5"])))
     assert import_ratings(run, EXAMPLES / "ratings.csv", file) == (71, 0)
     empathy = run.ratings.filter(metric="empathy", rater="human:anna")
     assert empathy.height == 12

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.ratings.run_contents import RunContents
+from bedside.ratings.run import RunContents
 from bedside.ratings.table import SCHEMA
 
 TALKS, RATINGS = bedside.EXAMPLES / "transcripts.jsonl", bedside.EXAMPLES / "ratings.csv"

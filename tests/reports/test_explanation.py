@@ -16,6 +16,7 @@ from bedside.analysis.trend import trend
 from bedside.cli import main
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.reports.build import build_tables
@@ -39,7 +40,7 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> RatingsView:
         metrics=["structure", "open_question_ratio", "percent_complex_reflections", "question"],
     ).run
     path = EXAMPLES / "ratings.csv"
-    import_ratings(made, path, read_rating_file(path, scales=parse_scales(["1-5"])))
+    import_ratings(made, path, read_rating_file(path, RatingReading(scales=parse_scales(["1-5"]))))
     return open_ratings_view(made.path)
 
 

@@ -12,11 +12,12 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import plan_hash
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
-from bedside.ratings.missing_reasons import cause, causes, failures
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
+from bedside.ratings.values import cause, causes, failures
 from bedside.reports.build import write_report
 from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods
@@ -45,7 +46,7 @@ def rated(folder: Path, run: Run, name: str, level: int, raters: tuple[str, ...]
     rows += [f"{talk.id},{rater},empathy,{level}" for talk in read_transcripts([TALKS]) for rater in raters]
     file = folder / name
     file.write_text("\n".join(rows) + "\n", "utf-8")
-    import_ratings(run, file, read_rating_file(file, scales=parse_scales(["1-5"])))
+    import_ratings(run, file, read_rating_file(file, RatingReading(scales=parse_scales(["1-5"]))))
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.reports.build import write_report
@@ -46,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
                  for extra, rater in enumerate(("anna", "ben"))]  # fmt: skip
     file = folder / "ratings.csv"
     file.write_text("\n".join(rows) + "\n", "utf-8")
-    import_ratings(made, file, read_rating_file(file, scales=parse_scales(["1-5"])))
+    import_ratings(made, file, read_rating_file(file, RatingReading(scales=parse_scales(["1-5"]))))
     return Run(made.path)
 
 

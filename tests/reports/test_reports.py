@@ -25,6 +25,7 @@ from bedside.coders import CODERS
 from bedside.coders.testing.coder_test import evaluate_coder
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.reports.build import build_tables, write_report
@@ -52,7 +53,7 @@ NASTY = r"""<script>alert("x")</script> & 100 % $5_a \b #1 ~^ {z} | *s* 中文 �
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     made = score([EXAMPLES / "transcripts.jsonl"], tmp_path_factory.mktemp("report") / "run").run
     path = EXAMPLES / "ratings.csv"
-    import_ratings(made, path, read_rating_file(path, scales=parse_scales(["1-5"])))
+    import_ratings(made, path, read_rating_file(path, RatingReading(scales=parse_scales(["1-5"]))))
     return Run(made.path)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.reports.build import write_report
@@ -33,7 +34,7 @@ def test_turns_of_a_report_are_isolated_from_the_names_before_them(tmp_path: Pat
     ratings.write_text(
         "item,rater,metric,value,reason\nt1,anna,empathy,1,متعب.\nt2,anna,empathy,5,\n", "utf-8"
     )
-    import_ratings(run, ratings, read_rating_file(ratings, scales=parse_scales(["1-5"])))
+    import_ratings(run, ratings, read_rating_file(ratings, RatingReading(scales=parse_scales(["1-5"]))))
     write_report(Run(run.path), formats=["html"], out=tmp_path / "report")
     page = (tmp_path / "report" / "report.html").read_text("utf-8")
     assert f"[1] patient:</span> <bdi>{SAID}</bdi></li>" in page

@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.ratings.table import KEY, SCHEMA
-from bedside.ratings.table_writer import TableWriter
+from bedside.ratings.table import KEY, SCHEMA, TableWriter
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
 from bedside.support.errors import BedsideError, RegistryError, RunError

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from bedside.ratings.transcript_rows import parse_transcript
+from bedside.ratings.table import parse_transcript
 from bedside.support.errors import InputError
 from bedside.transcripts import READERS, Provenance, Transcript, Turn
 from bedside.transcripts.memory_reading import open_reading

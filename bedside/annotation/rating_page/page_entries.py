@@ -24,7 +24,7 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import clean
 from bedside.annotation.page_words import words_of
 from bedside.annotation.rating_page.page_database import PageEntry
-from bedside.ratings.audit_metrics import AGREE, DISAGREE
+from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.support.errors import InputError
 
 #: Bytes of one request, characters of one text, texts of a field, fields, and seconds that a page can be in sight.

@@ -19,8 +19,8 @@ from typing import Any
 from bedside.annotation.fields import NOTES
 from bedside.annotation.tool_form import ToolForm, ToolResponse
 from bedside.annotation.tool_tasks import ToolPage, ToolTask
+from bedside.ratings.form_contract import no_export
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import no_export
 from bedside.support.errors import InputError
 
 _IS = " = "

@@ -17,8 +17,8 @@ from typing import Any
 
 from bedside.annotation.tool_form import ToolForm, ToolResponse
 from bedside.annotation.tool_tasks import ToolPage, ToolQuestion, ToolTask
+from bedside.ratings.form_contract import no_export
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import no_export
 
 #: What a label has that was not chosen; a choice is its own value.
 _NOT_CHOSEN = (False, None, "", "false", "False")

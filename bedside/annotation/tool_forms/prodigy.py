@@ -20,8 +20,8 @@ from typing import Any
 
 from bedside.annotation.tool_form import ToolForm, ToolResponse
 from bedside.annotation.tool_tasks import ToolPage, ToolQuestion, ToolTask
+from bedside.ratings.form_contract import no_export
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import no_export
 
 _ANSWERS = ("accept", "reject", "ignore")
 _REJECTED = "a rejected task has neither an answer nor none; accept or ignore it, and export again"

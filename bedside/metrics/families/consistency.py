@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.nli_parameters import NLI_PARAMETERS, named_model
-from bedside.ratings.missing_reasons import NO_MODEL
-from bedside.ratings.values import Value, missing
+from bedside.ratings.values import NO_MODEL, Value, missing
 from bedside.support.errors import RegistryError
 from bedside.support.plurals import counted
 from bedside.transcripts.transcript import Role, Transcript, Turn

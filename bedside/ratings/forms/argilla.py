@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bedside.ratings.argilla_records import argilla_responses, is_argilla_record
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.form_contract import (
+    CERTAIN,
+    SETS,
+    SPANS,
+    FormClaim,
+    RatingForm,
+    answer_text,
+    argilla_responses,
+    is_argilla_record,
+    needed_item,
+    of_row,
+    record_cells,
+)
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import SETS, SPANS, answer_text, needed_item, no_export, of_row
 
 #: A longer answer is a text that somebody wrote.
 _LONGEST = 80
@@ -20,11 +30,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
 
 
 def _read(content: RatingContent) -> Iterator[RatedCell]:
-    for where, record in content.records():
-        try:
-            yield from _record_cells(content, where, record)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise no_export("Argilla", where, error) from error
+    return record_cells(content, "Argilla", _record_cells)
 
 
 def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any]) -> Iterator[RatedCell]:
@@ -53,10 +59,9 @@ FORM = RatingForm(
     description=(
         "Records as JSON (`responses` by question, each with `value` and `user_id`) or flat, as JSON or Parquet "
         "(`QUESTION.responses`, `.responses.users`, `.responses.status`). The rater is the user's id, the item a "
-        "field or "
-        "metadata such as `transcript_id`, else the record's id. Suggestions of models are not taken; drafts, "
-        "discarded "
-        "responses, rankings and answers of several labels are left out and counted; texts are reasons of ratings."
+        "field or metadata such as `transcript_id`, else the record's id. Suggestions of models are not taken; "
+        "drafts, discarded responses, rankings and answers of several labels are left out and counted; texts are "
+        "reasons of ratings."
     ),
     example=(
         '[{"id": "a-1", "fields": {"dialogue": "…"}, "metadata": {}, "suggestions": {}, "responses": {"empathy": '

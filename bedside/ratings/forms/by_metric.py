@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from bedside.ratings.column_words import has_rater_kind, names_rater
 from bedside.ratings.form_contract import FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.table_cells import TableCells, possible, quoted_columns
+from bedside.ratings.table_cells import TableCells, quoted_columns
+from bedside.ratings.table_columns import has_rater_kind, names_rater
 
 
 def _claims(content: RatingContent) -> FormClaim | None:
@@ -20,7 +20,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
         return None
     if "rater" not in columns.names and all(map(names_rater, columns.rated)):
         return None
-    return possible(
+    return FormClaim(
         f"{quoted_columns(columns.rated)} are metrics, all rated by one",
         "`form=by_metric`, and `columns=rater=NAME` where a column says who rated",
         certain="rater" in columns.names,
@@ -32,7 +32,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table.need("item")
     metrics = list(table.columns.rated)
     if not metrics:
-        raise table.columns.without_ratings("no column holds a metric's ratings", content.place)
+        raise table.columns.without_ratings("no column holds a metric's ratings")
     comments = table.columns.comments
     table.took({f"metric {name}": name for name in metrics} | {f"comment {name}": name for name in comments})
     rater = ""

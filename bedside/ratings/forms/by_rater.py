@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bedside.ratings.column_words import has_rater_kind, names_rater
 from bedside.ratings.form_contract import FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.table_cells import TableCells, possible, quoted_columns
+from bedside.ratings.table_cells import TableCells, quoted_columns
+from bedside.ratings.table_columns import has_rater_kind, names_rater
 from bedside.support.errors import InputError
 
 
@@ -19,7 +19,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
     raters = columns.of_raters()
     if not raters or ("metric" not in columns.names and any(map(content.reading.knows_metric, raters))):
         return None
-    return possible(
+    return FormClaim(
         f"{quoted_columns(raters)} are raters",
         "`form=by_rater`",
         certain="metric" in columns.names
@@ -34,7 +34,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table.need("item")
     raters = table.columns.of_raters()
     if not raters:
-        raise table.columns.without_ratings("no column holds a rater's ratings", content.place)
+        raise table.columns.without_ratings("no column holds a rater's ratings")
     table.took({f"rater {name}": name for name in raters})
     if "rater" in table.columns.names:
         raise InputError(
@@ -50,8 +50,8 @@ FORM = RatingForm(
     title="a table with a column for each rater",
     description=(
         "`item`, and where wanted `metric`, `turn`, `system`, `case`; every other column that can hold ratings is a "
-        "rater. Means, dates, durations, ids and long texts are left, and named. Without a column `metric`, and "
-        "with names that don't say who rates, it is asked whether the columns are raters or metrics."
+        "rater. Means, dates, durations, ids and long texts are left, and named. Without a column `metric`, and with "
+        "names that don't say who rates, it is asked whether the columns are raters or metrics."
     ),
     example="item,metric,anna,ben\na-1,empathy,4,3\na-2,empathy,5,4\n",
     example_name="ratings.csv",

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import (
+from bedside.ratings.form_contract import (
+    CERTAIN,
     SETS,
     SKIPPED,
     SPANS,
+    FormClaim,
+    RatingForm,
     account_name,
     answer_text,
     needed_item,
-    no_export,
     of_row,
+    record_cells,
 )
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import RatingContent
 
 #: Kinds of results that hold a rating, each with the key of its value.
 _VALUES = {"choices": "choices", "rating": "rating", "number": "number"}
@@ -31,11 +33,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
 
 
 def _read(content: RatingContent) -> Iterator[RatedCell]:
-    for where, task in content.records():
-        try:
-            yield from _task_cells(content, where, task)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise no_export("Label Studio", where, error) from error
+    return record_cells(content, "Label Studio", _task_cells)
 
 
 def _task_cells(content: RatingContent, where: str, task: Mapping[str, Any]) -> Iterator[RatedCell]:
@@ -54,12 +52,8 @@ def _task_cells(content: RatingContent, where: str, task: Mapping[str, Any]) -> 
             if "start" in value or (kind not in _VALUES and kind != "textarea"):
                 leave(SPANS, where)
             elif kind == "textarea":
-                text = (
-                    "\n".join(map(str, value["text"]))
-                    if isinstance(value["text"], list)
-                    else str(value["text"])
-                )
-                yield RatedCell(where, metric, value=text, kind="comment", **said)
+                lines = value["text"] if isinstance(value["text"], list) else [value["text"]]
+                yield RatedCell(where, metric, value="\n".join(map(str, lines)), kind="comment", **said)
             elif (answer := answer_text(value[_VALUES[kind]])) is None:
                 leave(SETS, where)
             else:
@@ -71,10 +65,9 @@ FORM = RatingForm(
     title="Label Studio's export as JSON",
     description=(
         "Choices, ratings and numbers of each annotation, by the name of their tag; the rater is the annotator's "
-        "e-mail "
-        "address or number, the item a field of the task such as `transcript_id` or `external_id`, else the task's id. "
-        "Texts are reasons of the ratings beside them. Labels of parts of the text, answers of several labels and "
-        "skipped tasks are left out and counted."
+        "e-mail address or number, the item a field of the task such as `transcript_id` or `external_id`, else the "
+        "task's id. Texts are reasons of the ratings beside them. Labels of parts of the text, answers of several "
+        "labels and skipped tasks are left out and counted."
     ),
     example=(
         '[{"id": 1, "data": {"transcript_id": "a-1", "text": "…"}, "annotations": ['

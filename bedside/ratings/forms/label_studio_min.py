@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from bedside.ratings.column_words import is_about_the_row
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import (
+from bedside.ratings.form_contract import (
+    CERTAIN,
     SETS,
     SPANS,
+    FormClaim,
+    RatingForm,
     account_name,
     answer_text,
     needed_item,
     no_export,
     of_row,
 )
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import quoted_columns
-from bedside.ratings.table_columns import may_be_answers
+from bedside.ratings.table_columns import is_about_the_row, may_be_answers
 from bedside.support.errors import AmbiguousError, InputError
 
 #: What stands beside the data and the answers of every annotation.
@@ -76,10 +77,7 @@ def _answer_fields(record: Mapping[str, Any]) -> list[str]:
 
 def _texts(content: RatingContent, records: Records) -> set[str]:
     """The fields of which the answers are texts that somebody wrote.
-
-    Raises:
-        AmbiguousError: fields may be answers or the task's data.
-    """
+    AmbiguousError where fields may be answers or the task's data."""
     answers: dict[str, list[str]] = {}
     for where, record in records:
         fields = [field for field in _answer_fields(record) if isinstance(record[field], str)]
@@ -137,11 +135,11 @@ FORM = RatingForm(
     name="label_studio_min",
     title="Label Studio's export as JSON-MIN",
     description=(
-        "An object an annotation: the task's data, its `id`, the answers by the names of their tags, and `annotator`. "
-        "Choices, ratings and numbers between the two are taken, the item and the rater as of the export as JSON. A "
-        "text that was typed looks like a label that was chosen: what is long, or nearly always another, is a comment, "
-        "and the account names what was taken for labels. Where the task's data has an `id` before all else, "
-        "nothing tells data from answers, and reading stops. Skipped tasks are not in such a file."
+        "An object an annotation: the task's data, its `id`, the answers by the names of their tags, and "
+        "`annotator`. Choices, ratings and numbers between the two are taken, the item and the rater as of the "
+        "export as JSON. A text that was typed looks like a label that was chosen: what is long, or nearly always "
+        "another, is a comment, and the account names what was taken for labels. Where the task's data has an `id` "
+        "before all else, nothing tells data from answers, and reading stops. Skipped tasks are not in such a file."
     ),
     example=(
         '[{"transcript_id": "a-1", "text": "…", "id": 1, "empathy": [{"rating": 4}], "warm": "yes", "annotator": 3, '

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import TableCells
 
@@ -20,15 +20,15 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table = TableCells(content)
     table.need("item", "rater", "value")
     table.took({})
-    return table.long()
+    return table.one_a_row()
 
 
 FORM = RatingForm(
     name="long",
     title="a table with one rating a row",
     description=(
-        "Columns `item`, `rater`, `value`, and where wanted `metric`, `turn`, `system`, `case`, `replicate`, `round`, "
-        "`drawn`, `reason`; other columns are left."
+        "Columns `item`, `rater`, `value`, and where wanted `metric`, `turn`, `system`, `case`, `replicate`, "
+        "`round`, `drawn`, `reason`; other columns are left."
     ),
     example="item,rater,metric,value\na-1,anna,empathy,4\na-1,ben,empathy,3\n",
     example_name="ratings.csv",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bedside.ratings.answer_words import is_no_answer
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.pair_preferences import FIRST, SECOND, TIE, is_preference, preference_metric
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rated_cells import RatedCell, is_no_answer
 from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE, is_preference, preference_metric
 from bedside.ratings.table_cells import TableCells
 from bedside.support.errors import InputError
 
@@ -24,7 +23,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table = TableCells(content)
     table.need("item", "second", "rater", "value")
     table.took({"second": table.columns.names["second"]})
-    for cell in table.compared():
+    for cell in table.one_a_row(compared=True):
         rubric = cell.metric or content.reading.only_metric
         metric = rubric if is_preference(rubric) else preference_metric(rubric)
         yield cell._replace(metric=metric, value=_preferred(cell))
@@ -32,10 +31,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 def _preferred(cell: RatedCell) -> str:
     """Which of the two is preferred; what is no answer as it is.
-
-    Raises:
-        InputError: it is neither a word for one of them nor an id of theirs.
-    """
+    InputError where it is neither a word for one of them nor an id of theirs."""
     if is_no_answer(cell.value) and cell.value not in (cell.item, cell.second):
         return cell.value
     by_id = {cell.item: FIRST, cell.second: SECOND}
@@ -62,8 +58,8 @@ FORM = RatingForm(
     title="a table with one comparison of two transcripts a row",
     description=(
         "Columns `first`, `second` (the transcripts, in the order in which they were shown), `rater`, `preferred` "
-        "(`first`, `second` or `tie`, or the id of the one that is preferred), and where wanted `metric` (the rubric), "
-        "`replicate`, `round`, `drawn`, `reason`; other columns are left."
+        "(`first`, `second` or `tie`, or the id of the one that is preferred), and where wanted `metric` (the "
+        "rubric), `replicate`, `round`, `drawn`, `reason`; other columns are left."
     ),
     example="first,second,rater,metric,preferred\na-1,b-1,anna,empathy,first\nb-1,a-1,ben,empathy,tie\n",
     example_name="pairs.csv",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.form_contract import CERTAIN, SETS, FormClaim, RatingForm, needed_item, record_cells
+from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import SETS, needed_item, no_export
 
 _NAME = "annotated_instances.jsonl"
 #: Labels of a scale, ``scale_4``, and of what somebody writes.
@@ -32,11 +32,7 @@ def _claims(content: RatingContent) -> FormClaim | None:
 
 def _read(content: RatingContent) -> Iterator[RatedCell]:
     folder = Path(content.place).resolve().parent.name if Path(content.place).name == _NAME else ""
-    for where, record in content.records():
-        try:
-            yield from _record_cells(content, where, record, folder)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise no_export("potato", where, error) from error
+    return record_cells(content, "potato", partial(_record_cells, folder=folder))
 
 
 def _record_cells(
@@ -68,9 +64,9 @@ FORM = RatingForm(
     name="potato",
     title="potato's annotated instances",
     description=(
-        "One line an item (of potato 2 an item and person), with the label that was chosen in each scheme; of a scale "
-        "its number (`scale_4` is 4). The rater is `user_id`, else the folder that `annotated_instances.jsonl` lies "
-        "in. Texts are reasons of the ratings beside them; spans and answers of several labels are left out."
+        "One line an item (of potato 2 an item and person), with the label that was chosen in each scheme; of a "
+        "scale its number (`scale_4` is 4). The rater is `user_id`, else the folder that `annotated_instances.jsonl` "
+        "lies in. Texts are reasons of the ratings beside them; spans and answers of several labels are left out."
     ),
     example=(
         '{"user_id": "anna", "id": "a-1", "displayed_text": "…", "label_annotations": {"empathy": {"scale_4": "4"}}, '

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
-from bedside.ratings.rated_cell import RatedCell
-from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.record_fields import (
+from bedside.ratings.form_contract import (
+    CERTAIN,
     SETS,
     SKIPPED,
     SPANS,
+    FormClaim,
+    RatingForm,
     answer_text,
     field_of,
     needed_item,
-    no_export,
     of_row,
+    record_cells,
 )
+from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import RatingContent
 
 _ANSWERS = frozenset(("accept", "reject", "ignore"))
 
@@ -31,56 +33,35 @@ def _claims(content: RatingContent) -> FormClaim | None:
 
 
 def _read(content: RatingContent) -> Iterator[RatedCell]:
-    for where, record in content.records():
-        try:
-            cell = _cell(content, where, record)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise no_export("Prodigy", where, error) from error
-        if cell is not None:
-            yield cell
+    return record_cells(content, "Prodigy", _record_cells)
 
 
-def _cell(content: RatingContent, where: str, record: Mapping[str, Any]) -> RatedCell | None:
-    leave = content.account.leave
-    if not isinstance(record["answer"], str):
+def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any]) -> Iterator[RatedCell]:
+    leave, state = content.account.leave, record["answer"]
+    if not isinstance(state, str):
         raise TypeError("an answer is no word")
-    if record["answer"] == "ignore":
+    if state == "ignore":
         leave(SKIPPED, where)
-        return None
+        return
     meta = record.get("meta") or {}
-    item = needed_item(content, where, record, meta, _hashed(record))
+    hashed = {"id": record["_input_hash"]} if "_input_hash" in record else {}
+    item = needed_item(content, where, record, meta, hashed)
     rater = record.get("_annotator_id") or record.get("_session_id") or field_of(record, "rater", content)
-    metric, value = "", ""
+    metric, value = "", state
     if "accept" in record:
         # A choice: what was chosen counts if the whole was accepted.
         chosen = answer_text(record["accept"])
-        if record["answer"] == "reject":
-            leave("rejected choices", where)
-            return None
-        if chosen is None:
-            leave(SETS, where)
-            return None
+        if state == "reject" or chosen is None:
+            leave("rejected choices" if state == "reject" else SETS, where)
+            return
         value = chosen
     elif isinstance(record.get("label"), str):
-        metric, value = record["label"], record["answer"]
+        metric = record["label"]
     elif "spans" in record:
         leave(SPANS, where)
-        return None
-    else:
-        value = record["answer"]
-    return RatedCell(
-        where,
-        metric or "answer",
-        item=item,
-        rater=str(rater or ""),
-        metric=metric,
-        value=value,
-        **of_row(content, record, meta),
-    )
-
-
-def _hashed(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": record["_input_hash"]} if "_input_hash" in record else {}
+        return
+    said = {"item": item, "rater": str(rater or ""), "metric": metric, **of_row(content, record, meta)}
+    yield RatedCell(where, metric or "answer", value=value, **said)
 
 
 FORM = RatingForm(
@@ -88,11 +69,9 @@ FORM = RatingForm(
     title="Prodigy's export as JSON lines",
     description=(
         "The option that was chosen (`accept`), or whether a `label` was accepted or rejected, with the label as "
-        "metric; "
-        "the rater is `_annotator_id`, else `_session_id`; the item a field such as `transcript_id`, of the task "
-        "or its "
-        "`meta`, else `_input_hash`. Ignored tasks, several choices and labels of parts of the text are left out and "
-        "counted."
+        "metric; the rater is `_annotator_id`, else `_session_id`; the item a field such as `transcript_id`, of the "
+        "task or its `meta`, else `_input_hash`. Ignored tasks, several choices and labels of parts of the text are "
+        "left out and counted."
     ),
     example=(
         '{"text": "…", "transcript_id": "a-1", "options": [{"id": "4", "text": "4"}, {"id": "5", "text": "5"}], '

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.system_preferences import SystemPreferences
-from bedside.ratings.pair_preferences import preferred_by
+from bedside.ratings.rubric_metrics import preferred_by
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import height_of_names, name_rows, panels, style, width_of_names, wrapped
 from bedside.reports.measures import Headed

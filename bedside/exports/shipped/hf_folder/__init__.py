@@ -13,7 +13,7 @@ from bedside.exports.contract import ExportForm, WrittenTable
 from bedside.exports.exported_study import ExportedStudy
 from bedside.exports.study_card import CARD, study_card
 from bedside.exports.study_tables import StudyTable, study_tables
-from bedside.ratings.table_writer import write_table
+from bedside.ratings.table import write_table
 from bedside.support.files import make_folder, write_text
 
 #: Folder of the tables.
