@@ -14,7 +14,7 @@ from bedside.ratings.joined_names import JoinedNames
 from bedside.ratings.names import is_turn
 from bedside.ratings.scales import Scale
 from bedside.support.plurals import counted
-from bedside.transcripts.file_account import FileAccount
+from bedside.transcripts.reading_account import FileAccount
 
 #: Most lines of an account, and names in one of them.
 _LINES, _NAMED = 24, 8

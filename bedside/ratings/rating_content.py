@@ -12,7 +12,6 @@ from bedside.ratings.frames import FRAME, Frame, frame_rows
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.table_columns import TableColumns, table_columns
 from bedside.support.errors import BedsideError, InputError
-from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.parquet_rows import (
     is_parquet,
@@ -22,6 +21,7 @@ from bedside.transcripts.parquet_rows import (
     parquet_schema,
 )
 from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.table_rows import RawTable, raw_tables, table
 
 #: Most rows of a table, and letters of text.

@@ -36,7 +36,7 @@ from bedside.ratings.word_scales import (
 )
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.registry import nearest
-from bedside.transcripts.file_account import FileAccount
+from bedside.transcripts.reading_account import FileAccount
 
 #: The largest number of a turn or pass that a table holds.
 _MOST = 2**31 - 1

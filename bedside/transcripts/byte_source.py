@@ -19,9 +19,9 @@ from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.files import opened, piped
-from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.path_names import ending_of, printable_path
 from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.spans import NotDivisible, Span, SpanStream
 from bedside.transcripts.text_encoding import (
     Recoding,

@@ -11,7 +11,7 @@ import orjson
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.swapped_roles import MODELS, USERS, check_roles
+from bedside.transcripts.role_evidence import MODELS, USERS, check_roles
 from bedside.transcripts.transcript import (
     PROVENANCE_SPEAKERS,
     Dialogue,

@@ -17,11 +17,11 @@ from bedside.support.json_shape import json_kind
 from bedside.support.registry import nearest
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.clinician_failures import clinician_failure
-from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.path_fields import path_values
 from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.transcript import (
     PROVENANCE_KINDS,
     PROVENANCE_SPEAKERS,
