@@ -9,17 +9,17 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from bedside.support.errors import BedsideError, InputError
 from bedside.support.plurals import counted
+from bedside.transcripts.byte_source import ending_of, printable_path, unreadable
 from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
 from bedside.transcripts.factor_kinds import check_declared, declared_kinds
 from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
-from bedside.transcripts.path_names import common_folder, ending_of, printable_path, without_endings
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import MOST_FACTORS, ReadingAccount
 from bedside.transcripts.simulation_folder import has_no_transcripts, without_simulators_own
@@ -245,13 +245,13 @@ class Reading:
         return [], ""
 
     def _source(self, path: Path, span: Span | None = None) -> SourceFile:
-        stem = without_endings(os.path.abspath(path)[len(self.root) :], self._endings)
+        stem = _without_endings(os.path.abspath(path)[len(self.root) :], self._endings)
         return SourceFile(
             path,
             printable_path(stem).replace(os.sep, "/").lstrip("/"),
             options=self.options,
             skipped=self.skipped,
-            bare_path=without_endings(str(path), self._endings),
+            bare_path=_without_endings(str(path), self._endings),
             span=span,
         )
 
@@ -410,15 +410,29 @@ class SpeakerSurvey(PartReading):
         pass
 
 
+def common_folder(paths: Iterable[str | Path]) -> str:
+    """The folder that all files lie in or below; empty where none holds them all, as on several drives of Windows."""
+    try:
+        return os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in paths})
+    except ValueError:
+        return ""
+
+
+def _without_endings(path: str, endings: Collection[str]) -> str:
+    """The path without ``.gz`` and without its ending, if that is one of those given."""
+    if path.lower().endswith(".gz"):
+        path = path[:-3]
+    stem, ending = os.path.splitext(path)
+    return stem if ending.lower() in endings else path
+
+
 def _files(folder: str) -> Iterator[str]:
     """All files below a folder in order of their names; hidden ones are left out."""
     try:
         with os.scandir(folder) as inside:
             entries = sorted(inside, key=lambda entry: entry.name)
     except OSError as error:
-        raise InputError(
-            f"the folder can't be read ({error.strerror})", where=printable_path(folder), todo="check it"
-        ) from error
+        raise unreadable("folder", error, printable_path(folder)) from error
     for entry in entries:
         if entry.name.startswith("."):
             continue

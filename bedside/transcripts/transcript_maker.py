@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,11 +17,9 @@ import orjson
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.json_shape import json_kind
 from bedside.support.registry import nearest
-from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.byte_source import MAX_RECORD, printable_path
 from bedside.transcripts.clinician_failures import clinician_failure
 from bedside.transcripts.language import is_language_tag
-from bedside.transcripts.path_fields import path_values
-from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.transcript import (
@@ -36,7 +36,7 @@ from bedside.transcripts.transcript import (
     plain_name,
     role_of,
 )
-from bedside.transcripts.transcript_fields import prompts_apart, reads_as_prompt
+from bedside.transcripts.transcript_fields import number_or_text, prompts_apart, reads_as_prompt
 from bedside.transcripts.transcription_tags import tags_in, without_tags
 
 T = TypeVar("T")
@@ -380,7 +380,7 @@ class TranscriptMaker:
                     "The text under 'system' is kept as what the model was told, not as a name."
                 )
         pattern = self.options.path_fields
-        fields = {} if pattern is None else path_values(self.path, self._bare_path, pattern)
+        fields = {} if pattern is None else _path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
         for key, value in names.items():
             names[key] = (
@@ -481,6 +481,44 @@ class TranscriptMaker:
                 )
             )
         return spoilt is None
+
+
+@lru_cache(maxsize=8)
+def _path_pattern(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"\{(\w+)\}", pattern)
+    expression = "".join(
+        re.escape(part) if position % 2 == 0 else f"(?P<{part}>[^/]+?)" for position, part in enumerate(parts)
+    )
+    try:
+        return re.compile(rf"(?:^|/){expression}$")
+    except re.error as error:
+        raise InputError(
+            f"`path_fields={pattern}` is not a pattern ({error})", todo="write it as {system}/{case_id}"
+        ) from error
+
+
+def _path_values(path: Path, bare_path: str, pattern: str) -> dict[str, Any]:
+    """What the path says of its transcripts by the user's pattern.
+
+    Args:
+        path: of the file.
+        bare_path: the same without endings.
+        pattern: for its end, such as ``{system}/{case_id}``.
+
+    Raises:
+        InputError: the path does not match, or the pattern is none.
+    """
+    match = _path_pattern(pattern).search(printable_path(bare_path).replace(os.sep, "/"))
+    if match is None:
+        raise InputError(
+            f"the path does not match `path_fields={pattern}`",
+            where=printable_path(path),
+            todo="give a pattern for the end of the path, such as {system}/{case_id}",
+        )
+    return {
+        key: value if key in ("system", "case_id") else number_or_text(value)
+        for key, value in match.groupdict().items()
+    }
 
 
 def _digest(name: str) -> bytes:

@@ -12,9 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from bedside.support.errors import InputError
-from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.byte_source import MAX_RECORD, printable_path
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.speaker_tiers import CHOOSE, chosen_tiers
 from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
