@@ -38,9 +38,10 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 @dataclass(slots=True)
 class InputFile:
-    """A file that was read, for the manifest: path as given, reader, SHA-256, bytes, transcripts read."""
+    """A file that was read, for the manifest: path as given (None for transcripts in memory), reader, SHA-256, bytes,
+    transcripts read and left out."""
 
-    path: str
+    path: str | None
     format: str
     sha256: str = ""
     bytes: int = 0
@@ -311,7 +312,7 @@ class Reading:
                 where=f"{self.inputs[file].path}{place} and {source}",
                 todo=f"give each its own id{of_systems if file != number else ''}",
             )
-        self._seen[key] = (number, source.removeprefix(self.inputs[number].path))
+        self._seen[key] = (number, source.removeprefix(self.inputs[number].path or ""))
         return True
 
     def _recognise(self, source: SourceFile) -> tuple[Reader, Claim]:

@@ -452,4 +452,11 @@ def look_swapped(turns: Sequence[Turn]) -> bool:
     of_clinician, of_patient = (
         [turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient")
     )
+    if not (of_clinician and of_patient):
+        return False
+    # To see that all is as it nearly always is takes hardly any time beside reading.
+    if _towards("\n".join(of_clinician)) > _towards("\n".join(of_patient)) or _often(
+        _ASKS, of_clinician
+    ) > _often(_ASKS, of_patient):
+        return False
     return exchanged(of_clinician, of_patient) is not None
