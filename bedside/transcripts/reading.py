@@ -71,6 +71,8 @@ class Reading:
     """
 
     _span: Span | None = None
+    #: Takes the unknown speakers of a reading for them alone.
+    _unknown: UnknownSpeakers | None = None
 
     def __init__(self, paths: Paths, options: ReadOptions | None = None) -> None:
         self.options: ReadOptions = options or ReadOptions()
@@ -86,6 +88,7 @@ class Reading:
         self._endings = transcript_endings()
         self.companions: set[str] = set()
         self.root: str = ""
+        self._recognised: dict[Path, tuple[Reader, Claim]] = {}
         self.files: list[Path] = self._find(paths)
         self.root = common_folder(self.files)
         self._seen: dict[bytes, tuple[int, str]] = {}
@@ -141,9 +144,10 @@ class Reading:
         if ending_of(path.name) not in _PLAIN or self.options.format is not None:
             return False
         try:
-            return self._recognise(self._source(path))[1] == "aside"
+            self._recognised[path] = self._recognise(self._source(path))
         except InputError:
             return False
+        return self._recognised[path][1] == "aside"
 
     def __iter__(self) -> Iterator[Transcript]:
         for path in self.files:
@@ -151,10 +155,9 @@ class Reading:
                 continue
             try:
                 yield from self._file(path)
-            except SplitError:
-                raise
             except InputError as error:
-                if self.options.on_error == "stop":
+                split = isinstance(error, SplitError) and self._unknown is None
+                if split or self.options.on_error == "stop":
                     raise self.surveyed(error) from error
                 self.skipped.append(error)
         self.finish()
@@ -172,8 +175,10 @@ class Reading:
 
     def _unknown_speakers(self) -> tuple[str, str] | None:
         """What is wrong with all unknown speakers of all files, and what to do; None where there are none."""
-        survey = SpeakerSurvey(self.files, replace(self.options, on_error="skip"), self.root)
-        unknown = survey.speakers()
+        survey = PartReading(self.files, replace(self.options, on_error="skip"), self.root)
+        survey._unknown = unknown = UnknownSpeakers()
+        for transcript in survey:
+            unknown.add(transcript)
         return unknown.told() if unknown.speakers else None
 
     def _told_reasons(self) -> list[str]:
@@ -247,7 +252,7 @@ class Reading:
 
     def _source(self, path: Path, span: Span | None = None) -> SourceFile:
         stem = _without_endings(os.path.abspath(path)[len(self.root) :], self._endings)
-        return SourceFile(
+        source = SourceFile(
             path,
             printable_path(stem).replace(os.sep, "/").lstrip("/"),
             options=self.options,
@@ -255,10 +260,12 @@ class Reading:
             bare_path=_without_endings(str(path), self._endings),
             span=span,
         )
+        source.unknown = None if self._unknown is None else self._unknown.names
+        return source
 
     def _file(self, path: Path) -> Iterator[Transcript]:
         source = self._source(path, self._span)
-        reader, claim = self._recognise(source)
+        reader, claim = self._recognised.pop(path, None) or self._recognise(source)
         if claim == "companion":
             return
         record = InputFile(source.name, reader.name)
@@ -351,19 +358,19 @@ class Reading:
 
 
 class PartReading(Reading):
-    """The reading of one file, or of a piece of it, as a part of a larger reading.
+    """The reading of a file, or of a piece of it, as a part of a larger reading.
 
     What only the whole can tell is left to it: whether ids are unique, and whether there is a transcript at all.
 
     Args:
-        path: the file.
+        paths: the file, or several.
         options: how to read it.
         root: of the whole.
         span: the piece.
     """
 
-    def __init__(self, path: Path, options: ReadOptions, root: str, span: Span | None) -> None:
-        super().__init__([path], options)
+    def __init__(self, paths: Paths, options: ReadOptions, root: str, span: Span | None = None) -> None:
+        super().__init__(paths, options)
         self.root = root
         self._span = span
 
@@ -375,39 +382,6 @@ class PartReading(Reading):
             super().check(record)
 
     def finish(self) -> None:
-        pass
-
-
-class SpeakerSurvey(PartReading):
-    """A reading for the unknown speakers alone; whatever else is wrong, another reading tells.
-
-    Args:
-        files: that are read.
-        options: how; bad transcripts are left out.
-        root: of the whole.
-    """
-
-    def __init__(self, files: Iterable[Path], options: ReadOptions, root: str) -> None:
-        Reading.__init__(self, files, options)
-        self.root = root
-        self._unknown = UnknownSpeakers()
-
-    def _source(self, path: Path, span: Span | None = None) -> SourceFile:
-        source = super()._source(path, span)
-        source.unknown = self._unknown.names
-        return source
-
-    def speakers(self) -> UnknownSpeakers:
-        """All of them, once the files are read."""
-        for path in self.files:
-            try:
-                for transcript in self._file(path):
-                    self._unknown.add(transcript)
-            except InputError:
-                continue
-        return self._unknown
-
-    def check(self, record: InputFile) -> None:
         pass
 
 
