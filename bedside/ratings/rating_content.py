@@ -252,7 +252,7 @@ class FileContent(RatingContent):
             if number >= top:
                 yield f"{raw.place}:{number}", row
             else:
-                self.account.leave("rows above the column names", f"{raw.place}:{number}")
+                self.account.count_left_out("rows above the column names", f"{raw.place}:{number}")
 
     @cached_property
     def first_rows(self) -> list[list[str]]:

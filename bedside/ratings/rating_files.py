@@ -316,7 +316,7 @@ class _CollectedRatings:
             if is_no_answer(cell.value) and (is_text or cell.metric in left):
                 continue
             if cell.metric in left:
-                self._account.leave("answers to what is not taken", cell.where)
+                self._account.count_left_out("answers to what is not taken", cell.where)
             elif is_text:
                 remarked.append(cell)
             elif reading.is_missing(cell.metric, cell.value):

@@ -76,7 +76,7 @@ def unfolded(content: RatingContent, loops: dict[str, dict[str, int]]) -> Rating
         for loop, columns in loops.items():
             cells = [row[columns[question]] if question in columns else "" for question in questions]
             if all(map(is_no_answer, cells)):
-                content.account.leave("loops without an answer", f"{where} loop {loop}")
+                content.account.count_left_out("loops without an answer", f"{where} loop {loop}")
                 continue
             said = [row[position] for position in kept]
             long.append((f"{where} loop {loop}", [*said, *cells, *([loop] if number else [])]))

@@ -90,12 +90,12 @@ class FileAccount:
     lost: dict[str, Texts] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
-    def leave(self, noun: str, place: str) -> None:
+    def count_left_out(self, noun: str, place: str) -> None:
         """Count one thing that is left out, and note where the first stands."""
         self.left_out[noun] += 1
         self.first_left.setdefault(noun, place)
 
-    def lose(self, name: str, text: str, place: str) -> None:
+    def note_unread(self, name: str, text: str, place: str) -> None:
         """Note a text that is neither a turn nor a field."""
         Texts.of(text, place).add_to(self.lost, name)
 
@@ -429,8 +429,8 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
     if account.swapped:
         yield (
             "Swapped",
-            f"in {account.swapped:,} of {counted(account.transcripts, 'transcript')} clinician and patient look "
-            f"swapped, first in {account.first_swapped:.40}; `roles` says who is who",
+            f"clinician and patient look swapped in {account.swapped:,} of "
+            f"{counted(account.transcripts, 'transcript')}, first in {account.first_swapped:.40}; see `roles`",
         )
     if account.one_sided:
         lacking = {role: other for role in _SIDES for other in _SIDES - {role}}

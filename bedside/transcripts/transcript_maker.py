@@ -129,7 +129,7 @@ class TranscriptMaker:
                     todo=nearest(name, known),
                 )
 
-    def leave(self, name: str, text: str, where: str, *, instead: str = "") -> None:
+    def check_unread(self, name: str, text: str, where: str, *, instead: str = "") -> None:
         """Note a text of the file that is neither a turn nor a field; stop at one that may have been said.
 
         Args:
@@ -148,7 +148,7 @@ class TranscriptMaker:
                 todo=f"leave it out with `leave_out={_quoted(name)}`"
                 + (f", or {instead}" if instead else ""),
             )
-        self.account.lose(name, text, where)
+        self.account.note_unread(name, text, where)
 
     def role(self, speaker: Any, where: str) -> Role:
         """The role of a speaker, or an error that shows how to give one.

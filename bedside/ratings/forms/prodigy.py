@@ -41,7 +41,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 
 def _cell(content: RatingContent, where: str, record: Mapping[str, Any]) -> RatedCell | None:
-    leave = content.account.leave
+    leave = content.account.count_left_out
     if not isinstance(record["answer"], str):
         raise TypeError("an answer is no word")
     if record["answer"] == "ignore":

@@ -48,7 +48,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
         kept = [row for row in kept if row[1][position].strip().casefold() not in _TRIALS]
         for where, row in rows[more:]:
             if row[position].strip().casefold() in _TRIALS:
-                content.account.leave("previews of the survey", where)
+                content.account.count_left_out("previews of the survey", where)
     answered = content.with_table(header, kept)
     loops = looped_columns(header, [cell for _, row in rows[1:more] for cell in row])
     if loops:

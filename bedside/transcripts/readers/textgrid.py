@@ -219,7 +219,7 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[_Tier]:
             stop = tokens.number("the end of an interval") if kind == "IntervalTier" else start
             said, where = tokens.next("text", "the text of an interval")
             if kind == "TextTier" and said.strip():
-                source.leave(tier.name, said.strip(), where, instead="give it an interval of time")
+                source.check_unread(tier.name, said.strip(), where, instead="give it an interval of time")
             elif said.strip():
                 tier.speeches.append(
                     SpeechStretch(tier.name, " ".join(said.split()), where, round(start, 6), round(stop, 6))
