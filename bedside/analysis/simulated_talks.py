@@ -17,7 +17,7 @@ from bedside.ratings.run_simulations import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
 from bedside.support.errors import DataError
 from bedside.support.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
-from bedside.transcripts.clinician_failures import CLINICIAN_FAILURES, clinician_failure
+from bedside.transcripts.transcript import CLINICIAN_FAILURES, clinician_failure
 
 #: Reasons of earlier simulations that say what an agent did; what can't be reached is not among them.
 _BROKEN = {

@@ -19,7 +19,6 @@ from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.table import COLUMNS, KEY, ROW_SCHEMA, SCHEMA
 from bedside.ratings.table_columns import TableColumns, table_columns
 from bedside.support.errors import BedsideError, InputError
-from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.parquet_rows import (
     is_parquet,
@@ -29,6 +28,7 @@ from bedside.transcripts.parquet_rows import (
     parquet_schema,
 )
 from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.table_rows import RawTable, raw_tables, table
 
 #: Most rows of a table, and letters of text.
@@ -224,7 +224,7 @@ class FileContent(RatingContent):
             if number >= top:
                 yield f"{raw.place}:{number}", row
             else:
-                self.account.leave("rows above the column names", f"{raw.place}:{number}")
+                self.account.count_left_out("rows above the column names", f"{raw.place}:{number}")
 
     @cached_property
     def first_rows(self) -> list[list[str]]:

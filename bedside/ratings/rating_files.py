@@ -57,7 +57,7 @@ from bedside.ratings.table_columns import (
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
-from bedside.transcripts.file_account import FileAccount
+from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.readers.rows import COLUMNS
 
 #: The largest number of a turn or pass that a table holds.
@@ -490,7 +490,7 @@ class _FileRatings:
             if is_no_answer(cell.value) and (is_text or cell.metric in left):
                 continue
             if cell.metric in left:
-                self._account.leave("answers to what is not taken", cell.where)
+                self._account.count_left_out("answers to what is not taken", cell.where)
             elif is_text:
                 remarked.append(cell)
             elif reading.is_missing(cell.metric, cell.value):

@@ -56,7 +56,7 @@ class JoinedReading:
         self._reading = reading
         self._digests = digests
         self._hashes = hashes
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[str | None, int] = {}
         self.transcripts = 0
         self.turns = 0
 
@@ -128,7 +128,7 @@ class JoinedReading:
         inputs[number].skipped += first.skipped
         for companion in companions:
             if companion.path not in self._reading.companions:
-                self._reading.companions.add(companion.path)
+                self._reading.companions.add(str(companion.path))
                 inputs.append(companion)
         return number
 

@@ -15,8 +15,7 @@ from bedside.ratings.values import Value
 from bedside.rubrics.rubric import Rubric
 from bedside.scoring.run_transcripts import TranscriptSource
 from bedside.suites import SUITES, Suite
-from bedside.transcripts.clinician_failures import clinician_failure
-from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript import Transcript, clinician_failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from bedside.simulators.asking import ATTEMPTS, CLINICIAN_REPEATS, nothing_in, s
 from bedside.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulators.contract import Outcome
 from bedside.simulators.fault_patterns import DECLINED
-from bedside.transcripts.clinician_failures import CLINICIAN_FAILURES
+from bedside.transcripts.transcript import CLINICIAN_FAILURES
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,22 +13,21 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.files import opened, piped
-from bedside.transcripts.file_account import FileAccount
-from bedside.transcripts.path_names import ending_of, printable_path
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.spans import NotDivisible, Span, SpanStream
+from bedside.transcripts.reading_account import FileAccount
+from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.text_encoding import (
-    Recoding,
     checked_encoding,
     encoding_title,
     guessed_encoding,
     recoded,
+    recoded_pieces,
     recognised_encoding,
 )
 
@@ -43,37 +42,90 @@ LONGEST_LINE = 2**30
 #: Largest file that goes with another and is held whole (labels, speakers), in bytes.
 MAX_COMPANION = 64 * 2**20
 
+#: How much is read of a file at once.
+_PIECE = 1 << 18
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _PARQUET = b"PAR1"
 _MARK = b"\xef\xbb\xbf"
 
 
-class _Hashing(io.RawIOBase):
-    """Passes a binary file through and hashes what is read."""
+def printable_path(path: str | Path) -> str:
+    """The path as text that can be printed, whatever bytes its name is made of."""
+    text = str(path)
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
-    def __init__(self, raw: io.FileIO) -> None:
-        self._raw = raw
-        self.digest = hashlib.sha256()
-        self.count = 0
+
+def ending_of(name: str) -> str:
+    """The ending of a file's name in lower case without ``.gz``, e.g. ``.jsonl``."""
+    return os.path.splitext(name.lower().removesuffix(".gz"))[1]
+
+
+def unreadable(what: str, error: OSError, name: str) -> InputError:
+    """The message for a file or folder that can't be read."""
+    return InputError(f"the {what} can't be read ({error.strerror})", where=name, todo="check it")
+
+
+class _Pieces(io.RawIOBase):
+    """A stream of bytes that come in pieces.
+
+    Args:
+        pieces: none of them is empty.
+        source: what they come from, which is closed along.
+    """
+
+    def __init__(self, pieces: Iterator[bytes], source: Any = None) -> None:
+        self._pieces = pieces
+        self._source = source
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._raw.read(len(buffer))
-        buffer[: len(data)] = data
-        self.digest.update(data)
-        self.count += len(data)
-        return len(data)
+        self._ready = self._ready or memoryview(next(self._pieces, b""))
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+        super().close()
+
+
+class _Hashing:
+    """The pieces of a binary file, hashed as they pass."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        self._raw = raw
+        self._digest = hashlib.sha256()
+        self._count = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        while data := self._raw.read(_PIECE):
+            self._digest.update(data)
+            self._count += len(data)
+            yield data
 
     def finish(self) -> tuple[str, int]:
         """Read to the end, so that the hash is that of the whole file, and close."""
-        while data := self._raw.read(1 << 20):
-            self.digest.update(data)
-            self.count += len(data)
+        for _ in self:
+            pass
         self._raw.close()
-        return self.digest.hexdigest(), self.count
+        return self._digest.hexdigest(), self._count
+
+
+def _span_pieces(raw: io.FileIO, span: Span) -> Iterator[bytes]:
+    """The bytes of a span, behind those of its head."""
+    for start, end in ((0, span.head), (span.start, span.end)):
+        raw.seek(start)
+        while start < end and (data := raw.read(min(_PIECE, end - start))):
+            start += len(data)
+            yield data
 
 
 class _Gunzip(gzip.GzipFile):
@@ -137,9 +189,7 @@ class ByteSource:
                     while len(data) != status.st_size and (more := file.read(MAX_WHOLE + 1 - len(data))):
                         data += more
         except OSError as error:
-            raise InputError(
-                f"the file can't be read ({error.strerror})", where=self.name, todo="check it"
-            ) from error
+            raise unreadable("file", error, self.name) from error
         if len(data) > MAX_WHOLE and not stat.S_ISREG(status.st_mode):
             raise InputError(
                 "this is too large for an input that isn't an ordinary file",
@@ -227,13 +277,11 @@ class ByteSource:
         try:
             return opened(self.path)
         except OSError as error:
-            raise InputError(
-                f"the file can't be read ({error.strerror})", where=self.name, todo="check it"
-            ) from error
+            raise unreadable("file", error, self.name) from error
 
     @staticmethod
     def _unpacked(raw: io.RawIOBase | io.BytesIO) -> io.BufferedReader[Any] | _Gunzip:
-        buffered = io.BufferedReader(raw, 1 << 18)
+        buffered = io.BufferedReader(raw, _PIECE)
         return _Gunzip(buffered) if buffered.peek(2)[:2] == _GZIP else buffered
 
     def open(self) -> io.BytesIO | io.BufferedReader[Any] | _Gunzip:
@@ -243,12 +291,14 @@ class ByteSource:
         if self.packed is not None:
             file = self._unpacked(io.BytesIO(self.packed))
         elif self.span is not None:
-            file = io.BufferedReader(SpanStream(self._raw(), self.span), 1 << 18)
+            raw = self._raw()
+            file = io.BufferedReader(_Pieces(_span_pieces(raw, self.span), raw), _PIECE)
         else:
             self._hashing = _Hashing(self._raw())
-            file = self._unpacked(self._hashing)
+            file = self._unpacked(_Pieces(iter(self._hashing)))
         if self.encoding not in (None, "utf-8"):
-            return io.BufferedReader(Recoding(file, self.encoding, self.unpacking), 1 << 18)
+            pieces = recoded_pieces(partial(self.unpacking, file.read, _PIECE), self.encoding)
+            return io.BufferedReader(_Pieces(pieces, file), _PIECE)
         if self.unpacking(file.peek, 3)[:3] == _MARK:
             file.read(3)
         return file
@@ -272,9 +322,7 @@ class ByteSource:
                 "the gzip file is truncated or damaged", where=self.name, todo="copy or download it again"
             ) from error
         except OSError as error:
-            raise InputError(
-                f"the file can't be read ({error.strerror})", where=self.name, todo="check it"
-            ) from error
+            raise unreadable("file", error, self.name) from error
 
     def companion(self, *parts: str) -> bytes | None:
         """Content of another file that belongs to this one; None where there is no such file.
@@ -316,7 +364,7 @@ class ByteSource:
         if self.encoding != "utf-8":
             raise NotDivisible
         self._hashing = _Hashing(self._raw())
-        with io.BufferedReader(self._hashing, 1 << 20) as file:
+        with io.BufferedReader(_Pieces(iter(self._hashing)), 1 << 20) as file:
             if file.peek(4)[:2] == _GZIP or file.peek(4)[:4] == _ZIP:
                 raise NotDivisible
             while line := self.unpacking(file.readline, MAX_RECORD + 1):

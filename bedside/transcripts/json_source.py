@@ -143,7 +143,7 @@ class JsonSource(ByteSource):
                 kept[key] = self._without_left_out(part, where, below)
                 continue
             for text in _texts(part):
-                self.account.lose(below, text, where)
+                self.account.note_unread(below, text, where)
         return kept
 
     def _object(self) -> Any:

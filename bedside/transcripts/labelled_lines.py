@@ -418,11 +418,11 @@ def labelled_turns(source: SourceFile, lines: Sequence[_Line]) -> LabelledTurns:
             else:
                 set_aside(source, "lines above the first speaker", line.strip(), place)
         elif _PAGE.fullmatch(line):
-            account.lose("numbers of pages", line.strip(), place)
+            account.note_unread("numbers of pages", line.strip(), place)
         elif (_HEADING.match(line) or _SESSION.fullmatch(line.strip())) and _ends_part(lines, labelled, at):
-            account.lose("headings", line.strip(), place)
+            account.note_unread("headings", line.strip(), place)
         elif dated and _DATED.match(line.lstrip(_AROUND)):
-            account.lose("lines with a time and no speaker", line.strip(), place)
+            account.note_unread("lines with a time and no speaker", line.strip(), place)
         else:
             if _DIRECTION.fullmatch(line):
                 account.remark(
@@ -439,9 +439,9 @@ def set_aside(source: SourceFile, name: str, text: str, place: str) -> None:
         AmbiguousError: it is one, and the user did not say that it is left out.
     """
     if _SENTENCE.search(text) and not _TITLED.match(text):
-        source.leave(name, text, place, instead="begin it with who says it")
+        source.check_unread(name, text, place, instead="begin it with who says it")
     else:
-        source.account.lose(name, text, place)
+        source.account.note_unread(name, text, place)
 
 
 def _ends_part(lines: Sequence[_Line], labelled: LabelledLines, at: int) -> bool:

@@ -5,63 +5,24 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import accumulate, chain
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from bedside.support.errors import BedsideError, InputError
-from bedside.support.json_shape import json_kind
 from bedside.transcripts.factor_kinds import check_declared, declared_kinds
-from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.reading import Paths, Reading
+from bedside.transcripts.readers.jsonl import transcript_of
+from bedside.transcripts.reading import InputFile, Paths, Reading
 from bedside.transcripts.reading_account import ReadingAccount
-from bedside.transcripts.transcript import (
-    ROLES,
-    Provenance,
-    Transcript,
-    Turn,
-    by_place,
-    new_turns,
-    provenance_kind,
-)
-from bedside.transcripts.transcript_maker import (
-    check_factors,
-    check_meta,
-    check_nesting,
-    check_provenance,
-    check_speaker,
-    check_text,
-    check_turns,
-    name_text,
-)
+from bedside.transcripts.transcript import ROLES, Transcript, Turn, provenance_kind
+from bedside.transcripts.transcript_maker import TranscriptMaker, check_speaker, check_text
 
 #: Files, folders and patterns, or transcripts in memory; a lone one of either is one.
 TranscriptInput = Paths | Transcript | Iterable[Transcript]
-
-
-@dataclass(slots=True)
-class MemoryInput:
-    """Transcripts that came from no file, for the manifest.
-
-    Attributes:
-        path: None, for there is no file.
-        format: ``memory``.
-        sha256, bytes: of the file of JSON lines that holds these transcripts in this order
-            (:meth:`Transcript.to_json`, each with a line feed).
-        transcripts: how many there are.
-        skipped: 0; what is wrong in memory is never skipped.
-    """
-
-    path: None = None
-    format: str = "memory"
-    sha256: str = ""
-    bytes: int = 0
-    transcripts: int = 0
-    skipped: int = 0
 
 
 class MemoryReading:
@@ -72,7 +33,8 @@ class MemoryReading:
         options: the kinds of factors that they declare.
 
     Attributes:
-        inputs: what is known of the transcripts, complete once the iteration is over.
+        inputs: what is known of the transcripts, complete once the iteration is over; hash and size are of the file of
+            JSON lines that holds them in this order (:meth:`Transcript.to_json`, each with a line feed).
         skipped, reasons, ignored: empty.
         account: what came by, complete once the iteration is over.
         options: what was given.
@@ -85,7 +47,7 @@ class MemoryReading:
     def __init__(self, transcripts: Iterable[Transcript], options: ReadOptions | None = None) -> None:
         self._transcripts = transcripts
         self.options: ReadOptions = options or ReadOptions()
-        self.inputs: list[MemoryInput] = [MemoryInput()]
+        self.inputs: list[InputFile] = [InputFile(None, "memory")]
         self.skipped: list[BedsideError] = []
         self.reasons: list[str] = []
         self.ignored: list[Path] = []
@@ -173,9 +135,6 @@ def _checked(transcript: Any, place: str) -> Transcript:
     where = transcript.source or place
     for index, turn in enumerate(transcript.turns):
         _check_turn(turn, index, f"{where}, turn {index}")
-    check_turns(transcript.turns, where, reference=transcript.reference)
-    for number, item in enumerate(transcript.provenance):
-        check_provenance(item, len(transcript.turns), f"{where}, provenance {number}")
     try:
         data = orjson.loads(transcript.to_json())
     except (TypeError, ValueError, AttributeError) as error:
@@ -184,56 +143,15 @@ def _checked(transcript: Any, place: str) -> Transcript:
             where=where,
             todo="keep only text, numbers, lists and objects beside the words",
         ) from error
-    names = {
-        key: None if data[key] is None else name_text(key, data[key], where)
-        for key in ("id", "system", "case_id")
-    }
-    if not names["id"]:
+    if data["id"] is None or data["id"] == "":
         raise InputError("the transcript has no id", where=where, todo="give each its own id")
-    language = data["language"]
-    if language is not None and not is_language_tag(language):
-        raise InputError(
-            f"the language {language!r:.40} is not a language tag",
-            where=where,
-            todo="write it as en or zh-CN",
-        )
-    for key in ("factors", "reference"):
-        if not isinstance(data[key], dict):
-            raise InputError(
-                f"{key!r} must be an object, not {json_kind(data[key])}", where=where, todo="make it a dict"
-            )
-    check_factors(data["factors"], where)
-    check_nesting(data["reference"], where)
-    turns = data["turns"]
-    for index, turn in enumerate(turns):
-        check_meta(turn.get("meta"), f"{where}, turn {index}")
-    kinds = [provenance_kind(turn["speaker"], turn["role"]) for turn in turns]
-    spoken = [turn for turn, kind in zip(turns, kinds, strict=True) if kind is None]
-    places = [0, *accumulate(int(kind is None) for kind in kinds)]
-    apart = [
-        Provenance(kind, place, turn["text"], turn["speaker"], turn.get("meta", {}))
-        for turn, kind, place in zip(turns, kinds, places[:-1], strict=True)
-        if kind is not None
-    ]
-    stated = [Provenance(**{**item, "before": places[item["before"]]}) for item in data.get("provenance", ())]
-    return Transcript(
-        id=names["id"],
-        turns=tuple(
-            new_turns(
-                [turn["role"] for turn in spoken],
-                [turn["speaker"] for turn in spoken],
-                [turn["text"] for turn in spoken],
-                [turn.get("meta", {}) for turn in spoken],
-            )
-        ),
-        system=names["system"],
-        case_id=names["case_id"],
-        language=language,
-        factors=data["factors"],
-        reference=data["reference"],
-        source=where,
-        provenance=by_place((*stated, *apart)),
-    )
+    # Turns of systems and tools become provenance, and what is stated stands before one of the others.
+    apart = [provenance_kind(turn["speaker"], turn["role"]) is not None for turn in data["turns"]]
+    for item in data.get("provenance", ()):
+        if type(item["before"]) is int:
+            item["before"] -= sum(apart[: item["before"]])
+    maker = TranscriptMaker(Path("memory"), "", ReadOptions(), [], "memory")
+    return transcript_of(maker, data, where, "")
 
 
 def _check_turn(turn: Any, index: int, where: str) -> None:

@@ -11,7 +11,7 @@ import orjson
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.swapped_roles import MODELS, USERS, check_roles
+from bedside.transcripts.role_evidence import MODELS, USERS, check_roles
 from bedside.transcripts.transcript import (
     PROVENANCE_SPEAKERS,
     Dialogue,
@@ -348,7 +348,7 @@ def _without_speakers(
     kept = []
     for at, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
         if speaker in out:
-            source.leave(speaker, str(text), f"{where}, turn {at}")
+            source.check_unread(speaker, str(text), f"{where}, turn {at}")
         else:
             kept.append(at)
     return [speakers[at] for at in kept], [texts[at] for at in kept], metas and [metas[at] for at in kept]
@@ -442,7 +442,7 @@ class _MessageParts:
 
     def add(self, part: Any) -> None:
         if isinstance(part, str) and self.typed:
-            self._source.leave("untyped part", part, self._where)
+            self._source.check_unread("untyped part", part, self._where)
         elif isinstance(part, str):
             self.texts.append(part)
         elif is_thought(part):
@@ -467,7 +467,7 @@ class _MessageParts:
             kind = str(part.get("type") or next(iter(part), "part"))
             if kind.casefold() not in _UNSAID:
                 for path, text in texts_in(part):
-                    self._source.leave(kind, text, f"{self._where}, {path}")
+                    self._source.check_unread(kind, text, f"{self._where}, {path}")
             self._count(PICTURES)
 
     def _count(self, noun: str) -> None:
@@ -522,4 +522,4 @@ def leave_rest(source: SourceFile, values: Iterable[Any], transcript: Transcript
                 # As it stands in JSON, for what tools were called with is kept so.
                 kept = transcript.to_json().decode() + "\n".join(item.text for item in transcript.provenance)
             if orjson.dumps(text.strip()).decode()[1:-1] not in kept and text.strip() not in kept:
-                source.leave(path, text, where)
+                source.check_unread(path, text, where)

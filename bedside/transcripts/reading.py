@@ -9,17 +9,17 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from bedside.support.errors import BedsideError, InputError
 from bedside.support.plurals import counted
+from bedside.transcripts.byte_source import ending_of, printable_path, unreadable
 from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
 from bedside.transcripts.factor_kinds import check_declared, declared_kinds
 from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
-from bedside.transcripts.path_names import common_folder, ending_of, printable_path, without_endings
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import MOST_FACTORS, ReadingAccount
 from bedside.transcripts.simulation_folder import has_no_transcripts, without_simulators_own
@@ -38,9 +38,10 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 @dataclass(slots=True)
 class InputFile:
-    """A file that was read, for the manifest: path as given, reader, SHA-256, bytes, transcripts read."""
+    """A file that was read, for the manifest: path as given (None for transcripts in memory), reader, SHA-256, bytes,
+    transcripts read and left out."""
 
-    path: str
+    path: str | None
     format: str
     sha256: str = ""
     bytes: int = 0
@@ -70,6 +71,8 @@ class Reading:
     """
 
     _span: Span | None = None
+    #: Takes the unknown speakers of a reading for them alone.
+    _unknown: UnknownSpeakers | None = None
 
     def __init__(self, paths: Paths, options: ReadOptions | None = None) -> None:
         self.options: ReadOptions = options or ReadOptions()
@@ -85,6 +88,7 @@ class Reading:
         self._endings = transcript_endings()
         self.companions: set[str] = set()
         self.root: str = ""
+        self._recognised: dict[Path, tuple[Reader, Claim]] = {}
         self.files: list[Path] = self._find(paths)
         self.root = common_folder(self.files)
         self._seen: dict[bytes, tuple[int, str]] = {}
@@ -140,9 +144,10 @@ class Reading:
         if ending_of(path.name) not in _PLAIN or self.options.format is not None:
             return False
         try:
-            return self._recognise(self._source(path))[1] == "aside"
+            self._recognised[path] = self._recognise(self._source(path))
         except InputError:
             return False
+        return self._recognised[path][1] == "aside"
 
     def __iter__(self) -> Iterator[Transcript]:
         for path in self.files:
@@ -150,10 +155,9 @@ class Reading:
                 continue
             try:
                 yield from self._file(path)
-            except SplitError:
-                raise
             except InputError as error:
-                if self.options.on_error == "stop":
+                split = isinstance(error, SplitError) and self._unknown is None
+                if split or self.options.on_error == "stop":
                     raise self.surveyed(error) from error
                 self.skipped.append(error)
         self.finish()
@@ -171,8 +175,10 @@ class Reading:
 
     def _unknown_speakers(self) -> tuple[str, str] | None:
         """What is wrong with all unknown speakers of all files, and what to do; None where there are none."""
-        survey = SpeakerSurvey(self.files, replace(self.options, on_error="skip"), self.root)
-        unknown = survey.speakers()
+        survey = PartReading(self.files, replace(self.options, on_error="skip"), self.root)
+        survey._unknown = unknown = UnknownSpeakers()
+        for transcript in survey:
+            unknown.add(transcript)
         return unknown.told() if unknown.speakers else None
 
     def _told_reasons(self) -> list[str]:
@@ -245,19 +251,21 @@ class Reading:
         return [], ""
 
     def _source(self, path: Path, span: Span | None = None) -> SourceFile:
-        stem = without_endings(os.path.abspath(path)[len(self.root) :], self._endings)
-        return SourceFile(
+        stem = _without_endings(os.path.abspath(path)[len(self.root) :], self._endings)
+        source = SourceFile(
             path,
             printable_path(stem).replace(os.sep, "/").lstrip("/"),
             options=self.options,
             skipped=self.skipped,
-            bare_path=without_endings(str(path), self._endings),
+            bare_path=_without_endings(str(path), self._endings),
             span=span,
         )
+        source.unknown = None if self._unknown is None else self._unknown.names
+        return source
 
     def _file(self, path: Path) -> Iterator[Transcript]:
         source = self._source(path, self._span)
-        reader, claim = self._recognise(source)
+        reader, claim = self._recognised.pop(path, None) or self._recognise(source)
         if claim == "companion":
             return
         record = InputFile(source.name, reader.name)
@@ -311,7 +319,7 @@ class Reading:
                 where=f"{self.inputs[file].path}{place} and {source}",
                 todo=f"give each its own id{of_systems if file != number else ''}",
             )
-        self._seen[key] = (number, source.removeprefix(self.inputs[number].path))
+        self._seen[key] = (number, source.removeprefix(self.inputs[number].path or ""))
         return True
 
     def _recognise(self, source: SourceFile) -> tuple[Reader, Claim]:
@@ -350,19 +358,19 @@ class Reading:
 
 
 class PartReading(Reading):
-    """The reading of one file, or of a piece of it, as a part of a larger reading.
+    """The reading of a file, or of a piece of it, as a part of a larger reading.
 
     What only the whole can tell is left to it: whether ids are unique, and whether there is a transcript at all.
 
     Args:
-        path: the file.
+        paths: the file, or several.
         options: how to read it.
         root: of the whole.
         span: the piece.
     """
 
-    def __init__(self, path: Path, options: ReadOptions, root: str, span: Span | None) -> None:
-        super().__init__([path], options)
+    def __init__(self, paths: Paths, options: ReadOptions, root: str, span: Span | None = None) -> None:
+        super().__init__(paths, options)
         self.root = root
         self._span = span
 
@@ -377,37 +385,20 @@ class PartReading(Reading):
         pass
 
 
-class SpeakerSurvey(PartReading):
-    """A reading for the unknown speakers alone; whatever else is wrong, another reading tells.
+def common_folder(paths: Iterable[str | Path]) -> str:
+    """The folder that all files lie in or below; empty where none holds them all, as on several drives of Windows."""
+    try:
+        return os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in paths})
+    except ValueError:
+        return ""
 
-    Args:
-        files: that are read.
-        options: how; bad transcripts are left out.
-        root: of the whole.
-    """
 
-    def __init__(self, files: Iterable[Path], options: ReadOptions, root: str) -> None:
-        Reading.__init__(self, files, options)
-        self.root = root
-        self._unknown = UnknownSpeakers()
-
-    def _source(self, path: Path, span: Span | None = None) -> SourceFile:
-        source = super()._source(path, span)
-        source.unknown = self._unknown.names
-        return source
-
-    def speakers(self) -> UnknownSpeakers:
-        """All of them, once the files are read."""
-        for path in self.files:
-            try:
-                for transcript in self._file(path):
-                    self._unknown.add(transcript)
-            except InputError:
-                continue
-        return self._unknown
-
-    def check(self, record: InputFile) -> None:
-        pass
+def _without_endings(path: str, endings: Collection[str]) -> str:
+    """The path without ``.gz`` and without its ending, if that is one of those given."""
+    if path.lower().endswith(".gz"):
+        path = path[:-3]
+    stem, ending = os.path.splitext(path)
+    return stem if ending.lower() in endings else path
 
 
 def _files(folder: str) -> Iterator[str]:
@@ -416,9 +407,7 @@ def _files(folder: str) -> Iterator[str]:
         with os.scandir(folder) as inside:
             entries = sorted(inside, key=lambda entry: entry.name)
     except OSError as error:
-        raise InputError(
-            f"the folder can't be read ({error.strerror})", where=printable_path(folder), todo="check it"
-        ) from error
+        raise unreadable("folder", error, printable_path(folder)) from error
     for entry in entries:
         if entry.name.startswith("."):
             continue

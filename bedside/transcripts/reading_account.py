@@ -1,17 +1,18 @@
-"""What a whole reading understood: for the user to see before he believes a number, and for the manifest."""
+"""What a reading understood, of each file and of all: for the user to see before he believes a number, and for the
+manifest."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from bedside.support.plurals import counted
 from bedside.transcripts.factor_kinds import KINDS, Kind, kind_of
-from bedside.transcripts.file_account import FileAccount, Texts, text_of
+from bedside.transcripts.role_evidence import look_swapped
 from bedside.transcripts.transcript import ROLES, Role, Transcript
 from bedside.transcripts.transcription_tags import tags_in
 
@@ -25,16 +26,88 @@ _SIDES: frozenset[Role] = frozenset({"clinician", "patient"})
 
 #: Lines of a screen, and characters of a line.
 SCREEN, WIDTH = 24, 100
-#: Most examples of texts of one name.
-_EXAMPLES = 12
+#: Longest example of a text, in characters, and most examples of texts of one name.
+_EXAMPLE, _EXAMPLES = 60, 12
 #: Most names of one thing, most kinds of files told apart, and most lines of one thing.
 _NAMES, _KINDS, _LINES = 6, 3, 4
 
 Level = str | int | float | bool | None
 
 
-def _no_speakers() -> dict[Role, dict[str, int]]:
-    return {role: defaultdict(int) for role in ROLES}
+class Texts(NamedTuple):
+    """Texts of one name, such as a key or a column.
+
+    Attributes:
+        number: how many.
+        longest: the length of the longest, in characters.
+        place: where that stands.
+        example: how it begins.
+    """
+
+    number: int
+    longest: int
+    place: str
+    example: str
+
+    @classmethod
+    def of(cls, text: str, place: str) -> Texts:
+        """One text."""
+        return cls(1, len(text), place, " ".join(text[: 2 * _EXAMPLE].split())[:_EXAMPLE])
+
+    def add_to(self, others: dict[str, Texts], name: str) -> None:
+        """Count these among others, by their name."""
+        other = others.get(name, self._replace(number=0))
+        longer = self if self.longest >= other.longest else other
+        others[name] = longer._replace(number=self.number + other.number)
+
+
+@dataclass(slots=True)
+class FileAccount:
+    """What a reader understood of one file; a reader fills in what its form has.
+
+    Attributes:
+        encoding: of the text, where it is not UTF-8.
+        sheets: worksheets that were read; empty for a file without any.
+        other_sheets: worksheets that were left out.
+        header: line or row of the column names, where it is not the first.
+        columns: bedside's name of a column → the file's.
+        unused: columns of which nothing was taken.
+        left_out: what was left out, a plural noun such as ``empty turns`` or ``lines above the first speaker`` → how
+            many.
+        first_left: the same noun → where the first of them stands, of those that are parts of a whole.
+        lost: texts that are neither turns nor fields, by the name of their key, column, part or line.
+        remarks: whole sentences on how the form was understood, each once.
+    """
+
+    encoding: str = ""
+    sheets: list[str] = field(default_factory=list)
+    other_sheets: list[str] = field(default_factory=list)
+    header: int | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    first_left: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, Texts] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def count_left_out(self, noun: str, place: str) -> None:
+        """Count one thing that is left out, and note where the first stands."""
+        self.left_out[noun] += 1
+        self.first_left.setdefault(noun, place)
+
+    def note_unread(self, name: str, text: str, place: str) -> None:
+        """Note a text that is neither a turn nor a field."""
+        Texts.of(text, place).add_to(self.lost, name)
+
+    def remark(self, sentence: str) -> None:
+        """Add a sentence, unless it stands there."""
+        if sentence not in self.remarks:
+            self.remarks.append(sentence)
+
+    def took(self, columns: Mapping[str, str], header: Iterable[str]) -> None:
+        """Note which columns of a header were taken, and so which were not."""
+        self.columns.update(columns)
+        self.unused = [name for name in header if name and name not in self.columns.values()]
 
 
 class FileKind(NamedTuple):
@@ -49,12 +122,12 @@ class FileKind(NamedTuple):
 
     form: str
     title: str
-    encoding: str = ""
-    sheets: tuple[str, ...] = ()
-    other_sheets: tuple[str, ...] = ()
-    header: int | None = None
-    columns: tuple[tuple[str, str], ...] = ()
-    unused: tuple[str, ...] = ()
+    encoding: str
+    sheets: tuple[str, ...]
+    other_sheets: tuple[str, ...]
+    header: int | None
+    columns: tuple[tuple[str, str], ...]
+    unused: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -66,6 +139,8 @@ class ReadingAccount:
         kinds: files of each kind, by their names.
         speakers: turns by role and speaker's name; the name "" stands for the rest where there are too many.
         one_sided: transcripts with turns of the one side only, by the side.
+        swapped: transcripts whose clinician talks like the patient, and whose patient like the clinician.
+        first_swapped: the id of the first of them.
         languages, systems: transcripts by the tag and the name; None stands for none.
         cases: their names.
         without_case: transcripts that name none.
@@ -85,8 +160,10 @@ class ReadingAccount:
     transcripts: int = 0
     turns: int = 0
     kinds: dict[FileKind, list[str]] = field(default_factory=dict)
-    speakers: dict[Role, dict[str, int]] = field(default_factory=_no_speakers)
+    speakers: dict[Role, Counter[str]] = field(default_factory=lambda: {role: Counter() for role in ROLES})
     one_sided: Counter[Role] = field(default_factory=Counter)
+    swapped: int = 0
+    first_swapped: str = ""
     languages: Counter[str | None] = field(default_factory=Counter)
     systems: Counter[str | None] = field(default_factory=Counter)
     cases: set[str] = field(default_factory=set)
@@ -117,17 +194,17 @@ class ReadingAccount:
         for turn in turns:
             speakers[turn.role][turn.speaker] += 1
             text = turn.text
-            if "<" in text or "[" in text:
-                self._add_tags(text)
+            if ("<" in text or "[" in text) and (tags := tags_in(text)):
+                self.tags += len(tags)
+                self.tag = self.tag or tags[0]
             if len(text) > longest:
                 longest = len(text)
-                self.longest = text_of(text, f"{transcript.id}, turn {turn.index}")
+                self.longest = Texts.of(text, f"{transcript.id}, turn {turn.index}")
             if turn.meta:
                 self._add_meta(turn.meta)
         for key, value in transcript.reference.items():
             if key in self.beside or len(self.beside) < MOST_FACTORS:
-                shown = text_of(_longest_text(value), transcript.source)
-                self.beside[key] = shown.with_others(self.beside.get(key))
+                Texts.of(_longest_text(value), transcript.source).add_to(self.beside, key)
         self._limit_names()
         if transcript.provenance:
             self.provenance.update(item.kind for item in transcript.provenance)
@@ -135,6 +212,9 @@ class ReadingAccount:
             sides = _SIDES & {turn.role for turn in turns}
             if len(sides) == 1:
                 self.one_sided.update(sides)
+        if look_swapped(turns):
+            self.swapped += 1
+            self.first_swapped = self.first_swapped or transcript.id
         self.languages[transcript.language] += 1
         self.systems[transcript.system] += 1
         if transcript.case_id is None:
@@ -152,18 +232,13 @@ class ReadingAccount:
         if len(self.examples) < MOST_FACTORS:
             for key in meta.keys() - self.examples.keys():
                 # Of codes, how many turns have them is what tells.
-                self.examples[key] = "" if key == "codes" else text_of(_longest_text(meta[key]), "").example
+                self.examples[key] = "" if key == "codes" else Texts.of(_longest_text(meta[key]), "").example
         self.with_turns.update(meta.keys() & self.examples.keys())
-
-    def _add_tags(self, text: str) -> None:
-        tags = tags_in(text)
-        self.tags += len(tags)
-        self.tag = self.tag or (tags[0] if tags else "")
 
     def _limit_names(self) -> None:
         for role, names in self.speakers.items():
             if len(names) > MOST_SPEAKERS:
-                self.speakers[role] = defaultdict(int, {"": sum(names.values())})
+                self.speakers[role] = Counter({"": names.total()})
 
     def _add_levels(self, name: str, levels: Mapping[Level, int] | None) -> None:
         if name not in self.factors:
@@ -171,126 +246,72 @@ class ReadingAccount:
                 return
             self.factors[name] = Counter()
         counts = self.factors[name]
-        if counts is None or levels is None:
-            self.factors[name] = None
-            return
-        for level, transcripts in levels.items():
-            counts[level] += transcripts
-        if len(counts) > MOST_LEVELS:
+        if counts is not None and levels is not None:
+            counts.update(levels)
+        if counts is None or levels is None or len(counts) > MOST_LEVELS:
             self.factors[name] = None
 
     def add_file(self, name: str, form: str, title: str, account: FileAccount) -> None:
         """Take into account what a reader understood of a file, or of a piece of it."""
-        kind = FileKind(
-            form=form,
-            title=title,
-            encoding=account.encoding,
-            sheets=tuple(account.sheets),
-            other_sheets=tuple(account.other_sheets),
-            header=account.header,
-            columns=tuple(account.columns.items()),
-            unused=tuple(account.unused),
-        )
-        self._add_kind(kind, [name])
+        own = (_frozen(getattr(account, key)) for key in FileKind._fields[2:])
+        self._add_kind(FileKind(form, title, *own), [name])
         self.left_out.update(account.left_out)
-        _merge_texts(self.lost, account.lost)
-        self._add_remarks(account.remarks)
+        self._add_texts(account)
 
     def _add_kind(self, kind: FileKind, names: Iterable[str]) -> None:
         files = self.kinds.setdefault(kind, [])
         files += [name for name in names if not files or name != files[-1]]
 
-    def _add_remarks(self, remarks: Iterable[str]) -> None:
-        self.remarks += [remark for remark in remarks if remark not in self.remarks]
+    def _add_texts(self, account: FileAccount | ReadingAccount) -> None:
+        for name, texts in account.lost.items():
+            texts.add_to(self.lost, name)
+        self.remarks += [remark for remark in account.remarks if remark not in self.remarks]
 
     def merge(self, other: ReadingAccount) -> None:
         """Take in the account of what comes next of the same reading: another file, or a file's next piece."""
-        self.transcripts += other.transcripts
-        self.turns += other.turns
+        self._add_texts(other)
+        for each in fields(self):
+            own, its = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(its, int):
+                setattr(self, each.name, own + its)
+            elif isinstance(its, str):
+                setattr(self, each.name, own or its)
+            elif isinstance(its, Counter | set):
+                own.update(its)
         for kind, files in other.kinds.items():
             self._add_kind(kind, files)
         for role, names in other.speakers.items():
-            for name, turns in names.items():
-                self.speakers[role][name] += turns
+            self.speakers[role].update(names)
         self._limit_names()
-        self.one_sided.update(other.one_sided)
-        self.languages.update(other.languages)
-        self.systems.update(other.systems)
-        self.cases |= other.cases
-        self.without_case += other.without_case
-        for name, levels in other.factors.items():
-            self._add_levels(name, levels)
+        for factor, levels in other.factors.items():
+            self._add_levels(factor, levels)
         self.declared |= other.declared
-        self.tags += other.tags
-        self.tag = self.tag or other.tag
-        self.provenance.update(other.provenance)
-        if other.longest is not None and (
-            self.longest is None or self.longest.longest < other.longest.longest
-        ):
-            self.longest = other.longest
-        _merge_texts(self.beside, other.beside)
-        self.with_turns.update(other.with_turns)
+        both = filter(None, (self.longest, other.longest))
+        self.longest = max(both, key=lambda texts: texts.longest, default=None)
+        for name, texts in other.beside.items():
+            texts.add_to(self.beside, name)
         self.examples = {**other.examples, **self.examples}
-        self.left_out.update(other.left_out)
-        _merge_texts(self.lost, other.lost)
-        self._add_remarks(other.remarks)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain lists, objects, texts and numbers, for :meth:`of_json`."""
-        return {
-            "transcripts": self.transcripts,
-            "turns": self.turns,
-            "kinds": [[*kind, names] for kind, names in self.kinds.items()],
-            "speakers": {role: dict(names) for role, names in self.speakers.items()},
-            "one_sided": dict(self.one_sided),
-            "languages": list(self.languages.items()),
-            "systems": list(self.systems.items()),
-            "cases": sorted(self.cases),
-            "without_case": self.without_case,
-            "factors": {
-                name: None if levels is None else list(levels.items())
-                for name, levels in self.factors.items()
-            },
-            "declared": self.declared,
-            "tags": self.tags,
-            "tag": self.tag,
-            "provenance": dict(self.provenance),
-            "longest": None if self.longest is None else [*self.longest],
-            "beside": {name: [*texts] for name, texts in self.beside.items()},
-            "with_turns": dict(self.with_turns),
-            "examples": self.examples,
-            "left_out": dict(self.left_out),
-            "lost": {name: [*texts] for name, texts in self.lost.items()},
-            "remarks": self.remarks,
-            "skipped": self.skipped,
-            "ignored": self.ignored,
-        }
+        """All of it as plain lists, texts and numbers, for :meth:`of_json`."""
+        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
     def of_json(cls, data: Mapping[str, Any]) -> ReadingAccount:
         """What :meth:`as_json` wrote."""
-        return cls(
-            **{
-                **data,
-                "kinds": {_kind(*parts): names for *parts, names in data["kinds"]},
-                "speakers": {role: defaultdict(int, names) for role, names in data["speakers"].items()},
-                "one_sided": Counter(data["one_sided"]),
-                "languages": Counter(dict(data["languages"])),
-                "systems": Counter(dict(data["systems"])),
-                "cases": set(data["cases"]),
-                "factors": {
-                    name: None if levels is None else Counter(dict(levels))
-                    for name, levels in data["factors"].items()
-                },
-                "provenance": Counter(data.get("provenance", {})),
-                "longest": Texts(*data["longest"]) if data.get("longest") else None,
-                "beside": {name: Texts(*texts) for name, texts in data.get("beside", {}).items()},
-                "with_turns": Counter(data.get("with_turns", {})),
-                "left_out": Counter(data["left_out"]),
-                "lost": {name: Texts(*texts) for name, texts in data.get("lost", {}).items()},
-                "remarks": list(data["remarks"]),
+        blank, filled = cls(), dict(data)
+        filled["kinds"] = {FileKind(*_frozen(kind)): files for kind, files in data["kinds"]}
+        for name in data.keys() - {"kinds"}:
+            if isinstance(getattr(blank, name), dict):
+                filled[name] = type(getattr(blank, name))(dict(data[name]))
+        for name in ("beside", "lost"):
+            filled[name] = {key: Texts(*texts) for key, texts in filled[name].items()}
+        for name in ("speakers", "factors"):
+            filled[name] = {
+                key: None if counts is None else Counter(dict(counts)) for key, counts in filled[name].items()
             }
-        )
+        filled["longest"] = data["longest"] and Texts(*data["longest"])
+        return cls(**{**filled, "cases": set(data["cases"])})
 
     def summary(self, *, names: bool = True) -> dict[str, Any]:
         """What a manifest keeps: counts, and names where they are few.
@@ -302,7 +323,11 @@ class ReadingAccount:
             "transcripts": self.transcripts,
             "turns": self.turns,
             "files": [
-                {**_filled(kind._asdict() | {"columns": dict(kind.columns)}), "count": len(files)}
+                {
+                    **{key: own for key, own in kind._asdict().items() if own not in ("", (), None)},
+                    **({"columns": dict(kind.columns)} if kind.columns else {}),
+                    "count": len(files),
+                }
                 for kind, files in self.kinds.items()
             ],
             "speakers": {
@@ -314,6 +339,7 @@ class ReadingAccount:
                 if counts
             },
             "one_sided": dict(self.one_sided),
+            **({"swapped": self.swapped} if self.swapped else {}),
             "languages": _counts(self.languages),
             "systems": _counts(self.systems),
             "cases": len(self.cases),
@@ -369,22 +395,16 @@ class ReadingAccount:
         return lines
 
 
-def _kind(*parts: Any) -> FileKind:
-    form, title, encoding, sheets, other_sheets, header, columns, unused = parts
-    return FileKind(
-        form=form,
-        title=title,
-        encoding=encoding,
-        sheets=tuple(sheets),
-        other_sheets=tuple(other_sheets),
-        header=header,
-        columns=tuple((name, column) for name, column in columns),
-        unused=tuple(unused),
-    )
+def _frozen(value: Any) -> Any:
+    """A value with tuples in place of its lists and dicts."""
+    parts = value.items() if isinstance(value, dict) else value
+    return tuple(map(_frozen, parts)) if isinstance(value, dict | list | tuple) else value
 
 
-def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value not in ("", (), None, {})}
+def _plain(value: Any) -> Any:
+    """A value with lists in place of its tuples, sets and dicts, which become pairs."""
+    parts = sorted(value) if isinstance(value, set) else value.items() if isinstance(value, dict) else value
+    return [*map(_plain, parts)] if isinstance(value, dict | list | set | tuple) else value
 
 
 def _counts(counts: Mapping[Any, int]) -> list[list[Any]]:
@@ -406,8 +426,19 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
     yield "Read", ", ".join([*read, *([counted(files, "file")] if files else [])])
     yield from _file_parts(account.kinds)
     yield "Speakers", " · ".join(_speakers(account)) or "none"
+    if account.swapped:
+        yield (
+            "Swapped",
+            f"clinician and patient look swapped in {account.swapped:,} of "
+            f"{counted(account.transcripts, 'transcript')}, first in {account.first_swapped:.40}; see `roles`",
+        )
     if account.one_sided:
-        yield "One-sided", " ".join(_one_sided(account))
+        lacking = {role: other for role in _SIDES for other in _SIDES - {role}}
+        told = [
+            f"{counted(n, 'transcript')} {'has' if n == 1 else 'have'} no turn of the {lacking[role]}."
+            for role, n in account.one_sided.items()
+        ]
+        yield "One-sided", " ".join([*told, "What needs both sides is missing there."])
     if account.tags:
         yield (
             "Tags",
@@ -429,18 +460,26 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
     if kept and account.beside:
         yield "Beside", _texts(account.beside)
     if kept and account.with_turns:
-        most = account.with_turns.most_common(_EXAMPLES)
-        shown = [(key, n, account.examples.get(key, "")) for key, n in most]
-        more = len(account.with_turns) - len(shown)
-        texts = " · ".join(f"{key:.40} ({n:,}){example and ': '}{example}" for key, n, example in shown)
-        yield "With turns", texts + (f" · {more:,} more" if more else "")
+        shown = [
+            f"{key:.40} ({n:,}){example and ': '}{example}"
+            for key, n in account.with_turns.most_common()
+            for example in [account.examples.get(key, "")]
+        ]
+        yield "With turns", " · ".join(_first(shown, _EXAMPLES))
     for remark in account.remarks:
         yield "", remark
-    yield "Language", _with_counts(account.languages, "not stated")
-    yield "Systems", _with_counts(account.systems, "not stated")
-    yield "Cases", _cases(account)
+    yield "Language", _with_counts(account.languages)
+    yield "Systems", _with_counts(account.systems)
+    if account.cases:
+        without = (
+            f"; {counted(account.without_case, 'transcript')} without a case" if account.without_case else ""
+        )
+        yield "Cases", f"{len(account.cases):,}{without}"
+    else:
+        yield "Cases", "not stated, so each transcript is a case of its own"
     if account.factors:
-        yield "Factors", " · ".join(_factors(account.factors))
+        told = [f"{name:.40}: {_levels(levels)}" for name, levels in account.factors.items()]
+        yield "Factors", " · ".join(_first(told, 2 * _NAMES, "more factors"))
         kinds = " · ".join(_kinds(account))
         if kinds:
             yield "Kinds", kinds
@@ -467,9 +506,19 @@ def _file_parts(kinds: Mapping[FileKind, Sequence[str]]) -> Iterator[tuple[str, 
             yield label, f"{len(texts) - _KINDS:,} more of other files"
 
 
-def _merge_texts(into: dict[str, Texts], others: Mapping[str, Texts]) -> None:
-    for name, texts in others.items():
-        into[name] = texts.with_others(into.get(name))
+def _file_name(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1]
+
+
+def _sheets(kind: FileKind) -> str:
+    told = (("read", kind.sheets), ("left out", kind.other_sheets))
+    return "; ".join(f"{what} {_some(sheets)}" for what, sheets in told if sheets)
+
+
+def _columns(kind: FileKind) -> str:
+    taken = ", ".join(name if name == column else f"{name} = {column}" for name, column in kind.columns)
+    unused = f"not used: {_some(kind.unused)}" if kind.unused else ""
+    return "; ".join(filter(None, (taken, unused)))
 
 
 def _longest_text(value: Any) -> str:
@@ -482,33 +531,17 @@ def _longest_text(value: Any) -> str:
 
 def _texts(texts: Mapping[str, Texts]) -> str:
     """Names of texts, how many there are and how the longest begins."""
-    shown = [
+    told = [
         f"{name:.40} ({own.number:,}, up to {counted(own.longest, 'character')}): {own.example}"
-        for name, own in list(texts.items())[:_EXAMPLES]
+        for name, own in texts.items()
     ]
-    return " · ".join([*shown, *([f"{len(texts) - _EXAMPLES:,} more"] if len(texts) > _EXAMPLES else [])])
-
-
-def _file_name(path: str) -> str:
-    return re.split(r"[/\\]", path)[-1]
-
-
-def _sheets(kind: FileKind) -> str:
-    read = f"read {_some(kind.sheets)}" if kind.sheets else ""
-    left = f"left out {_some(kind.other_sheets)}" if kind.other_sheets else ""
-    return "; ".join(filter(None, (read, left)))
-
-
-def _columns(kind: FileKind) -> str:
-    taken = ", ".join(name if name == column else f"{name} = {column}" for name, column in kind.columns)
-    unused = f"not used: {_some(kind.unused)}" if kind.unused else ""
-    return "; ".join(filter(None, (taken, unused)))
+    return " · ".join(_first(told, _EXAMPLES))
 
 
 def _speakers(account: ReadingAccount) -> Iterator[str]:
     first = True
     for role in ROLES:
-        turns = sum(account.speakers[role].values())
+        turns = account.speakers[role].total()
         if not turns:
             continue
         names = account.spoken_by(role)
@@ -521,42 +554,23 @@ def _speakers(account: ReadingAccount) -> Iterator[str]:
         yield f"{role}: {', '.join(shown)}"
 
 
-def _one_sided(account: ReadingAccount) -> Iterator[str]:
-    for role, n in account.one_sided.items():
-        other = "patient" if role == "clinician" else "clinician"
-        yield f"{counted(n, 'transcript')} {'has' if n == 1 else 'have'} no turn of the {other}."
-    yield "What needs both sides is missing there."
-
-
-def _with_counts(counts: Mapping[Any, int], absent: str) -> str:
+def _with_counts(counts: Mapping[Any, int]) -> str:
     """Values with how many transcripts have them, most first."""
     if set(counts) <= {None}:
-        return absent
+        return "not stated"
     order = sorted(counts.items(), key=lambda item: (item[0] is None, -item[1], str(item[0])))
-    shown = [f"{absent if value is None else value!s:.40} ({n:,})" for value, n in order[:_NAMES]]
-    shown[0] = shown[0][:-1] + (" transcript)" if order[0][1] == 1 else " transcripts)")
-    return " · ".join([*shown, *([f"{len(order) - _NAMES:,} more"] if len(order) > _NAMES else [])])
+    told = [f"{'not stated' if value is None else value!s:.40} ({n:,})" for value, n in order]
+    told[0] = told[0][:-1] + (" transcript)" if order[0][1] == 1 else " transcripts)")
+    return " · ".join(_first(told, _NAMES))
 
 
-def _cases(account: ReadingAccount) -> str:
-    if not account.cases:
-        return "not stated, so each transcript is a case of its own"
-    if account.without_case:
-        return f"{len(account.cases):,}; {counted(account.without_case, 'transcript')} without a case"
-    return f"{len(account.cases):,}"
-
-
-def _factors(factors: Mapping[str, Mapping[Any, int] | None]) -> Iterator[str]:
-    for name, levels in list(factors.items())[: 2 * _NAMES]:
-        if levels is None:
-            yield f"{name:.40}: many levels"
-        elif len(levels) > _NAMES:
-            yield f"{name:.40}: {len(levels)} levels"
-        else:
-            values = sorted(levels, key=lambda level: (isinstance(level, str), str(level).zfill(20)))
-            yield f"{name:.40}: {', '.join(f'{value!s:.40}' for value in values)}"
-    if len(factors) > 2 * _NAMES:
-        yield f"{len(factors) - 2 * _NAMES:,} more factors"
+def _levels(levels: Mapping[Any, int] | None) -> str:
+    if levels is None:
+        return "many levels"
+    if len(levels) > _NAMES:
+        return f"{len(levels)} levels"
+    values = sorted(levels, key=lambda level: (isinstance(level, str), str(level).zfill(20)))
+    return ", ".join(f"{value!s:.40}" for value in values)
 
 
 def _kinds(account: ReadingAccount) -> Iterator[str]:
@@ -570,6 +584,11 @@ def _kinds(account: ReadingAccount) -> Iterator[str]:
     unknown = [name for name in varying if kinds[name] is None]
     if unknown:
         yield f"not known {_some(unknown)}: say it with `conditions` or `outcomes`"
+
+
+def _first(told: list[str], most: int, more: str = "more") -> list[str]:
+    """The first of what is told, and how many more there are."""
+    return [*told[:most], *([f"{len(told) - most:,} {more}"] if len(told) > most else [])]
 
 
 def _some(names: Iterable[str], most: int = _NAMES) -> str:

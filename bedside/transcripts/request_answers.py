@@ -346,7 +346,7 @@ def _complete(source: SourceFile, item: Mapping[str, Any], talk: Talk, where: st
         taken = {text for _, text in texts_in(answers[0][2])}
         for path, text in texts_in(item.get(root), root):
             if text not in taken:
-                source.account.lose(path, text, where)  # The user chose another.
+                source.account.note_unread(path, text, where)  # The user chose another.
     else:
         answers = _answers(source, beside, talk, where) if columns.get("answer") is None else []
         answers = [one for one in answers if not _is_said(one, talk)]
@@ -449,7 +449,7 @@ def _answers(
         messages = _answer_messages(key, value, path, where)
         if not messages:
             for inner, text in texts_in(value, path):
-                source.leave(inner, text, where, instead=f"take it with `columns=answer={inner}`")
+                source.check_unread(inner, text, where, instead=f"take it with `columns=answer={inner}`")
             continue
         label = isinstance(value, str) and len(value.split()) == 1 and _plain(key) in _LABELS
         if not (label and _last_side(talk.messages) == "clinician"):

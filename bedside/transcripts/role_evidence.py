@@ -1,4 +1,8 @@
-"""How likely each side of a conversation is the clinician, by the way it talks: a small logistic regression."""
+"""Who of those who speak is the clinician and who the patient, by the way they talk: a small logistic regression.
+
+Logs of simulated patients call the patient ``assistant``, for he is played by the model: read as usual, clinician and
+patient would be exchanged, and every number would be about the wrong side. What prompts say tells it too.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, Role
+from bedside.support.errors import AmbiguousError
+from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, Role, Turn
 
 #: What sides say, by kind: words of English, German, Spanish, French and Arabic, and pieces of Chinese, Korean and
 #: Japanese, which have no spaces or endings between words. A phrase is looked for as it stands.
@@ -340,3 +345,118 @@ def role_evidence(
         else:
             guesses[name] = ("clinician", probability(odds)) if odds >= 0 else ("patient", probability(-odds))
     return guesses
+
+
+# -- logs of language models, and roles that a file names ----------------------------------------------
+
+#: Names in logs of language models, in lower case, of who asks the model, and of the model.
+USERS = frozenset(("user", "human", "prompter"))
+MODELS = frozenset(("assistant", "gpt", "chatgpt", "ai", "bot", "model"))
+
+_PATIENT = r"(?:patient|client|help.?seeker|seeker|counsell?ee|service user|来访者|患者|病人|求助者)"
+_CLINICIAN = (
+    r"(?:doctor|physician|clinician|therapist|psycho\w*|counsell?or|nurse|coach|assistant|chatbot|provider|"
+    r"supporter|listener|interviewer|expert|医生|咨询师|治疗师|助手|专家|倾听者)"
+)
+# What a system message says the model is, as far as the noun that names it.
+_TOLD = re.compile(
+    r"(?:\byou(?:['’]re| are| will be| act| play)\b|\b(?:act|behave|respond|reply|speak) as\b|\brole.?play\b|"
+    r"\b(?:play|take) the (?:role|part) of\b|\b(?:simulate|pretend)\b|你是|您是|扮演|模拟)"
+    rf"(?P<between>[^.!?。！？\n]{{0,80}}?)(?:(?P<patient>{_PATIENT})|(?P<clinician>{_CLINICIAN}))(?P<after>['’]s\b|的)?",
+    re.IGNORECASE,
+)
+# How a message begins that may be such an instruction; to look for it in every one takes long.
+_INSTRUCTS = re.compile(
+    r"\W*(?:you(?:['’]re| are| will)|from now|your (?:role|task)|你是|您是|请|現在|现在|假|扮演|模拟|"
+    r"(?:please |now |can you |i want you to |i['’]d like you to )*"
+    r"(?:act|behave|role|play|take|pretend|simulate|imagine))",
+    re.IGNORECASE,
+)
+# What comes before somebody else than the model.
+_TOWARDS = re.compile(
+    r"\b(?:to|with|for|treat\w*|help|helping|interview\w*|assess\w*|visit\w*|see|seeing|consult\w*|meet\w*|ask\w*)\b|和|与|给|为|向|对",
+    re.IGNORECASE,
+)
+
+
+_SIDES = {
+    **dict.fromkeys(USERS, "user"),
+    **dict.fromkeys(MODELS, "model"),
+    **dict.fromkeys(("system", "developer"), "system"),
+}
+
+
+def check_roles(
+    speakers: Sequence[Any], texts: Sequence[Any], mapping: Mapping[str, str], where: str
+) -> None:
+    """Stop where the model seems to play the patient and the user did not say who is who.
+
+    Args:
+        speakers: of the messages, such as ``user``, ``assistant`` and ``system``.
+        texts: of the messages.
+        mapping: the roles that the user gave.
+        where: the transcript's place.
+
+    Raises:
+        AmbiguousError: both readings are possible.
+    """
+    said: dict[str, list[str]] = {"system": [], "user": [], "model": []}
+    names: dict[str, str] = {}
+    for speaker, text in zip(speakers, texts, strict=True):
+        side = _SIDES.get(speaker) or _SIDES.get(speaker.casefold()) if isinstance(speaker, str) else None
+        if side is not None and isinstance(text, str):
+            said[side].append(text)
+            names[side] = speaker
+    if names.keys() >= {"user", "model"} and not any(name.strip().casefold() in _SIDES for name in mapping):
+        reason = _sign(said)
+        if reason:
+            user, model = names["user"], names["model"]
+            raise AmbiguousError(
+                f"in this conversation the {model} may be the patient: {reason}",
+                where=where,
+                todo=f"say who is who with `roles={model}=patient,{user}=clinician`, or with "
+                f"`roles={model}=clinician,{user}=patient`",
+            )
+
+
+def _sign(said: Mapping[str, Sequence[str]]) -> str | None:
+    """What speaks for it, as the end of a sentence; None where nothing does."""
+    # Some write the instruction as the first message of the user.
+    first = said["user"][0]
+    for prompt in (*said["system"], first) if _INSTRUCTS.match(first) else said["system"]:
+        told = told_role(prompt)
+        if told == "patient":
+            return "the instructions tell it to be one"
+        if told == "clinician":
+            return None
+    likely = exchanged(said["model"], said["user"])
+    return None if likely is None else f"it talks like one (probability {math.floor(100 * likely)}%)"
+
+
+def told_role(prompt: str) -> Literal["patient", "clinician"] | None:
+    """Which of the two a prompt tells the model to be; None where it says nothing of it."""
+    for match in _TOLD.finditer(prompt):
+        # "You are the patient's doctor" names the doctor later, "you are talking to a patient" the other side.
+        if match["after"] or _TOWARDS.search(match["between"]):
+            continue
+        return "patient" if match["patient"] else "clinician"
+    return None
+
+
+def look_swapped(turns: Sequence[Turn]) -> bool:
+    """Whether the clinician talks like the patient, and the patient like the clinician, as surely as reading stops at a
+    log of a model for it. Of such logs themselves that is asked when they are read: see :func:`check_roles`."""
+    names = {turn.speaker.casefold() for turn in turns}
+    if not (USERS.isdisjoint(names) or MODELS.isdisjoint(names)):
+        return False
+    of_clinician, of_patient = (
+        [turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient")
+    )
+    if not (of_clinician and of_patient):
+        return False
+    # To see that all is as it nearly always is takes hardly any time beside reading.
+    if _towards("\n".join(of_clinician)) > _towards("\n".join(of_patient)) or _often(
+        _ASKS, of_clinician
+    ) > _often(_ASKS, of_patient):
+        return False
+    return exchanged(of_clinician, of_patient) is not None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,34 +21,6 @@ class Span:
     head: int = 0
     lines: int = 0
     values: int = 0
-
-
-class SpanStream(io.RawIOBase):
-    """The bytes of a span, behind those of its head."""
-
-    def __init__(self, raw: io.FileIO, span: Span) -> None:
-        self._raw = raw
-        self._parts = [(0, span.head), (span.start, span.end)]
-        self._left = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            if not self._parts:
-                return 0
-            start, end = self._parts.pop(0)
-            self._raw.seek(start)
-            self._left = end - start
-        data = self._raw.read(min(len(buffer), self._left))
-        buffer[: len(data)] = data
-        self._left = self._left - len(data) if data else 0
-        return len(data)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
 
 
 class NotDivisible(Exception):  # noqa: N818 - no fault, and never seen outside

@@ -75,6 +75,6 @@ def chosen_tiers(source: SourceFile, tiers: Sequence[Tier]) -> Iterator[tuple[Ti
     for tier in tiers:
         if tier.name not in chosen_as:
             for text, place in tier.texts():
-                source.account.lose(tier.name, text, place)
+                source.account.note_unread(tier.name, text, place)
         else:
             yield tier, next((role for role in ROLES if role == chosen_as[tier.name]), None)

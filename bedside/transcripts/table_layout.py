@@ -184,7 +184,7 @@ class TableLayout:
         for column, at in self._left.items():
             for place, row in group:
                 if row[at].strip():
-                    self._source.account.lose(column, row[at], place)
+                    self._source.account.note_unread(column, row[at], place)
         fields = {key: value for key, value in more.items() if key != "reference"}
         fields |= {
             key: _constant(group, self.places[key], key) for key in _OF_TRANSCRIPT if key in self.places
@@ -437,7 +437,7 @@ def _check_worksheets(source: SourceFile) -> None:
         for oddity in table.oddities():
             last_row = int("0" + re.sub(r".*\D", "", oddity.cells))
             if oddity.kind == "comment":
-                source.leave("comments", oddity.text, f"{table.place}:{oddity.cells}")
+                source.check_unread("comments", oddity.text, f"{table.place}:{oddity.cells}")
             elif oddity.kind not in UNREADABLE:
                 odd[oddity.kind] += 1
             elif last_row > table.header:

@@ -354,7 +354,7 @@ def _leave_above(source: ByteSource, text: str, where: str) -> None:
             todo=f'leave the {_ABOVE} out with `leave_out="{_ABOVE}"`, or say which row names the columns with '
             "`header_row=NUMBER`",
         )
-    source.account.lose(_ABOVE, text, where)
+    source.account.note_unread(_ABOVE, text, where)
 
 
 def _of_width(rows: Rows, width: int, padded: bool) -> Rows:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import io
 import re
 import unicodedata
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from bedside.support.errors import AmbiguousError, InputError
 
@@ -319,40 +317,13 @@ def recoded(data: bytes, encoding: str, cut: bool = False) -> bytes:
     return _as_utf8(decoder.decode(data, final=not cut).removeprefix("\ufeff"))
 
 
-class Recoding(io.RawIOBase):
-    """A text in UTF-8, whatever encoding it comes in; what that encoding doesn't have becomes :data:`DAMAGE`.
-
-    Args:
-        source: the text, which is closed along.
-        encoding: of the text.
-        step: calls a reading function of the source, and turns what goes wrong into a message.
-    """
-
-    def __init__(self, source: Any, encoding: str, step: Callable[..., bytes]) -> None:
-        self._source = source
-        self._step = step
-        self._decoder = codecs.getincrementaldecoder(encoding)(_DAMAGE_HANDLER)
-        self._ready = b""
-        self._begun = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            data = self._step(self._source.read, 1 << 18)
-            text = self._decoder.decode(data, final=not data)
-            if text and not self._begun:
-                text = text.removeprefix("\ufeff")
-                self._begun = True
-            self._ready = _as_utf8(text)
-            if not data:
-                break
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-    def close(self) -> None:
-        self._source.close()
-        super().close()
+def recoded_pieces(read: Callable[[], bytes], encoding: str) -> Iterator[bytes]:
+    """As :func:`recoded`, piece by piece, of what ``read`` gives until it gives nothing."""
+    decoder = codecs.getincrementaldecoder(encoding)(_DAMAGE_HANDLER)
+    data, mark = b" ", "\ufeff"
+    while data:
+        data = read()
+        text = decoder.decode(data, final=not data)
+        if said := text.removeprefix(mark):
+            yield _as_utf8(said)
+        mark = "" if text else mark

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,13 +17,10 @@ import orjson
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.json_shape import json_kind
 from bedside.support.registry import nearest
-from bedside.transcripts.byte_source import MAX_RECORD
-from bedside.transcripts.clinician_failures import clinician_failure
-from bedside.transcripts.file_account import FileAccount
+from bedside.transcripts.byte_source import MAX_RECORD, printable_path
 from bedside.transcripts.language import is_language_tag
-from bedside.transcripts.path_fields import path_values
-from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.transcript import (
     PROVENANCE_KINDS,
     PROVENANCE_SPEAKERS,
@@ -31,12 +30,12 @@ from bedside.transcripts.transcript import (
     ProvenanceKind,
     Role,
     Transcript,
-    Turn,
+    clinician_failure,
     new_turns,
     plain_name,
     role_of,
 )
-from bedside.transcripts.transcript_fields import prompts_apart, reads_as_prompt
+from bedside.transcripts.transcript_fields import number_or_text, prompts_apart, reads_as_prompt
 from bedside.transcripts.transcription_tags import tags_in, without_tags
 
 T = TypeVar("T")
@@ -130,7 +129,7 @@ class TranscriptMaker:
                     todo=nearest(name, known),
                 )
 
-    def leave(self, name: str, text: str, where: str, *, instead: str = "") -> None:
+    def check_unread(self, name: str, text: str, where: str, *, instead: str = "") -> None:
         """Note a text of the file that is neither a turn nor a field; stop at one that may have been said.
 
         Args:
@@ -149,7 +148,7 @@ class TranscriptMaker:
                 todo=f"leave it out with `leave_out={_quoted(name)}`"
                 + (f", or {instead}" if instead else ""),
             )
-        self.account.lose(name, text, where)
+        self.account.note_unread(name, text, where)
 
     def role(self, speaker: Any, where: str) -> Role:
         """The role of a speaker, or an error that shows how to give one.
@@ -228,10 +227,7 @@ class TranscriptMaker:
         if kinds:
             provenance = list(self._provenance(kinds, speakers, texts, where, metas))
             spoken = [at for at in range(len(texts)) if at not in kinds]
-            where = [_place(where, at) for at in spoken]
-            speakers, texts = [speakers[at] for at in spoken], [texts[at] for at in spoken]
-            metas = metas and [metas[at] for at in spoken]
-            named = named and [named[at] for at in spoken]
+            where, speakers, texts, metas, named = _at(spoken, where, speakers, texts, metas, named)
         said = [self._untagged(text) for text in texts] if self.options.drop_tags else texts
         # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
         # looked for only where something is.
@@ -242,10 +238,7 @@ class TranscriptMaker:
         if not sound:
             kept = self._kept(said, texts)
             provenance = [replace(item, before=bisect_left(kept, item.before)) for item in provenance]
-            where = [_place(where, at) for at in kept]
-            speakers, said = [speakers[at] for at in kept], [said[at] for at in kept]
-            metas = metas and [metas[at] for at in kept]
-            named = named and [named[at] for at in kept]
+            where, speakers, said, metas, named = _at(kept, where, speakers, said, metas, named)
             for text, place in zip(said, where, strict=True):
                 check_text(text, place, _NO_TEXT if _is_empty(text) else _TEXT)
         if named is not None:
@@ -364,10 +357,7 @@ class TranscriptMaker:
             InputError: no turns, none of a clinician or patient, a name that is not text, a factor that is not a
                 single value, a language that is not a tag.
         """
-        # While unknown speakers are looked for, all of them are others.
-        if dialogue.provenance and not dialogue.turns and not clinician_failure(reference or {}):
-            raise _sideless(where)
-        check_turns(dialogue.turns, where, sided=self.unknown is None, reference=reference)
+        self._check_dialogue(dialogue, reference or {}, where)
         provenance = [*dialogue.provenance]
         if not told_apart:
             beside: dict[str, Any] = {}
@@ -380,7 +370,7 @@ class TranscriptMaker:
                     "The text under 'system' is kept as what the model was told, not as a name."
                 )
         pattern = self.options.path_fields
-        fields = {} if pattern is None else path_values(self.path, self._bare_path, pattern)
+        fields = {} if pattern is None else _path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
         for key, value in names.items():
             names[key] = (
@@ -412,6 +402,28 @@ class TranscriptMaker:
             source=where,
             provenance=tuple(provenance),
         )
+
+    def _check_dialogue(self, dialogue: Dialogue, reference: Mapping[str, Any], where: str) -> None:
+        """An error for what is no conversation: no turns (unless the clinician failed it), too many, or neither a
+        clinician's nor a patient's."""
+        turns = dialogue.turns
+        if not turns and clinician_failure(reference):
+            return
+        if not turns and not dialogue.provenance:
+            raise InputError("the transcript has no turns", where=where, todo="remove it")
+        if len(turns) > MAX_TURNS:
+            raise InputError(
+                f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}",
+                where=where,
+                todo="split it",
+            )
+        # While unknown speakers are looked for, all of them are others.
+        if not turns or (self.unknown is None and {turn.role for turn in turns} == {"other"}):
+            raise InputError(
+                "the transcript has neither a clinician nor a patient",
+                where=where,
+                todo="say who speaks with `roles`",
+            )
 
     def _is_own(self, name: str) -> bool:
         """Whether an id is of the file's making, not of its path's."""
@@ -483,6 +495,44 @@ class TranscriptMaker:
         return spoilt is None
 
 
+@lru_cache(maxsize=8)
+def _path_pattern(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"\{(\w+)\}", pattern)
+    expression = "".join(
+        re.escape(part) if position % 2 == 0 else f"(?P<{part}>[^/]+?)" for position, part in enumerate(parts)
+    )
+    try:
+        return re.compile(rf"(?:^|/){expression}$")
+    except re.error as error:
+        raise InputError(
+            f"`path_fields={pattern}` is not a pattern ({error})", todo="write it as {system}/{case_id}"
+        ) from error
+
+
+def _path_values(path: Path, bare_path: str, pattern: str) -> dict[str, Any]:
+    """What the path says of its transcripts by the user's pattern.
+
+    Args:
+        path: of the file.
+        bare_path: the same without endings.
+        pattern: for its end, such as ``{system}/{case_id}``.
+
+    Raises:
+        InputError: the path does not match, or the pattern is none.
+    """
+    match = _path_pattern(pattern).search(printable_path(bare_path).replace(os.sep, "/"))
+    if match is None:
+        raise InputError(
+            f"the path does not match `path_fields={pattern}`",
+            where=printable_path(path),
+            todo="give a pattern for the end of the path, such as {system}/{case_id}",
+        )
+    return {
+        key: value if key in ("system", "case_id") else number_or_text(value)
+        for key, value in match.groupdict().items()
+    }
+
+
 def _digest(name: str) -> bytes:
     return hashlib.blake2b(name.encode("utf-8"), digest_size=12).digest()
 
@@ -494,6 +544,12 @@ def is_speech(text: str) -> bool:
 
 def _is_empty(text: Any) -> bool:
     return text is None or (isinstance(text, str) and not text.strip())
+
+
+def _at(places: Sequence[int], where: str | Sequence[str], *lists: Sequence[Any] | None) -> tuple[Any, ...]:
+    """The places of some turns, and what stands there in each of several lists."""
+    chosen = (None if each is None else [each[at] for at in places] for each in lists)
+    return ([_place(where, at) for at in places], *chosen)
 
 
 def _place(where: str | Sequence[str], index: int) -> str:
@@ -524,24 +580,6 @@ def check_text(text: Any, where: str, todo: str = _TEXT) -> None:
     raise InputError(what, where=where, todo=todo)
 
 
-def check_provenance(item: Provenance, turns: int, where: str) -> None:
-    """An error for provenance of an unknown kind, without a text or speaker, or before a turn that isn't there."""
-    if item.kind not in PROVENANCE_KINDS:
-        raise InputError(
-            f"no provenance is of kind {item.kind!r:.40}",
-            where=where,
-            todo=f"its kind is {' or '.join(PROVENANCE_KINDS)}",
-        )
-    if type(item.before) is not int or not 0 <= item.before <= turns:
-        raise InputError(
-            f"there is no turn {item.before!r:.40} that it stands before",
-            where=where,
-            todo=f"give 'before' as a number from 0 to {turns}",
-        )
-    check_speaker(item.speaker, where)
-    check_text(item.text, where)
-
-
 def stated_provenance(items: Any, turns: int, where: str) -> list[Provenance]:
     """What a file states beside its turns, as :func:`~bedside.transcripts.transcript.provenance_data` writes it.
 
@@ -559,39 +597,24 @@ def stated_provenance(items: Any, turns: int, where: str) -> list[Provenance]:
         if unknown:
             known = ", ".join(sorted(_PROVENANCE_KEYS))
             raise InputError(f"unknown key {unknown[0]!r}", where=place, todo=f"known keys: {known}")
-        kind = item.get("kind")
-        meta = check_meta(item.get("meta"), place)
-        stated.append(
-            Provenance(kind, item.get("before", 0), item.get("text"), item.get("speaker", kind), meta)
-        )
-        check_provenance(stated[-1], turns, place)
+        kind, before, text = item.get("kind"), item.get("before", 0), item.get("text")
+        speaker, meta = item.get("speaker", kind), check_meta(item.get("meta"), place)
+        if kind not in PROVENANCE_KINDS:
+            raise InputError(
+                f"no provenance is of kind {kind!r:.40}",
+                where=place,
+                todo=f"its kind is {' or '.join(PROVENANCE_KINDS)}",
+            )
+        if type(before) is not int or not 0 <= before <= turns:
+            raise InputError(
+                f"there is no turn {before!r:.40} that it stands before",
+                where=place,
+                todo=f"give 'before' as a number from 0 to {turns}",
+            )
+        check_speaker(speaker, place)
+        check_text(text, place)
+        stated.append(Provenance(kind, before, text, speaker, meta))
     return stated
-
-
-def check_turns(
-    turns: Sequence[Turn], where: str, *, sided: bool = True, reference: Mapping[str, Any] | None = None
-) -> None:
-    """An error for turns that are no conversation: none, too many, or, where they must be ``sided``, neither of a
-    clinician nor of a patient. None are a conversation where the ``reference`` says that the clinician failed it."""
-    if not turns and clinician_failure(reference or {}):
-        return
-    if not turns:
-        raise InputError("the transcript has no turns", where=where, todo="remove it")
-    if len(turns) > MAX_TURNS:
-        raise InputError(
-            f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}", where=where, todo="split it"
-        )
-    roles = {turn.role for turn in turns}
-    if sided and roles == {"other"}:
-        raise _sideless(where)
-
-
-def _sideless(where: str) -> InputError:
-    return InputError(
-        "the transcript has neither a clinician nor a patient",
-        where=where,
-        todo="say who speaks with `roles`",
-    )
 
 
 def name_text(key: str, value: Any, where: str) -> str:

@@ -122,7 +122,7 @@ def _note_beside(source: ByteSource, data: bytes) -> None:
             for paragraph in parse_xml(archive.read(name)).iter(f"{_WORD}p"):
                 text = paragraph_text(paragraph).strip()
                 if text:
-                    source.account.lose(f"{match[1].removesuffix('s')}s", text, source.name)
+                    source.account.note_unread(f"{match[1].removesuffix('s')}s", text, source.name)
 
 
 def paragraph_text(element: Any) -> str:

@@ -161,7 +161,7 @@ class Workbook:
                     row[first - 1 : last] = [texts[rectangle]] * (last - first + 1)
             yield number, row
         for match in _VALUELESS.finditer(self._part(self._sheets[sheet]._worksheet_path)):
-            self._source.account.leave(
+            self._source.account.count_left_out(
                 "formulas that were never worked out", f"{self._source.name} cell {match[1].decode()}"
             )
         filled = sum(map(bool, texts.values()))
@@ -173,7 +173,7 @@ class Workbook:
         if left and struck == "keep":
             self._source.account.remark(f"{counted(len(left), 'cell')} struck through of {sheet!r} count.")
         for at, column in sorted(left) if struck == "leave" else ():
-            self._source.account.leave(
+            self._source.account.count_left_out(
                 "texts struck through", f"{self._source.name}:{at} cell {_column_letters(column)}{at}"
             )
 

@@ -12,7 +12,7 @@ import pytest
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.message_lists import EMPTY, THOUGHTS, SeveralAnswersError, messages_in
-from bedside.transcripts.swapped_roles import check_roles
+from bedside.transcripts.role_evidence import check_roles
 from tests.transcripts.files import as_written, read, write
 
 FORMS = Path("../shared/data/forms").resolve()

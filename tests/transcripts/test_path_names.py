@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bedside.transcripts.path_names import common_folder
+from bedside.transcripts.reading import common_folder
 
 
 def test_files_have_the_folder_in_common_that_they_lie_below(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,62 @@ def test_parts_give_the_account_of_the_whole(tmp_path: Path, cut: int) -> None:
 
 ASKS = "How have you been since we last met? What would you like to talk about?"
 TELLS = "I don't know, I feel tired and I can't sleep because my head hurts."
+
+
+def test_labelled_roles_that_look_swapped_are_remarked_on(tmp_path: Path) -> None:
+    right = (("clinician", ASKS), ("patient", TELLS)) * 3
+    swapped = (("patient", ASKS), ("clinician", TELLS)) * 3
+    path = write(
+        tmp_path, "t.jsonl", line("a", *right), line("b", *swapped), line("c", *swapped), line("d", *TALK[:2])
+    )
+    talks, account = read(path)
+    assert len(talks) == 4
+    assert (account.swapped, account.first_swapped) == (2, "b")
+    assert (
+        "Swapped: clinician and patient look swapped in 2 of 4 transcripts, first in b; see `roles`"
+        in account.lines()
+    )
+    assert account.summary()["swapped"] == 2
+    again = ReadingAccount()
+    again.merge(account)
+    again.merge(ReadingAccount.of_json(json.loads(json.dumps(account.as_json()))))
+    assert (again.swapped, again.first_swapped) == (4, "b")
+    run = bedside.score(path, tmp_path / "run", metrics=["structure"]).run
+    assert run.manifest["scorings"][0]["read"]["swapped"] == 2
+
+
+def test_who_is_right_or_told_by_the_user_is_not_remarked_on(tmp_path: Path) -> None:
+    right = write(tmp_path, "right.jsonl", line("a", *(("Doctor", ASKS), ("Client", TELLS)) * 3))
+    _, account = read(right)
+    assert not account.swapped
+    assert "swapped" not in account.summary()
+    # Of a model and its user it was asked, and the user said who is who.
+    log = write(
+        tmp_path,
+        "log.jsonl",
+        line("a", *(("user", ASKS), ("assistant", TELLS)) * 3),
+    )
+    _, account = read(log, roles={"assistant": "clinician", "user": "patient"})
+    assert not account.swapped
+    # Few words tell nothing.
+    short = write(
+        tmp_path, "short.jsonl", line("a", ("patient", "How are you?"), ("clinician", "I am tired."))
+    )
+    assert not read(short)[1].swapped
+
+
+@pytest.mark.parametrize(("folder", "transcripts", "found"), [("annomi", 100, 92), ("mdd5k", 150, 150)])
+def test_few_are_remarked_on_wrongly(folder: str, transcripts: int, found: int) -> None:
+    path = DATA / folder
+    if not path.exists():
+        pytest.skip("the set is not here")
+    talks, account = read(path)
+    assert (len(talks), account.swapped) == (transcripts, 0)
+    exchange = {"clinician": "patient", "patient": "clinician", "other": "other"}
+    for talk in talks:
+        turns = [replace(turn, role=exchange[turn.role]) for turn in talk.turns]
+        account.add(replace(talk, turns=tuple(turns)))
+    assert account.swapped == found
 
 
 def test_unknown_speakers_of_all_files_are_told_at_once(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from bedside.support.errors import AmbiguousError
 from bedside.transcripts.reading import Reading
-from bedside.transcripts.role_evidence import MEASURES, exchanged, model, role_evidence
-from bedside.transcripts.swapped_roles import check_roles
+from bedside.transcripts.role_evidence import MEASURES, check_roles, exchanged, model, role_evidence
 from bedside.transcripts.transcript import role_of
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 

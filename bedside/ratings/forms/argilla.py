@@ -34,7 +34,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 
 def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any]) -> Iterator[RatedCell]:
-    leave = content.account.leave
+    leave = content.account.count_left_out
     metadata, fields = record.get("metadata") or {}, record.get("fields") or {}
     item = needed_item(content, where, metadata, fields, record)
     said = of_row(content, metadata, fields, record)

@@ -38,7 +38,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 def _task_cells(content: RatingContent, where: str, task: Mapping[str, Any]) -> Iterator[RatedCell]:
     data = task["data"]
-    leave = content.account.leave
+    leave = content.account.count_left_out
     item = needed_item(content, where, data, {"id": task["id"]})
     of_task = of_row(content, data)
     for annotation in task["annotations"]:

@@ -119,7 +119,7 @@ def _answer(content: RatingContent, where: str, value: Any) -> str | None:
     if _is_typed(value):
         texts = (part["text"] for part in parts)
         return "\n".join(str(line) for text in texts for line in (text if isinstance(text, list) else [text]))
-    leave = content.account.leave
+    leave = content.account.count_left_out
     if len(parts) != 1 or not isinstance(parts[0], dict) or "start" in parts[0]:
         for _ in parts:
             leave(SPANS, where)

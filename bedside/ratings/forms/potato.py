@@ -53,7 +53,7 @@ def _record_cells(
             yield RatedCell(where, schema, value=str(chosen[label]), kind="comment", **said)
         answers = [label for label in chosen if label not in written]
         if len(answers) > 1:
-            content.account.leave(SETS, where)
+            content.account.count_left_out(SETS, where)
         elif answers:
             scale = _SCALE.fullmatch(answers[0])
             value = answers[0] if scale is None else scale[1]

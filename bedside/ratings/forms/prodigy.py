@@ -37,7 +37,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 
 def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any]) -> Iterator[RatedCell]:
-    leave, state = content.account.leave, record["answer"]
+    leave, state = content.account.count_left_out, record["answer"]
     if not isinstance(state, str):
         raise TypeError("an answer is no word")
     if state == "ignore":

@@ -52,7 +52,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
         kept = [row for row in kept if row[1][position].strip().casefold() not in _TRIALS]
         for where, row in rows[more:]:
             if row[position].strip().casefold() in _TRIALS:
-                content.account.leave("previews of the survey", where)
+                content.account.count_left_out("previews of the survey", where)
     answered = content.with_table(header, kept)
     loops = _looped_columns(header, [cell for _, row in rows[1:more] for cell in row])
     if loops:
@@ -138,7 +138,7 @@ def _unfolded(content: RatingContent, loops: dict[str, dict[str, int]]) -> Ratin
         for loop, columns in loops.items():
             cells = [row[columns[question]] if question in columns else "" for question in questions]
             if all(map(is_no_answer, cells)):
-                content.account.leave("loops without an answer", f"{where} loop {loop}")
+                content.account.count_left_out("loops without an answer", f"{where} loop {loop}")
             else:
                 said = [row[position] for _, position in kept]
                 long.append((f"{where} loop {loop}", [*said, *cells, *([loop] if number else [])]))

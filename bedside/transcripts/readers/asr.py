@@ -121,7 +121,7 @@ def _note_alternatives(source: SourceFile, value: Any, where: str) -> None:
         for other in _objects(part.get("alternatives"))[1:] if isinstance(part, dict) else ():
             text = other.get("transcript", other.get("content"))
             if isinstance(text, str) and text.strip():
-                source.account.lose("alternatives", text, where)
+                source.account.note_unread("alternatives", text, where)
         waiting = [inner for inner in waiting if isinstance(inner, dict | list)]
 
 

@@ -151,7 +151,7 @@ def _turns(source: SourceFile, row: list[str], where: str, dialogue: int) -> Dia
     if messages is not None:
         value = _json(row[dialogue])
         for key in value.keys() - {list_of(value)} if isinstance(value, dict) else ():
-            source.leave(key, cell_text(value[key]), where, instead="give it a column of its own")
+            source.check_unread(key, cell_text(value[key]), where, instead="give it a column of its own")
         return message_turns(source, messages, where)
     text = _plain(row[dialogue])
     labels = dialogue_labels(text, source.options.roles)

@@ -63,14 +63,14 @@ def _transcript(source: SourceFile) -> Transcript:
                     todo="write it as *CODE:, a tab, and what is said",
                 )
             for inserted in _INSERTED.findall(content):
-                source.account.lose("words of others within a turn", inserted.replace("_", " "), where)
+                source.account.note_unread("words of others within a turn", inserted.replace("_", " "), where)
             speech = _utterance(content, speakers.get(code, code), where)
             if speech is None:
                 left_out["utterances without a word"] += 1
             else:
                 speeches.append(speech)
         elif line[0] == "%":
-            source.account.lose(head, content.strip(), where)
+            source.account.note_unread(head, content.strip(), where)
         elif line[0] == "@":
             if head == "@Participants":
                 speakers = _speakers(source, content)
@@ -78,7 +78,7 @@ def _transcript(source: SourceFile) -> Transcript:
                 tags = [tag.strip() for tag in content.split(",") if tag.strip()]
                 language = _LANGUAGES.get(tags[0], tags[0]) if len(tags) == 1 else None
             elif content.strip():
-                source.account.lose(head, content.strip(), where)
+                source.account.note_unread(head, content.strip(), where)
         else:
             raise InputError(
                 f"the line begins with neither *, % nor @: {line!r:.40}",

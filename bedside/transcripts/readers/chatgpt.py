@@ -102,7 +102,7 @@ def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, 
     if isinstance(parts, list) and len(texts) < len(parts):
         source.account.left_out["pictures and other parts that are no text"] += len(parts) - len(texts)
     for part in texts[1:] if content.get("content_type") == "text" else ():
-        source.leave("parts", part, where)
+        source.check_unread("parts", part, where)
     text = "\n".join(texts)
     if not text.strip():
         return None

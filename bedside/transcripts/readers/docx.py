@@ -210,7 +210,7 @@ def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[st
             for at, cell in enumerate(cells):
                 if cell and at not in taken_at and not _NUMBER.fullmatch(cell):
                     name = layout.header[at] if layout.header and at < len(layout.header) else ""
-                    source.account.lose(name or f"column {at + 1}", cell, place)
+                    source.account.note_unread(name or f"column {at + 1}", cell, place)
             speaker, text = cells[layout.speaker].rstrip(":：").strip(), cells[layout.text]
             if speaker:
                 stamp = (

@@ -151,7 +151,7 @@ def _transcript(source: SourceFile) -> Transcript:
     _check_one_tier_each(source, [tier for tier, _ in chosen])
     for tier in depending:
         for text, place in tier.texts():
-            source.leave(tier.name, text, place, instead="choose the tiers with `columns`")
+            source.check_unread(tier.name, text, place, instead="choose the tiers with `columns`")
     speeches = []
     for tier, role in chosen:
         for annotation in tier.annotations:

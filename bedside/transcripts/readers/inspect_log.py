@@ -63,7 +63,7 @@ def _in_json(source: SourceFile) -> Iterator[tuple[dict[str, Any], str, Any]]:
         if not isinstance(samples, list) or not isinstance(log.get("eval"), dict):
             raise InputError("the log holds no samples", where=where, todo="write it with its samples")
         for path, text in texts_in({key: value for key, value in log.items() if key not in _OF_LOG}):
-            source.leave(path, text, where)
+            source.check_unread(path, text, where)
         for number, sample in enumerate(samples):
             yield log["eval"], f"{where} sample {number}", sample
 

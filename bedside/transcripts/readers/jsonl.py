@@ -11,7 +11,7 @@ from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Dialogue, Transcript, by_place
-from bedside.transcripts.transcript_maker import check_meta, stated_provenance
+from bedside.transcripts.transcript_maker import TranscriptMaker, check_meta, stated_provenance
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns", "provenance"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
@@ -23,10 +23,11 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
-    return source.json_transcripts(_transcript)
+    return source.json_transcripts(transcript_of)
 
 
-def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
+def transcript_of(source: TranscriptMaker, item: Any, where: str, name: str) -> Transcript:
+    """The transcript that a JSON value holds; ``name`` is its id for want of another."""
     if not isinstance(item, dict):
         raise InputError(f"a transcript must be an object, not {json_kind(item)}", where=where, todo=_SEE)
     _check_keys(item, _KEYS, where)

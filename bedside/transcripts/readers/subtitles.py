@@ -90,11 +90,11 @@ def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue
         elif not line.strip():
             text = "\n".join(text for _, text in block).strip()
             if header and (told := text.removeprefix("WEBVTT").strip()):
-                source.account.lose("head of the file", told, source.name)
+                source.account.note_unread("head of the file", told, source.name)
             elif block and not header:
                 if captions and (found := _BLOCK.fullmatch(block[0][1].strip())):
                     if found[1] == "NOTE":
-                        source.account.lose("notes", text[4:].strip(), f"{source.name}:{block[0][0]}")
+                        source.account.note_unread("notes", text[4:].strip(), f"{source.name}:{block[0][0]}")
                     else:
                         source.account.left_out["styles"] += 1
                 elif not captions and cue is not None and not block[0][1].strip().isdigit():

@@ -12,9 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from bedside.support.errors import InputError
-from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.byte_source import MAX_RECORD, printable_path
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.speaker_tiers import CHOOSE, chosen_tiers
 from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
@@ -220,7 +219,7 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[_Tier]:
             stop = tokens.number("the end of an interval") if kind == "IntervalTier" else start
             said, where = tokens.next("text", "the text of an interval")
             if kind == "TextTier" and said.strip():
-                source.leave(tier.name, said.strip(), where, instead="give it an interval of time")
+                source.check_unread(tier.name, said.strip(), where, instead="give it an interval of time")
             elif said.strip():
                 tier.speeches.append(
                     SpeechStretch(tier.name, " ".join(said.split()), where, round(start, 6), round(stop, 6))
