@@ -123,8 +123,9 @@ class Reading:
         its transcripts are read, and the rest is neither."""
         chosen: list[Path] = []
         for inside in without_simulators_own(list(_files(str(folder)))):
-            fits = ending_of(inside) in self._endings and not self._is_aside(Path(inside))
-            (chosen if fits else self.ignored).append(Path(inside))
+            path = Path(inside)
+            fits = ending_of(inside) in self._endings and not self._is_aside(path)
+            (chosen if fits else self.ignored).append(path)
         if has_no_transcripts(folder) and not any(path.stat().st_size for path in chosen):
             raise InputError(
                 "the folder is that of a simulation without transcripts, as none has come to its end",

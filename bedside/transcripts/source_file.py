@@ -53,10 +53,14 @@ class SourceFile(JsonSource, TranscriptMaker):
         self, build: Callable[[SourceFile, Any, str, str], Transcript]
     ) -> Iterator[Transcript]:
         """``build(source, value, place, id)`` of each JSON value; bad ones are left out where so wished."""
-        for where, name, value in self.json_values():
-            transcript = self.attempt(_built, build, self, value, where, name)
-            if transcript is not None:
-                yield transcript
+
+        def built(where: str, name: str, value: Any) -> Transcript:
+            if isinstance(value, InputError):
+                raise value
+            return build(self, value, where, name)
+
+        made = (self.attempt(built, *item) for item in self.json_values())
+        return (transcript for transcript in made if transcript is not None)
 
     @cached_property
     def columns(self) -> tuple[list[str], list[list[str]]] | None:
@@ -119,15 +123,3 @@ class SourceFile(JsonSource, TranscriptMaker):
 
 def _plain(column: str) -> str:
     return re.sub(r"[\s_.-]+", "", column).casefold()
-
-
-def _built(
-    build: Callable[[SourceFile, Any, str, str], Transcript],
-    source: SourceFile,
-    value: Any,
-    where: str,
-    name: str,
-) -> Transcript:
-    if isinstance(value, InputError):
-        raise value
-    return build(source, value, where, name)

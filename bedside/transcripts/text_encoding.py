@@ -65,6 +65,10 @@ _RARE = frozenset("¤¦¨©¬®¯±¶¸¹²³¼½¾×÷†‡ˆ‰˜§ªº◊∆
 _TRADITIONAL = frozenset("們個嗎麼說會來沒過還對時後")
 _LETTERS_BEYOND = re.compile(r"[^\W\d_a-zA-Z]")
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+#: Characters of most texts of any language.
+_COMMON = re.compile(
+    r"[\t\n\r -\u024f\u0370-\u06ff\u2010-\u2044\u3000-\u30ff\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff5e]"
+)
 _HIGH = re.compile(rb"[\x80-\xff]")
 
 
@@ -153,23 +157,10 @@ def _wide(data: bytes) -> str | None:
             text
             # A few characters beyond ASCII end in such a byte.
             and data[ascii_place::2].count(0) >= 0.8 * zeros
-            and sum(map(_is_common, text)) >= 0.9 * len(text)
+            and len(_COMMON.findall(text)) >= 0.9 * len(text)
         ):
             return encoding
     return None
-
-
-def _is_common(character: str) -> bool:
-    return (
-        character in "\t\n\r"
-        or " " <= character <= "\u024f"
-        or "\u0370" <= character <= "\u06ff"
-        or "\u2010" <= character <= "\u2044"
-        or "\u3000" <= character <= "\u30ff"
-        or "\u4e00" <= character <= "\u9fa5"
-        or "\uac00" <= character <= "\ud7a3"
-        or "\uff01" <= character <= "\uff5e"
-    )
 
 
 def _is_chinese(data: bytes, cut: bool) -> bool:

@@ -150,15 +150,6 @@ class TranscriptMaker:
             )
         self.account.note_unread(name, text, where)
 
-    def role(self, speaker: Any, where: str) -> Role:
-        """The role of a speaker, or an error that shows how to give one.
-
-        Raises:
-            UnknownSpeakerError: nothing tells it.
-        """
-        (role,) = self.roles([speaker], [where])
-        return role
-
     def roles(self, speakers: Sequence[Any], where: str | Sequence[str]) -> list[Role]:
         """The roles of all who speak in a transcript, turn by turn.
 
@@ -245,7 +236,8 @@ class TranscriptMaker:
             for index, speaker in enumerate(speakers):
                 check_speaker(speaker, _place(where, index))
         roles = self.roles(speakers if named is None else named, where)
-        self._remark_on_lacking_side(roles, provenance)
+        if provenance:
+            self._remark_on_lacking_side(roles, provenance)
         return Dialogue(new_turns(roles, speakers, said, metas), provenance)
 
     def _remark_on_lacking_side(self, roles: Sequence[Role], provenance: Sequence[Provenance]) -> None:
@@ -275,7 +267,8 @@ class TranscriptMaker:
         for at, (speaker, name) in enumerate(zip(speakers, named, strict=True)):
             if type(name) is not str:
                 continue
-            kind = kinds.get(name) if self._is_known(name) else None
+            plain = plain_name(name)
+            kind = kinds.get(name) if plain in ROLE_ALIASES or plain in self.aliases else None
             if kind is None and type(speaker) is str and self._roles.get(name, role_of(name)) == "other":
                 kind = kinds.get(speaker)
             if kind is not None:
@@ -288,10 +281,6 @@ class TranscriptMaker:
             own = any(key.strip().casefold() == plain for key in self.options.roles)
             self._kinds[name] = None if own else PROVENANCE_SPEAKERS.get(plain)
         return self._kinds[name]
-
-    def _is_known(self, name: str) -> bool:
-        plain = plain_name(name)
-        return plain in ROLE_ALIASES or plain in self.aliases
 
     def _provenance(
         self,
@@ -556,28 +545,23 @@ def _place(where: str | Sequence[str], index: int) -> str:
     return f"{where}, turn {index}" if isinstance(where, str) else where[index]
 
 
-def check_speaker(speaker: Any, where: str) -> None:
-    """An error for a turn's speaker that is missing, empty or not text."""
-    if isinstance(speaker, str) and speaker.strip():
-        return
-    what = "the turn has no speaker"
-    if not isinstance(speaker, str | None):
-        what = f"the speaker is not text but {json_kind(speaker)}"
-    raise InputError(what, where=where, todo="say who speaks, as a string")
-
-
 _TEXT = "give its text as a string, or remove the turn"
 _NO_TEXT = "give its text as a string, remove the turn, or leave out all empty ones with `drop_empty`"
 
 
-def check_text(text: Any, where: str, todo: str = _TEXT) -> None:
+def check_text(text: Any, where: str, todo: str = _TEXT, noun: str = "text") -> None:
     """An error for a turn's text that is missing, empty or not text."""
     if isinstance(text, str) and text and not text.isspace():
         return
-    what = "the turn has no text"
+    what = f"the turn has no {noun}"
     if not isinstance(text, str | None):
-        what = f"the text is not text but {json_kind(text)}"
+        what = f"the {noun} is not text but {json_kind(text)}"
     raise InputError(what, where=where, todo=todo)
+
+
+def check_speaker(speaker: Any, where: str) -> None:
+    """An error for a turn's speaker that is missing, empty or not text."""
+    check_text(speaker, where, "say who speaks, as a string", "speaker")
 
 
 def stated_provenance(items: Any, turns: int, where: str) -> list[Provenance]:
