@@ -185,7 +185,8 @@ def table_columns(
     cells_of = {name: [row[position].strip() for _, row in rows] for position, name in enumerate(header)}
     if "item" not in reading.columns:
         _check_items(cells_of, rows, names)
-    free = [name for name in header if name and name not in names.values() and not reading.is_left(name)]
+    left = {"", *names.values()}
+    free = [name for name in header if name not in left and not reading.is_among(name, reading.without)]
     chosen = list(filter(reading.is_chosen, free))
     rated = chosen or [
         name
