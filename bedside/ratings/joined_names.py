@@ -198,15 +198,14 @@ class _Metrics:
     def _joined(self, known: str | None, group: list[str]) -> dict[str, str]:
         """The names of one group under one, where no two of them are something else."""
         both = self._different(group)
+        own = commonest(without_ends(name)[0] for name in group for _ in self._cells[name])
+        if both is None and known is None and own not in group:
+            alike = (
+                name for name in self._cells if name not in group and metric_key(name) == metric_key(own)
+            )
+            both = next(((group[0], name) for name in alike), None)
         if both is not None:
             self._apart.append(f"{both[0]!r} and {both[1]!r} both stand in the file, and stay two metrics.")
-            return {}
-        own = commonest(without_ends(name)[0] for name in group for _ in self._cells[name])
-        other = next(
-            (name for name in self._cells if name not in group and metric_key(name) == metric_key(own)), None
-        )
-        if known is None and other is not None and own not in group:
-            self._apart.append(f"{group[0]!r} and {other!r} both stand in the file, and stay two metrics.")
             return {}
         return dict.fromkeys(group, known or own)
 

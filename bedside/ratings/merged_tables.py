@@ -44,13 +44,16 @@ class MergeSource:
         run: the run.
         system: the system of its transcripts that name none, which also goes before their ids; None leaves all as
             they are.
+
+    Raises:
+        RunError: a system is named, and the run keeps no text.
     """
 
     run: Run
     system: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse to rename what can't be written anew."""
+        """See that what is renamed can be written anew."""
         if self.system is not None and not self.run.keeps_text:
             raise RunError(
                 "the run keeps no text, so its transcripts can't be named by a system",

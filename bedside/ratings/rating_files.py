@@ -56,7 +56,7 @@ from bedside.ratings.scales import (
     word_scales,
 )
 from bedside.ratings.spellings import metric_key, plain
-from bedside.ratings.table import IMPORTED, KEY, SCHEMA, check_round, frame_of
+from bedside.ratings.table import IMPORTED, KEY, SCHEMA, check_round
 from bedside.ratings.table_columns import (
     COLUMN_NAMES,
     ITEM_NAMES,
@@ -367,9 +367,7 @@ def _read(content: RatingContent, name: str) -> RatingFile:
     ratings.add_cells(form.read(content))
     if not ratings.rows:
         raise content.without_ratings()
-    table = frame_of(ratings.rows, drawn=[chance for _, chance in ratings.drawn]).with_columns(
-        pl.Series("round", [name for name, _ in ratings.drawn], dtype=pl.String())
-    )
+    table = pl.DataFrame(ratings.rows, schema=SCHEMA, orient="row")
     return ratings.rating_file(name, form.title, table, ratings.places.values())
 
 
@@ -382,7 +380,6 @@ class _FileRatings:
 
     Attributes:
         rows: of the ratings table.
-        drawn: round of each, and chance of its unit.
         places: of each, by its key.
         scales: of each metric.
     """
@@ -391,7 +388,6 @@ class _FileRatings:
         self._reading = reading
         self._account = account
         self.rows: list[tuple[Any, ...]] = []
-        self.drawn: list[tuple[str, float | None]] = []
         self.places: dict[tuple[Any, ...], str] = {}
         self.scales: dict[str, Scale | None] = {}
         self._empty: Counter[str] = Counter()
@@ -620,10 +616,9 @@ class _FileRatings:
         value, label = answers.read(cell)
         if cell.second and label is not None:
             value = SHARES[label]
-        self.drawn.append((cell.round, _chance(cell.drawn, where) if cell.drawn else None))
         self.rows.append(
             (cell.item, cell.system or None, cell.case or None, unit, answers.metric, cell.rater, replicate, value,
-             label, cell.reason or None, None)
+             label, cell.reason or None, None, cell.round, _chance(cell.drawn, where) if cell.drawn else None)
         )  # fmt: skip
 
     def _check_renamed(self, metric: str, rater: str, where: str) -> None:
