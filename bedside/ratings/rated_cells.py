@@ -1,4 +1,8 @@
-"""One cell of ratings on its way from a file to the table."""
+"""Cells of ratings on their way from a file to the table, and what they hold.
+
+That is no answer, a number as people write one, a label, a part of a whole: how a metric's cells are to be taken is
+found out from all of them, before the first is read.
+"""
 
 from __future__ import annotations
 
