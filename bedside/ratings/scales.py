@@ -1,6 +1,7 @@
 """Scales: what a rater may answer, and how people write that.
 
-Sets of words that people rate with (agreement, frequency, quality, intensity) are known in their order, in ten languages.
+Sets of words that people rate with (agreement, frequency, quality, intensity) are known in their order, in ten
+languages.
 """
 
 from __future__ import annotations
