@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.ratings.run_simulations import RunSimulation, run_simulations
+from bedside.ratings.run import RunSimulation, run_simulations
 from bedside.simulation.conversation_log import opened_log
 from bedside.transcripts.simulation_folder import LOG_FILE, simulation_manifest
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import SIMULATED, SYNTHETIC
-from bedside.ratings.run_simulations import RunSimulation, run_simulations
+from bedside.ratings.run import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
 from bedside.support.errors import DataError
 from bedside.support.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit

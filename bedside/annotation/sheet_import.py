@@ -19,8 +19,7 @@ from bedside.annotation.answer_ratings import entry_metrics
 from bedside.annotation.answer_store import FOLDER, rated_keys, with_chances_of_round
 from bedside.annotation.plan_file import PlanError, read_plan
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
-from bedside.ratings.rating_files import RatingFile
-from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_files import RatingFile, import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED, KEY
 from bedside.support.errors import InputError
@@ -73,7 +72,7 @@ def import_sheet(
 
     Raises:
         InputError: two plans fit, the plan that is named doesn't, or the file doesn't fit the run
-            (:func:`~bedside.ratings.rating_import.import_ratings`).
+            (:func:`~bedside.ratings.rating_files.import_ratings`).
         PlanError: there is no such plan, or it is of another run.
     """
     people = file.ratings.filter(rated_by_humans(), pl.col("error").is_null())

@@ -330,7 +330,7 @@ class BenchmarkSteps:
 
     def _knows_failures(self, run: Run) -> bool:
         """Whether a run knows which conversations failed, as it is now."""
-        from bedside.ratings.run_simulations import run_simulations
+        from bedside.ratings.run import run_simulations
         from bedside.simulation.talks_folder import read_failures
 
         (known,) = run_simulations(run.path) or (None,)

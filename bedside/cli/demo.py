@@ -80,8 +80,7 @@ def _remove_earlier(out: Path) -> None:
 
 def _score(folder: Path, out: Path) -> None:
     """Score the example and bring in the ratings of its two raters."""
-    from bedside.ratings.rating_files import read_rating_file
-    from bedside.ratings.rating_import import import_ratings
+    from bedside.ratings.rating_files import import_ratings, read_rating_file
     from bedside.ratings.rating_reading import RatingReading
     from bedside.ratings.scales import parse_scales
     from bedside.scoring.score import score

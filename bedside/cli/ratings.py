@@ -90,8 +90,7 @@ def ratings_import(
     """
     from bedside.analysis.metric_facts import known_names
     from bedside.annotation.sheet_import import import_sheet
-    from bedside.ratings.rating_files import read_rating_file
-    from bedside.ratings.rating_import import note_numbering
+    from bedside.ratings.rating_files import note_numbering, read_rating_file
     from bedside.ratings.rating_reading import RatingReading, parse_missing
     from bedside.ratings.run import read_run
     from bedside.ratings.scales import parse_scales

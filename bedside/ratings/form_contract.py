@@ -119,19 +119,14 @@ def field_of(record: Mapping[str, Any], name: str, content: RatingContent) -> st
     if mapped == "":
         return ""
     by_word = {plain(field): field for field in record if isinstance(field, str)}
-    spellings = (
-        (mapped,)
-        if mapped is not None
-        else tuple(by_word[word] for word in COLUMN_NAMES[name] if word in by_word)
-    )
-    for field in spellings:
+    fields = [mapped] if mapped else [by_word[word] for word in COLUMN_NAMES[name] if word in by_word]
+    for field in fields:
         value = record.get(field)
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            continue
+        text = "" if isinstance(value, list) else (answer_text(value) or "").strip()
         # A field called "transcript" may be its text.
-        if 0 < len(str(value).strip()) <= _LONGEST_NAME:
+        if 0 < len(text) <= _LONGEST_NAME:
             content.account.columns.setdefault(name, field)
-            return str(value).strip()
+            return text
     return ""
 
 

@@ -128,11 +128,6 @@ def _new_name(name: str, reading: RatingReading) -> str | None:
     return next((now for typed, now in reading.rename.items() if reading.is_among(name, (typed,))), None)
 
 
-def _rating_of(cell: RatedCell) -> tuple[str, ...]:
-    """What a cell rates in which pass and round."""
-    return cell.item, cell.second, cell.turn, cell.replicate, cell.round
-
-
 def _collide(rated: Mapping[str, set[Hashable]], names: Iterable[str]) -> tuple[str, str] | None:
     """Two names that both have a rating of the same thing."""
     return next((pair for pair in combinations(names, 2) if rated[pair[0]] & rated[pair[1]]), None)
@@ -156,7 +151,7 @@ def _raters(cells: Sequence[RatedCell], reading: RatingReading, apart: list[str]
         rated: dict[str, set[Hashable]] = defaultdict(set)
         for cell in cells if len(people) > 1 else ():
             if cell.rater in group:
-                rated[names[cell.rater]].add((*_rating_of(cell), metric_key(cell.metric)))
+                rated[names[cell.rater]].add((*cell.rated, metric_key(cell.metric)))
         both = _collide(rated, people)
         new_people = [person for person in people if person not in of_run[key]]
         if both is not None:
@@ -203,15 +198,14 @@ class _Metrics:
     def _joined(self, known: str | None, group: list[str]) -> dict[str, str]:
         """The names of one group under one, where no two of them are something else."""
         both = self._different(group)
+        own = commonest(without_ends(name)[0] for name in group for _ in self._cells[name])
+        if both is None and known is None and own not in group:
+            alike = (
+                name for name in self._cells if name not in group and metric_key(name) == metric_key(own)
+            )
+            both = next(((group[0], name) for name in alike), None)
         if both is not None:
             self._apart.append(f"{both[0]!r} and {both[1]!r} both stand in the file, and stay two metrics.")
-            return {}
-        own = commonest(without_ends(name)[0] for name in group for _ in self._cells[name])
-        other = next(
-            (name for name in self._cells if name not in group and metric_key(name) == metric_key(own)), None
-        )
-        if known is None and other is not None and own not in group:
-            self._apart.append(f"{group[0]!r} and {other!r} both stand in the file, and stay two metrics.")
             return {}
         return dict.fromkeys(group, known or own)
 
@@ -226,7 +220,7 @@ class _Metrics:
             ):
                 return first, second
         rated: dict[str, set[Hashable]] = {
-            name: {(*_rating_of(cell), cell.rater) for cell in self._cells[name]} for name in group
+            name: {(*cell.rated, cell.rater) for cell in self._cells[name]} for name in group
         }
         return _collide(rated, group)
 
@@ -268,9 +262,10 @@ class _Metrics:
         units = self._units(name)
         if "pair" in units or units <= metric.units:
             return True
-        self._apart.append(
-            f"{name!r} rates {_several(units)}, and {metric.name!r} {_several(metric.units)}: they stay two metrics."
+        rated, other = (
+            " and ".join(f"{unit}s" for unit in sorted(several)) for several in (units, metric.units)
         )
+        self._apart.append(f"{name!r} rates {rated}, and {metric.name!r} {other}: they stay two metrics.")
         return False
 
     def _suits(self, name: str, metric: KnownMetric) -> bool:
@@ -283,7 +278,3 @@ class _Metrics:
                 f"{name!r} is on another scale than the rubric or code {metric.name!r}, and stays a metric of its own."
             )
         return False
-
-
-def _several(units: Iterable[str]) -> str:
-    return " and ".join(f"{unit}s" for unit in sorted(units))

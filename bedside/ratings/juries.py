@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any, Literal, get_args
 
@@ -84,17 +84,9 @@ class Jury:
 
     def to_json(self) -> dict[str, Any]:
         """What a manifest keeps of it; :func:`juries_in` is the way back."""
-        return {
-            "rater": self.rater,
-            "members": list(self.members),
-            "rule": self.rule,
-            "quorum": self.quorum,
-            "metrics": {
-                name: {"levels": list(metric.levels), "weights": list(metric.weights)}
-                for name, metric in self.metrics.items()
-            },
-            "learning": dict(self.learning),
-        }
+        entry = asdict(self)
+        del entry["name"]
+        return {"rater": self.rater, **entry}
 
 
 def juries_in(manifest: Mapping[str, Any]) -> tuple[Jury, ...]:

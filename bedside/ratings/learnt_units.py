@@ -2,12 +2,9 @@
 
 A tuned rubric, a jury's learnt weights and a learned rater were chosen so that they fit people's ratings of some units.
 That they fit these is no evidence: whatever checks such a rater against people leaves its ratings of them out, and says
-so. One list in a run's manifest, ``learnt``, holds this for every kind of rater.
-
-Whoever makes such a rater calls :func:`with_learnt` on the run's manifest, with the rater's name in the ratings table,
-the metric, and the digests of :func:`unit_digests` for the units it learnt from. A file that carries the rater to
-other runs (a tuned rubric) holds the same digests. The questions start from what :mod:`bedside.analysis.fresh_view`
-leaves of a view; nothing else is to be done.
+so (:mod:`bedside.analysis.fresh_view`). One list in a run's manifest holds this for every kind of rater: whoever makes
+one calls :func:`with_learnt` with its name in the ratings table, the metric, and the :func:`unit_digests` of what it
+learnt from. A file that carries the rater to other runs (a tuned rubric) holds the same digests.
 
 A unit isn't fresh where its transcript, or its case, is one that the rater learnt from. Digests tell nothing of a
 study to who doesn't have its names; a case or transcript of the same name in another run counts as the same one.

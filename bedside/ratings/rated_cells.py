@@ -1,4 +1,8 @@
-"""One cell of ratings on its way from a file to the table."""
+"""Cells of ratings on their way from a file to the table, and what they hold.
+
+That is no answer, a number as people write one, a label, a part of a whole: how a metric's cells are to be taken is
+found out from all of them, before the first is read.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +49,11 @@ class RatedCell(NamedTuple):
     reason: str = ""
     second: str = ""
     kind: str = ""
+
+    @property
+    def rated(self) -> tuple[str, ...]:
+        """What it rates, in which pass and round."""
+        return self.item, self.second, self.turn, self.replicate, self.round
 
 
 def by_metric(cells: Iterable[RatedCell]) -> dict[str, list[RatedCell]]:
@@ -238,7 +247,7 @@ class MetricAnswers:
         """
         text = cell.value.strip()
         if self._level_of:
-            bare = _bare(text)
+            bare = (numbered(text) or ("", text))[1]
             spellings = [text, text.casefold(), bare, bare.casefold()]
             if not self._exact:
                 spellings += [folded(text), folded(bare), word_key(text)]
@@ -416,9 +425,3 @@ def _spellings(levels: Sequence[str]) -> dict[str, str]:
         times = Counter(map(spell, levels))
         spellings.update({spell(level): level for level in levels if times[spell(level)] == 1})
     return {**spellings, **{level: level for level in levels}}
-
-
-def _bare(text: str) -> str:
-    """An answer without the number beside its label."""
-    parts = numbered(text)
-    return text if parts is None else parts[1]

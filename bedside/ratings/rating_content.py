@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import polars as pl
 
@@ -41,18 +41,6 @@ Rows = list[tuple[str, list[str]]]
 Table = tuple[list[str], Rows]
 
 
-class TypedTable(NamedTuple):
-    """A table as it was typed.
-
-    Attributes:
-        sheet: the worksheet's name; empty for a file without any.
-        rows: all its rows.
-    """
-
-    sheet: str
-    rows: Rows
-
-
 class RatingContent:
     """What a form is shown of a file or data frame.
 
@@ -82,8 +70,8 @@ class RatingContent:
         return self._table
 
     @cached_property
-    def typed_tables(self) -> list[TypedTable]:
-        """The tables that are read, each as it was typed, without what is above the column names."""
+    def typed_tables(self) -> list[tuple[str, Rows]]:
+        """Worksheet and rows of each table that is read, as it was typed, without what is above the column names."""
         return []
 
     @cached_property
@@ -138,8 +126,19 @@ class RatingContent:
 
 
 def frame_content(frame: Frame, reading: RatingReading) -> RatingContent:
-    """The content of a data frame."""
-    return RatingContent(reading, FRAME, FileAccount(), frame_table(frame))
+    """The content of a data frame: all as text, and nothing an empty string.
+
+    Named levels of a pandas index are columns too, as a pivoted table has them.
+
+    Raises:
+        InputError: two columns have one name.
+    """
+    columns = _columns(frame)
+    rows = enumerate(zip(*columns.values(), strict=True))
+    cells = [
+        (row_place(number), ["" if _is_nothing(cell) else str(cell) for cell in row]) for number, row in rows
+    ]
+    return RatingContent(reading, FRAME, FileAccount(), (list(columns), cells))
 
 
 class FileContent(RatingContent):
@@ -214,9 +213,9 @@ class FileContent(RatingContent):
         return raw_tables(self._source, as_seen=True, struck=self.reading.struck)
 
     @cached_property
-    def typed_tables(self) -> list[TypedTable]:
+    def typed_tables(self) -> list[tuple[str, Rows]]:
         """As of any content."""
-        return [TypedTable(raw.sheet, _held(self._typed(raw), self.place)) for raw in self._raw_tables]
+        return [(raw.sheet, _held(self._typed(raw), self.place)) for raw in self._raw_tables]
 
     def _typed(self, raw: RawTable) -> Iterator[tuple[str, list[str] | InputError]]:
         top = self._top(raw)
@@ -280,31 +279,16 @@ FRAME = "the data frame"
 
 def is_frame(value: object) -> TypeGuard[Frame]:
     """Whether it is a data frame of pandas or Polars."""
-    return isinstance(value, pl.DataFrame | pl.LazyFrame) or _is_pandas(value)
-
-
-def _is_pandas(value: object) -> TypeGuard[pandas.DataFrame]:
     # What pandas made is only there where pandas was imported.
-    library = sys.modules.get("pandas")
-    return library is not None and isinstance(value, library.DataFrame)
+    pandas = sys.modules.get("pandas")
+    return isinstance(value, pl.DataFrame | pl.LazyFrame) or (
+        pandas is not None and isinstance(value, pandas.DataFrame)
+    )
 
 
 def row_place(row: int) -> str:
     """The place of a row, for messages; rows count from 0, as they do in data frames."""
     return f"{FRAME}: row {row}"
-
-
-def frame_table(frame: Frame) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Column names, and place and cells of each row, as text; nothing is an empty string.
-
-    Named levels of a pandas index are columns too, as a pivoted table has them.
-
-    Raises:
-        InputError: two columns have one name.
-    """
-    columns = _columns(frame)
-    rows = enumerate(zip(*columns.values(), strict=True))
-    return list(columns), [(row_place(number), list(map(_text, row))) for number, row in rows]
 
 
 def is_ratings_table(frame: Frame) -> bool:
@@ -322,7 +306,12 @@ def ratings_table(frame: Frame) -> pl.DataFrame:
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
     if not isinstance(frame, pl.DataFrame):
-        frame = pl.DataFrame({name: _nulled(cells) for name, cells in _columns(frame).items()}, strict=False)
+        # None stands for each of the things that pandas has for nothing.
+        cells_of = {
+            name: [None if _is_nothing(cell) else cell for cell in cells]
+            for name, cells in _columns(frame).items()
+        }
+        frame = pl.DataFrame(cells_of, strict=False)
     design = {"round": pl.lit(""), "drawn": pl.lit(None)}
     frame = frame.with_columns(**{name: none for name, none in design.items() if name not in frame.columns})
     try:
@@ -405,11 +394,6 @@ def _columns(frame: Frame) -> dict[str, list[Any]]:
     return {name: frame.iloc[:, place].tolist() for place, name in enumerate(names)}
 
 
-def _nulled(cells: list[Any]) -> list[Any]:
-    """The cells with None for each of the things that pandas has for nothing."""
-    return [None if _is_nothing(cell) else cell for cell in cells]
-
-
 def _is_nothing(cell: Any) -> bool:
     # pandas' own two are told by their names, for it need not be installed.
     return (
@@ -417,7 +401,3 @@ def _is_nothing(cell: Any) -> bool:
         or (isinstance(cell, float) and math.isnan(cell))
         or type(cell).__name__ in {"NAType", "NaTType"}
     )
-
-
-def _text(cell: Any) -> str:
-    return "" if _is_nothing(cell) else str(cell)

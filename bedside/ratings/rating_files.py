@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,16 @@ import polars as pl
 
 from bedside.ratings.form_contract import form_of, forms_by_priority
 from bedside.ratings.joined_names import JoinedNames, join_names
-from bedside.ratings.names import is_turn, pair_unit, unit_name
+from bedside.ratings.names import (
+    is_jury,
+    is_pair,
+    is_turn,
+    pair_unit,
+    person_name,
+    second_id,
+    turn_index,
+    unit_name,
+)
 from bedside.ratings.rated_cells import (
     MetricAnswers,
     RatedCell,
@@ -34,6 +45,7 @@ from bedside.ratings.rating_content import (
 )
 from bedside.ratings.rating_reading import AS_IT_SAYS, KnownMetric, RatingReading
 from bedside.ratings.rubric_metrics import SHARES
+from bedside.ratings.run import Run
 from bedside.ratings.scales import (
     Scale,
     are_opposites,
@@ -44,7 +56,7 @@ from bedside.ratings.scales import (
     word_scales,
 )
 from bedside.ratings.spellings import metric_key, plain
-from bedside.ratings.table import frame_of
+from bedside.ratings.table import IMPORTED, KEY, SCHEMA, check_round
 from bedside.ratings.table_columns import (
     COLUMN_NAMES,
     ITEM_NAMES,
@@ -93,13 +105,13 @@ class FileComments:
         by_row: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for position, cell in enumerate(ratings):
             if not is_no_answer(cell.value):
-                by_row[_row(cell)].append(position)
+                by_row[(*cell.rated, cell.rater)].append(position)
         metrics = {metric_key(cell.metric) for cell in ratings}
         reasons: Mapping[int, list[str]] = defaultdict(list)
         for comment in comments:
             name = metric_key(comment.metric)
             about = name if name in metrics else metric_key(comment_about(comment.metric) or "")
-            row = by_row[_row(comment)]
+            row = by_row[(*comment.rated, comment.rater)]
             if about in metrics:
                 row = [position for position in row if metric_key(ratings[position].metric) == about]
             text = " ".join(comment.value.split())
@@ -115,11 +127,6 @@ class FileComments:
             else cell
             for position, cell in enumerate(ratings)
         ]
-
-
-def _row(cell: RatedCell) -> tuple[str, ...]:
-    """Whose rating of what a cell is, whatever the metric."""
-    return cell.item, cell.second, cell.turn, cell.rater, cell.replicate, cell.round
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,9 +367,7 @@ def _read(content: RatingContent, name: str) -> RatingFile:
     ratings.add_cells(form.read(content))
     if not ratings.rows:
         raise content.without_ratings()
-    table = frame_of(ratings.rows, drawn=[chance for _, chance in ratings.drawn]).with_columns(
-        pl.Series("round", [name for name, _ in ratings.drawn], dtype=pl.String())
-    )
+    table = pl.DataFrame(ratings.rows, schema=SCHEMA, orient="row")
     return ratings.rating_file(name, form.title, table, ratings.places.values())
 
 
@@ -375,7 +380,6 @@ class _FileRatings:
 
     Attributes:
         rows: of the ratings table.
-        drawn: round of each, and chance of its unit.
         places: of each, by its key.
         scales: of each metric.
     """
@@ -384,7 +388,6 @@ class _FileRatings:
         self._reading = reading
         self._account = account
         self.rows: list[tuple[Any, ...]] = []
-        self.drawn: list[tuple[str, float | None]] = []
         self.places: dict[tuple[Any, ...], str] = {}
         self.scales: dict[str, Scale | None] = {}
         self._empty: Counter[str] = Counter()
@@ -476,7 +479,7 @@ class _FileRatings:
         left = {
             name
             for name, of_metric in cells_of.items()
-            if reading.is_left(name)
+            if reading.is_among(name, reading.without)
             or not (
                 reading.metrics is None
                 or name in texts
@@ -613,10 +616,9 @@ class _FileRatings:
         value, label = answers.read(cell)
         if cell.second and label is not None:
             value = SHARES[label]
-        self.drawn.append((cell.round, _chance(cell.drawn, where) if cell.drawn else None))
         self.rows.append(
             (cell.item, cell.system or None, cell.case or None, unit, answers.metric, cell.rater, replicate, value,
-             label, cell.reason or None, None)
+             label, cell.reason or None, None, cell.round, _chance(cell.drawn, where) if cell.drawn else None)
         )  # fmt: skip
 
     def _check_renamed(self, metric: str, rater: str, where: str) -> None:
@@ -695,3 +697,146 @@ def _listed(names: Iterable[str]) -> str:
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def import_ratings(
+    run: Run,
+    path: str | os.PathLike[str],
+    file: RatingFile,
+    round: str = IMPORTED,
+    draw: Mapping[str, Any] | None = None,
+) -> tuple[int, int]:
+    """Add the ratings of a file to a run; those of the same key are replaced.
+
+    Args:
+        run: the run.
+        path: where the file is.
+        file: what it holds.
+        round: the round of annotation that its ratings are from, where the file doesn't say so itself.
+        draw: what the manifest keeps of how the units were drawn, where a plan of the run drew them.
+
+    Returns:
+        How many ratings were added, and how many of them replaced one.
+
+    Raises:
+        DataError: no round can have this name.
+        InputError: the run has no such transcript, a turn is past its transcript's end, a metric has another scale in
+            the run, a rater is a jury, or a rater who was joined with one of the run says otherwise than that one;
+            nothing is changed then.
+    """
+    check_round(round)
+    note_numbering(run, file)
+    jury = next(filter(is_jury, file.ratings["rater"].unique().sort()), None)
+    if jury is not None:
+        raise InputError(
+            f"{jury} is a jury, whose ratings are made from its members'",
+            where=str(path),
+            todo="import the members' ratings, and make the jury with bedside judge jury",
+        )
+    turns_of = dict(run.index.select("id", "turns").iter_rows())
+    for where, item, unit in zip(
+        file.places, file.ratings["transcript_id"], file.ratings["unit"], strict=True
+    ):
+        for name in (item, second_id(unit)) if is_pair(unit) else (item,):
+            if name not in turns_of:
+                raise InputError(
+                    f"the run has no transcript {name!r}", where=where, todo=nearest(name, turns_of)
+                )
+        turns = turns_of[item]
+        if is_turn(unit) and turn_index(unit) >= turns:
+            raise InputError(
+                f"{item!r} has {turns} turns and so no {unit}",
+                where=where,
+                todo="count turns from 0, without system messages and tools",
+            )
+    origins = run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id")
+    frame = (
+        file.ratings.drop("system", "case_id")
+        .join(origins, on="transcript_id", how="left", maintain_order="left")
+        .with_columns(pl.when(pl.col("round") == "").then(pl.lit(round)).otherwise("round").alias("round"))
+        .select(SCHEMA.names())
+    )
+    _check_scales(run, str(path), file)
+    _check_joined_raters(run, str(path), file, frame)
+    entry = {
+        "file": str(path),
+        "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "ratings": frame.height,
+        "empty": file.empty,
+        "scales": {metric: scale.to_json() for metric, scale in file.scales.items()},
+        "metrics": dict(frame.group_by("metric", maintain_order=True).len().iter_rows()),
+        "account": file.account.to_json(),
+        "rounds": sorted(frame["round"].unique()),
+        **(draw or {}),
+    }
+    with run.locked():
+        manifest = {**run.manifest, "imports": [*run.manifest["imports"], entry]}
+        replaced = run.add(frame.lazy(), manifest)
+    return frame.height, replaced
+
+
+def note_numbering(run: Run, file: RatingFile) -> None:
+    """Say in the file's account where it names turns behind system messages or tools, which a file may have counted."""
+    last: dict[str, int] = {}
+    for item, unit in file.ratings.select("transcript_id", "unit").unique().iter_rows():
+        if is_turn(unit):
+            last[item] = max(last.get(item, 0), turn_index(unit))
+    if not last or not run.keeps_text:
+        return
+    behind = sum(
+        any(item.before <= last[transcript.id] for item in transcript.provenance)
+        for transcript in run.transcripts_named(last)
+    )
+    if behind:
+        file.account.file.remark(
+            f"Turns are numbered without system messages and tools, which stand before rated turns in "
+            f"{counted(behind, 'transcript')}: see that the file numbers them so, too."
+        )
+
+
+def _check_scales(run: Run, path: str, file: RatingFile) -> None:
+    """Raise InputError where a metric has another scale in the run; the same file may correct its own."""
+    for entry in run.manifest["imports"]:
+        for metric, levels in entry["scales"].items():
+            scale, old = file.scales.get(metric), Scale.from_json(levels)
+            if scale is not None and entry["file"] != path and scale != old:
+                now, before = (", ".join(one.level_texts()) for one in (scale, old))
+                raise InputError(
+                    f"{metric} is rated on another scale than in {entry['file']}: {now}, not {before}",
+                    where=path,
+                    todo="give the scale that both were rated on with `scales`, or import the ratings under another "
+                    "metric's name",
+                )
+
+
+def _check_joined_raters(run: Run, path: str, file: RatingFile, frame: pl.DataFrame) -> None:
+    """Raise InputError where a rater would take the place of what another spelling of the name rated otherwise.
+
+    These may be two people, or one who corrects: only the user knows. The same file may correct its own.
+    """
+    names = file.account.names
+    spelt = {now: name for name, now in names.raters.items() if name not in names.renamed}
+    if not spelt or any(entry["file"] == path for entry in run.manifest["imports"]):
+        return
+    joined = pl.col("rater").is_in(list(spelt))
+    of_run = run.scan().filter(joined, pl.col("error").is_null()).collect()
+    other = (
+        frame.with_row_index("row")
+        .filter(joined)
+        .join(of_run, on=KEY, how="inner", suffix=" (run)")
+        .filter(
+            pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name} (run)")) for name in ("value", "label"))
+        )
+        .sort("row")
+    )
+    if other.is_empty():
+        return
+    row, now, item, metric = other.select("row", "rater", "transcript_id", "metric").row(0)
+    name, person = spelt[now], person_name(now)
+    raise InputError(
+        f"{name!r} may be {person!r}, who rated {item!r} on {metric} otherwise in the run "
+        f"({counted(other.height, 'rating')} like this)",
+        where=file.places[row],
+        todo=f"say `rename={name}={person}` to replace them, or `exact` if these are two people",
+    )

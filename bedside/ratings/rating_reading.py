@@ -105,10 +105,6 @@ class RatingReading:
         """Whether the user named a metric among those that are taken."""
         return self.metrics is not None and self.is_among(name, self.metrics)
 
-    def is_left(self, name: str) -> bool:
-        """Whether the user named a metric or comment among those that are left."""
-        return self.is_among(name, self.without)
-
     def is_among(self, name: str, names: Iterable[str]) -> bool:
         """Whether a name is one of those that the user typed: in any spelling, unless they are meant exactly."""
         if self.exact:

@@ -1,4 +1,8 @@
-"""Scales: what a rater may answer, and how people write that."""
+"""Scales: what a rater may answer, and how people write that.
+
+Sets of words that people rate with (agreement, frequency, quality, intensity) are known in their order, in ten
+languages.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -167,14 +171,10 @@ def word_scales(words: Iterable[str]) -> list[tuple[str, ...]]:
     >>> word_scales(["open", "closed"])
     []
     """
-    return list(_word_scales(frozenset(map(word_key, words))))
-
-
-@lru_cache(maxsize=256)
-def _word_scales(keys: frozenset[str]) -> tuple[tuple[str, ...], ...]:
     sets, places = _sets()
+    keys = set(map(word_key, words))
     if len(keys) < _FEWEST or not keys <= places.keys():
-        return ()
+        return []
     scales: dict[tuple[str, ...], None] = {}
     for number in sorted(frozenset.intersection(*(places[key] for key in keys))):
         taken = [keys & level.keys() for level in sets[number]]
@@ -184,7 +184,7 @@ def _word_scales(keys: frozenset[str]) -> tuple[tuple[str, ...], ...]:
                 for own, level in zip(taken, sets[number], strict=True)
             )
             scales[tuple(names)] = None
-    return tuple(scales)
+    return list(scales)
 
 
 def decided_scale(words: Iterable[str], decided: Iterable[tuple[str, ...]] = ()) -> tuple[str, ...] | None:

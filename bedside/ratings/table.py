@@ -234,15 +234,12 @@ class TableWriter:
         columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self.schema)
         return pl.DataFrame(
             [
-                self._column(name, kind, column)
-                for (name, kind), column in zip(self.schema.items(), columns, strict=True)
+                pl.Series(name, cells, dtype=pl.Binary()).cast(kind)
+                if name in self._utf8
+                else pl.Series(name, cells, dtype=kind, strict=False)
+                for (name, kind), cells in zip(self.schema.items(), columns, strict=True)
             ]
         )
-
-    def _column(self, name: str, kind: pl.DataType, cells: Sequence[Any]) -> pl.Series:
-        if name in self._utf8:
-            return pl.Series(name, cells, dtype=pl.Binary()).cast(kind)
-        return pl.Series(name, cells, dtype=kind, strict=False)
 
     def close(self) -> None:
         """Write what is left and wait until all files are on disk."""

@@ -294,14 +294,14 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
     for _, above, below in crossed.pairs:
         content.account.columns[f"{upper} {above}, {below}"] = below
     content.account.unused = crossed.others
-    for table in content.typed_tables:
-        if [cells for _, cells in table.rows[:2]] != content.first_rows[:2]:
+    for sheet, rows in content.typed_tables:
+        if [cells for _, cells in rows[:2]] != content.first_rows[:2]:
             raise InputError(
-                f"the worksheet {table.sheet!r} has other column names than the first",
+                f"the worksheet {sheet!r} has other column names than the first",
                 where=content.place,
                 todo="read one with `sheet=NAME`, or give them the same columns",
             )
-        for where, cells in table.rows[2:]:
+        for where, cells in rows[2:]:
             if any(cell.strip() for cell in cells[crossed.width :]):
                 raise InputError(
                     f"the row has {len(cells)} cells, and there are {crossed.width} columns",

@@ -1,4 +1,10 @@
-"""What the columns of a table of ratings are called, and which of them never hold ratings."""
+"""Which column of a table of ratings holds what: by what columns are called, and by what stands in them.
+
+Answers are comments, and no labels, where none is a number, most of them are different (of more than twelve different
+ones, a quarter), and half of them or more have four words or thirty letters (ten, where blanks part no words). Shorter
+ones are where their column's name says so: those of ``empathy_comment`` beside a metric ``empathy``, and of
+``Justification`` where most of them are different.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +80,24 @@ _RATER = re.compile(
     "(human:|judge:|algorithm:).+"
     "|(rater|annotator|coder|evaluator|expert|reviewer|assessor|judge|grader|scorer|labell?er)_?([0-9]+|[a-z])"
 )
+#: A cell that is longer is no rating.
+_LONGEST_RATING = 80
+#: Different words in a column that may yet be labels, however few cells it has.
+_MOST_LABELS = 12
+_MOMENT = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?"
+    r"|\d{1,2}:\d{2}(:\d{2})?.*"
+)
+#: Words and letters of a text, and letters where no blanks part words.
+_WORDS, _LETTERS, _UNSPACED_LETTERS = 4, 30, 10
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_COMMENT = "comments?|notes?|reasons?|rationales?|justifications?|explanations?|remarks?|feedback|why"
+_AFTER = re.compile(f"(?:(?P<about>.+)_)?(?:free_text_)?(?:{_COMMENT})(?:_text)?")
+_BEFORE = re.compile(f"(?:{_COMMENT})_(?:(?:for|on|about|of|to)_)?(?P<about>.+)")
+#: Columns that hold what was said in a conversation.
+_SAID = re.compile(
+    "(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)"
+)
 
 
 def is_about_the_row(name: str) -> bool:
@@ -100,16 +124,6 @@ def has_rater_kind(name: str) -> bool:
 def names_rater(name: str) -> bool:
     """Whether a name can only be that of somebody who rates: ``rater 2``, ``annotator_b``, ``human:anna``."""
     return bool(_RATER.fullmatch(name.strip().casefold())) or bool(_RATER.fullmatch(plain(name)))
-
-
-#: A cell that is longer is no rating.
-_LONGEST_RATING = 80
-#: Different words in a column that may yet be labels, however few cells it has.
-_MOST_LABELS = 12
-_MOMENT = re.compile(
-    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?"
-    r"|\d{1,2}:\d{2}(:\d{2})?.*"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +199,8 @@ def table_columns(
     cells_of = {name: [row[position].strip() for _, row in rows] for position, name in enumerate(header)}
     if "item" not in reading.columns:
         _check_items(cells_of, rows, names)
-    free = [name for name in header if name and name not in names.values() and not reading.is_left(name)]
+    left = {"", *names.values()}
+    free = [name for name in header if name not in left and not reading.is_among(name, reading.without)]
     chosen = list(filter(reading.is_chosen, free))
     rated = chosen or [
         name
@@ -336,20 +351,6 @@ def may_be_answers(cells: Sequence[str]) -> bool:
     if len(set(words)) > max(_MOST_LABELS, len(answers) / 2):
         return False
     return not all(_MOMENT.fullmatch(cell.strip()) for cell in answers)
-
-
-#: Words and letters of a text, and letters where no blanks part words.
-_WORDS, _LETTERS, _UNSPACED_LETTERS = 4, 30, 10
-#: Most labels that a metric has.
-_MOST_LABELS = 12
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_COMMENT = "comments?|notes?|reasons?|rationales?|justifications?|explanations?|remarks?|feedback|why"
-_AFTER = re.compile(f"(?:(?P<about>.+)_)?(?:free_text_)?(?:{_COMMENT})(?:_text)?")
-_BEFORE = re.compile(f"(?:{_COMMENT})_(?:(?:for|on|about|of|to)_)?(?P<about>.+)")
-#: Columns that hold what was said in a conversation.
-_SAID = re.compile(
-    "(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)"
-)
 
 
 def comment_about(name: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.ratings.run_simulations import run_simulations
+from bedside.ratings.run import run_simulations
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

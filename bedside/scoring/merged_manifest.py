@@ -17,7 +17,7 @@ import polars as pl
 from bedside.metrics import FAMILIES
 from bedside.ratings.juries import JURIES_KEY
 from bedside.ratings.learnt_units import LEARNED_RATERS, LEARNT, learnt_in, with_learnt
-from bedside.ratings.merge_source import MergeSource
+from bedside.ratings.merged_tables import MergeSource
 from bedside.ratings.names import is_human, rated_by_algorithms
 from bedside.ratings.run import FORMAT, PARTS_KEY
 from bedside.ratings.scales import Scale

@@ -18,8 +18,8 @@ import polars as pl
 
 from bedside.judges.store_merge import merge_store
 from bedside.ratings.juries import with_juries
-from bedside.ratings.merge_source import MergeSource
 from bedside.ratings.merged_tables import (
+    MergeSource,
     merged_ratings,
     people_rounds,
     shared_transcripts,
@@ -27,9 +27,16 @@ from bedside.ratings.merged_tables import (
     write_parts,
 )
 from bedside.ratings.names import is_human
-from bedside.ratings.run import PARTS_FILE, RATINGS_FILE, Run, new_run, write_new_run
+from bedside.ratings.run import (
+    PARTS_FILE,
+    RATINGS_FILE,
+    SIMULATIONS,
+    Run,
+    merge_simulations,
+    new_run,
+    write_new_run,
+)
 from bedside.ratings.run_folder import MANIFEST, is_run
-from bedside.ratings.run_simulations import SIMULATIONS, merge_simulations
 from bedside.ratings.table import TRANSCRIPT_FOLDER
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.merged_manifest import check_same_meaning, merged_manifest

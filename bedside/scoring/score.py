@@ -10,9 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.ratings.run import FORMAT, Run, new_run, write_new_run
+from bedside.ratings.run import FORMAT, Run, keep_simulations, new_run, write_new_run
 from bedside.ratings.run_folder import is_run
-from bedside.ratings.run_simulations import keep_simulations
 from bedside.ratings.table import wordless
 from bedside.scoring.one_process import ScoringPass, ScoringSummary
 from bedside.scoring.plan import ScoringPlan, suite_plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
-from bedside.ratings.run_simulations import run_simulations
+from bedside.ratings.run import run_simulations
 from bedside.viewer.list_query import FACTOR
 from bedside.viewer.viewed_run import ViewedRun, rater_kind
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from bedside.ratings.run_simulations import run_simulations
+from bedside.ratings.run import run_simulations
 from bedside.support.errors import RunError
 from bedside.transcripts.simulation_folder import STATES
 

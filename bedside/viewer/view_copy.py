@@ -18,7 +18,7 @@ import orjson
 import polars as pl
 
 from bedside.analysis.study_parts import transcripts_where
-from bedside.ratings.run_simulations import run_simulations
+from bedside.ratings.run import run_simulations
 from bedside.support.errors import DataError, InputError
 from bedside.support.files import make_folder, saying_where, sync, write_json
 from bedside.support.owned_folders import replacing_folder

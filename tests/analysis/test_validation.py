@@ -173,8 +173,7 @@ def test_a_judge_asked_one_rubric_a_day_has_each_on_its_card(tmp_path: Path) -> 
 def test_judges_that_favour_length_are_seen(tmp_path: Path) -> None:
     run = score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
     turns = dict(run.index.select("id", "turns").iter_rows())
-    from bedside.ratings.rating_files import read_rating_file
-    from bedside.ratings.rating_import import import_ratings
+    from bedside.ratings.rating_files import import_ratings, read_rating_file
 
     rows = ["item,rater,value"]
     rows += [f"{name},anna,3\n{name},ben,3\n{name},judge:m,{1 + n / 10:g}" for name, n in turns.items()]

@@ -19,8 +19,7 @@ from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_view
 from bedside.annotation.proposals import Aim, propose
 from bedside.ratings.names import rated_by_humans
-from bedside.ratings.rating_files import read_rating_file
-from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales

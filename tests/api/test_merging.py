@@ -24,8 +24,7 @@ from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.sampling import make_plan
 from bedside.api.run_merging import merge
-from bedside.ratings.run import Run
-from bedside.ratings.run_simulations import run_simulations
+from bedside.ratings.run import Run, run_simulations
 from bedside.ratings.table import KEY, frame_of
 from bedside.reports.methods import methods
 from bedside.scoring.judged import judge_run

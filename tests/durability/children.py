@@ -17,7 +17,7 @@ from tests.forked import CONTEXT, preload
 
 preload(
     "pytest", "tests.durability.children", "tests.durability.recorder", "tests.durability.loaded_commands",
-    "bedside.scoring.score", "bedside.ratings.rating_import", "bedside.ratings.values",
+    "bedside.scoring.score", "bedside.ratings.rating_files", "bedside.ratings.values",
     "bedside.analysis.agreement", "bedside.analysis.comparison", "bedside.scoring.judged",
     "bedside.scoring.judged_apart", "bedside.judges.turn_codes", "bedside.llm.batch_files",
     "bedside.llm.clients.openai_compatible", "bedside.scoring.spread", "bedside.reports.build",

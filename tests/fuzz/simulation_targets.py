@@ -19,7 +19,7 @@ import yaml
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.ratings.run_simulations import keep_simulations, run_simulations
+from bedside.ratings.run import keep_simulations, run_simulations
 from bedside.reports.build import build_tables
 from bedside.reports.hidden_states import states_tables
 from bedside.reports.simulation_methods import simulation_words

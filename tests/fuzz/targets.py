@@ -53,8 +53,7 @@ from bedside.protocols.medconceal import labels as medconceal
 from bedside.protocols.medconceal.policy_parameters import parse_parameters
 from bedside.protocols.note2chat import labels as note2chat
 from bedside.ratings.form_contract import RATING_FORMS
-from bedside.ratings.rating_files import read_rating_file
-from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales

@@ -7,8 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from bedside.ratings.rating_files import read_rating_file
-from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale, parse_scale, parse_scales

@@ -14,8 +14,7 @@ from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.trend import trend
 from bedside.cli import main
-from bedside.ratings.rating_files import read_rating_file
-from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales

@@ -12,8 +12,7 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import plan_hash
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
-from bedside.ratings.rating_files import read_rating_file
-from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales

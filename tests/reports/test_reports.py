@@ -23,8 +23,7 @@ from bedside.analysis.study_size import sizes_for_difference
 from bedside.analysis.validation import validate
 from bedside.coders import CODERS
 from bedside.coders.testing.coder_test import evaluate_coder
-from bedside.ratings.rating_files import read_rating_file
-from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales

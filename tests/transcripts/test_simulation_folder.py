@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bedside
-from bedside.ratings.run_simulations import run_simulations
+from bedside.ratings.run import run_simulations
 from bedside.support.errors import InputError, RunError
 from tests.conftest import Call
 

@@ -56,17 +56,13 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
             if answer is None:
                 continue
             item = needed_item(content, where, record)
-            rater = _rater(where, record["annotator"])
+            try:
+                rater = "" if record["annotator"] is None else account_name(record["annotator"])
+            except KeyError as error:
+                raise no_export("Label Studio's JSON-MIN", where, error) from error
             yield RatedCell(
                 where, field, item=item, rater=rater, metric=field, value=answer, kind=kind, **said
             )
-
-
-def _rater(where: str, annotator: Any) -> str:
-    try:
-        return account_name(annotator) if annotator is not None else ""
-    except KeyError as error:
-        raise no_export("Label Studio's JSON-MIN", where, error) from error
 
 
 def _answer_fields(record: Mapping[str, Any]) -> list[str]:
@@ -102,12 +98,15 @@ def _texts(content: RatingContent, records: Records) -> set[str]:
     return texts
 
 
+def _parts(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _is_typed(value: Any) -> bool:
     """Whether an answer is texts that say so themselves."""
-    parts = value if isinstance(value, list) else [value]
-    return bool(parts) and all(
+    return value != [] and all(
         isinstance(part, dict) and "text" in part and part.keys().isdisjoint(("start", *_VALUES))
-        for part in parts
+        for part in _parts(value)
     )
 
 
@@ -115,10 +114,9 @@ def _answer(content: RatingContent, where: str, value: Any) -> str | None:
     """What was answered to one question; None, and counted, where that is no rating and no text."""
     if isinstance(value, str):
         return value
-    parts = value if isinstance(value, list) else [value]
+    parts = _parts(value)
     if _is_typed(value):
-        texts = (part["text"] for part in parts)
-        return "\n".join(str(line) for text in texts for line in (text if isinstance(text, list) else [text]))
+        return "\n".join(str(line) for part in parts for line in _parts(part["text"]))
     leave = content.account.count_left_out
     if len(parts) != 1 or not isinstance(parts[0], dict) or "start" in parts[0]:
         for _ in parts:
