@@ -230,10 +230,10 @@ class ReadingAccount:
 
     def _add_meta(self, meta: Mapping[str, Any]) -> None:
         if len(self.examples) < MOST_FACTORS:
-            for key in meta.keys() - self.examples.keys():
+            for key in [key for key in meta if key not in self.examples]:  # in the order of the file
                 # Of codes, how many turns have them is what tells.
                 self.examples[key] = "" if key == "codes" else Texts.of(_longest_text(meta[key]), "").example
-        self.with_turns.update(meta.keys() & self.examples.keys())
+        self.with_turns.update(key for key in meta if key in self.examples)
 
     def _limit_names(self) -> None:
         for role, names in self.speakers.items():
