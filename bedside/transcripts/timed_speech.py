@@ -1,25 +1,92 @@
-"""What speakers say and when, as recordings are transcribed: stretches of speech become turns."""
+"""Files that are one talk each: their text, the tiers of their speakers, and stretches of speech that become turns."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from bedside.transcripts.transcript import Dialogue, Role
+from bedside.support.errors import InputError
+from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
+from bedside.transcripts.transcript import ROLES, Role, Transcript
 
 if TYPE_CHECKING:
     from bedside.transcripts.source_file import SourceFile
 
+#: Most lines of a transcript.
+MAX_LINES = 200_000
 #: The name of whoever speaks where a file that names speakers names none: the user says who it is.
 NO_SPEAKER = "no speaker"
-JOINED = "What a speaker says before another begins is one turn, from its first start to its last stop."
-
 #: A time as transcripts have it: minutes and seconds, or hours before them.
 TIME = r"\d{1,3}:[0-5]?\d(?::[0-5]?\d)?(?:[.,]\d{1,6})?"
-_TIME = re.compile(TIME)
+
+
+def one_talk(build: Callable[[SourceFile], Transcript]) -> Callable[[SourceFile], Iterator[Transcript]]:
+    """What reads a file as the one transcript that ``build`` makes; a bad one is left out where so wished."""
+
+    def read(source: SourceFile) -> Iterator[Transcript]:
+        transcript = source.attempt(build, source)
+        if transcript is not None:
+            yield transcript
+
+    return read
+
+
+def whole_bytes(
+    source: ByteSource, most: int = MAX_RECORD, of: str = "transcript", todo: str = "split it"
+) -> bytes:
+    """The content of a file, unpacked, a text's in UTF-8.
+
+    Raises:
+        InputError: it is larger than ``most`` bytes.
+    """
+    if source.whole is not None:
+        return source.whole
+    with source.open() as file:
+        data = source.unpacking(file.read, most + 1)
+    if len(data) > most:
+        raise InputError(f"the {of} is larger than {most // 2**20} MB", where=source.name, todo=todo)
+    return data
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines as editors number them, without their ends; a lone carriage return ends one where nothing else does."""
+    if "\n" not in text:
+        return text.split("\r")
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def whole_text(source: ByteSource) -> str:
+    """The text of a file.
+
+    Raises:
+        InputError: it is larger than a transcript may be, or not in its encoding.
+    """
+    data = whole_bytes(source)
+    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
+        raise InputError(
+            f"the transcript has more than {MAX_LINES:,} lines", where=source.name, todo="split it"
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise source.undecodable(data, error, 1) from error
+
+
+def seconds(time: str) -> float:
+    """Seconds of a time such as ``00:12``, ``1:02:03.5`` or ``00:00:01,200``."""
+    total = 0.0
+    for part in time.replace(",", ".").split(":"):
+        total = total * 60 + float(part)
+    return round(total, 6)
+
+
+def times(start: float | None, stop: float | None) -> dict[str, Any]:
+    """What a turn's meta says of its times."""
+    return {name: value for name, value in (("start", start), ("stop", stop)) if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,61 +110,137 @@ class SpeechStretch:
     role: Role | None = None
 
 
-def seconds(time: str) -> float:
-    """Seconds of a time such as ``00:12``, ``1:02:03.5`` or ``00:00:01,200``."""
-    total = 0.0
-    for part in time.replace(",", ".").split(":"):
-        total = total * 60 + float(part)
-    return round(total, 6)
-
-
-def times(start: float | None, stop: float | None) -> dict[str, Any]:
-    """What a turn's meta says of its times."""
-    return {name: value for name, value in (("start", start), ("stop", stop)) if value is not None}
-
-
-def speech_turns(source: SourceFile, speeches: Iterable[SpeechStretch]) -> Dialogue:
-    """Checked turns: stretches in order of their start, those of one speaker that follow one another joined.
+def timed_talk(
+    source: SourceFile, speech: Iterable[SpeechStretch], where: str = "", **fields: Any
+) -> Transcript:
+    """A checked transcript of stretches in order of their start, those of one speaker that follow one another joined.
 
     Speech that overlaps stands whole in order of its start. Where a start is lacking the order is the file's.
+
+    Args:
+        source: the file.
+        speech: all of it.
+        where: the transcript's place; empty for the file.
+        fields: what else is known of the transcript, such as its ``language``.
     """
-    ordered = list(speeches)
-    if all(speech.start is not None for speech in ordered):
-        ordered.sort(key=lambda speech: speech.start or 0.0)
-    groups: list[list[SpeechStretch]] = []
-    for speech in ordered:
-        if groups and (groups[-1][0].speaker, groups[-1][0].role) == (speech.speaker, speech.role):
-            groups[-1].append(speech)
-        else:
-            groups.append([speech])
-    if len(groups) < len(ordered):
-        source.account.remark(JOINED)
-    return source.turns(
+    ordered = list(speech)
+    if all(one.start is not None for one in ordered):
+        ordered.sort(key=lambda one: one.start or 0.0)
+    groups = [list(group) for _, group in groupby(ordered, key=lambda one: (one.speaker, one.role))]
+    if any((group[0].where, group[0].start) != (group[-1].where, group[-1].start) for group in groups):
+        source.account.remark(
+            "What a speaker says before another begins is one turn, from its first start to its last stop."
+        )
+    stops = [[one.stop for one in group if one.stop is not None] for group in groups]
+    turns = source.turns(
         [group[0].speaker for group in groups],
-        [joined_text([speech.text for speech in group]) for group in groups],
+        [joined_text(one.text for one in group) for group in groups],
         [group[0].where for group in groups],
-        [
-            times(
-                group[0].start,
-                max((speech.stop for speech in group if speech.stop is not None), default=None),
-            )
-            for group in groups
-        ],
+        [times(group[0].start, max(of, default=None)) for group, of in zip(groups, stops, strict=True)],
         [group[0].role or group[0].speaker for group in groups],
     )
+    return source.transcript(turns, where or source.name, **fields)
 
 
 def joined_text(texts: Iterable[str]) -> str:
     """Texts one after the other, with a space between, unless they are in a script that has none."""
-    pieces: list[str] = []
-    for text in texts:
-        if not text:
-            continue
-        if pieces and not (_is_wide(pieces[-1][-1]) and _is_wide(text[0])):
-            pieces.append(" ")
-        pieces.append(text)
-    return "".join(pieces)
+    joined = ""
+    for text in filter(None, texts):
+        wide = joined and all(unicodedata.east_asian_width(one) in "WF" for one in (joined[-1], text[0]))
+        joined += text if wide or not joined else f" {text}"
+    return joined
 
 
-def _is_wide(character: str) -> bool:
-    return unicodedata.east_asian_width(character) in "WF"
+@dataclass(slots=True, eq=False)
+class SpeakerTier:
+    """What a speaker says, or what is noted of it, apart from what others say.
+
+    Attributes:
+        name: of the tier.
+        speaker: who speaks.
+        place: the file as shown.
+        depends: whether it only goes with another tier, such as a translation.
+        role: which the user gives it; None where the speaker's name tells it.
+        speech: in its order; empty texts too.
+    """
+
+    name: str
+    speaker: str
+    place: str
+    depends: bool = False
+    role: Role | None = None
+    speech: list[SpeechStretch] = field(default_factory=list)
+
+
+def chosen_tiers(source: SourceFile, tiers: Sequence[SpeakerTier]) -> list[SpeakerTier]:
+    """The tiers that ``columns`` chooses and that hold something, in their order; all where it chooses none.
+
+    ``text=NAME`` takes tiers whose speaker tells the role, ``clinician=NAME``, ``patient=NAME`` and ``other=NAME``
+    those of a role; in each, ``*`` stands for any letters. What is left out is noted in the source's account.
+
+    Raises:
+        InputError: there is no such tier, one is chosen twice, or ``columns`` names something else.
+    """
+    source.check_columns(("text", *ROLES))
+    patterns = {column: pattern for column, pattern in source.options.columns.items() if pattern}
+    names = list(dict.fromkeys(tier.name for tier in tiers))
+    chosen_as: dict[str, str] = {}
+    for column, pattern in patterns.items():
+        matching = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+        if not matching:
+            raise InputError(
+                f"there is no tier {pattern!r}", where=source.name, todo=f"tiers: {', '.join(names)}"
+            )
+        for name in matching:
+            if chosen_as.setdefault(name, column) != column:
+                raise InputError(
+                    f"the tier {name!r} is chosen as {chosen_as[name]} and as {column} (`columns`)",
+                    where=source.name,
+                    todo="choose it as one of them",
+                )
+    if patterns:
+        source.account.columns.update(patterns)
+        source.account.unused = [name for name in names if name and name not in chosen_as]
+    chosen = []
+    for tier in tiers:
+        if patterns and tier.name not in chosen_as:
+            for one in tier.speech:
+                if one.text:
+                    source.account.lose(tier.name, one.text, one.where)
+        elif tier.speech:
+            tier.role = next((role for role in ROLES if role == chosen_as.get(tier.name)), None)
+            chosen.append(tier)
+    return chosen
+
+
+def check_one_tier_each(
+    tiers: Iterable[SpeakerTier], owner: Callable[[SpeakerTier], tuple[str, str]]
+) -> None:
+    """An error where one who speaks has several tiers: nothing tells which of them holds the words.
+
+    Args:
+        tiers: all of them.
+        owner: says whose a tier is, and that one's place.
+    """
+    owned: dict[tuple[str, str], list[str]] = {}
+    for tier in tiers:
+        owned.setdefault(owner(tier), []).append(repr(tier.name))
+    for (who, where), names in owned.items():
+        if len(names) > 1:
+            raise InputError(
+                f"{who} has {len(names)} tiers that may hold the words: {', '.join(names):.200}",
+                where=where,
+                todo="say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in "
+                "which * stands for any letters",
+            )
+
+
+def tiers_talk(source: SourceFile, tiers: Iterable[SpeakerTier]) -> Transcript:
+    """A checked transcript of what speakers say in their tiers."""
+    speech = (
+        replace(one, speaker=tier.speaker, role=tier.role)
+        for tier in tiers
+        for one in tier.speech
+        if one.text
+    )
+    return timed_talk(source, speech)

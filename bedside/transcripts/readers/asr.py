@@ -11,12 +11,17 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, speech_turns
+from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, timed_talk
 from bedside.transcripts.transcript import Transcript
 
 #: Speaker (None where the recogniser gives none), text, start and stop in seconds.
 _Piece = tuple[Any, Any, Any, Any]
 _SEE = "see bedside readers show asr"
+#: Names of these, whichever recogniser gives them.
+_WHO = ("speaker", "speakerLabel", "speakerTag", "speaker_label", "speaker_tag")
+_SAID = ("punctuated_word", "word", "transcript", "text")
+_STARTS = ("start", "startTime", "startOffset", "start_time")
+_STOPS = ("end", "endTime", "endOffset", "end_time")
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -94,9 +99,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
             )
     if any(speech.speaker == NO_SPEAKER for speech in speeches):
         source.account.remark(f"Where the recogniser names nobody, the speaker is called {NO_SPEAKER!r}.")
-    return source.transcript(
-        speech_turns(source, speeches), where, id=item.get("id") or name, language=_language(item)
-    )
+    return timed_talk(source, speeches, where, id=item.get("id") or name, language=_language(item))
 
 
 def _note_alternatives(source: SourceFile, value: Any, where: str) -> None:
@@ -136,91 +139,75 @@ def _language(item: dict[str, Any]) -> str | None:
     return None
 
 
-def _words(words: Any, text: tuple[str, ...], speaker: tuple[str, ...], scale: float = 1) -> list[_Piece]:
-    """Words with their speakers; those of one speaker are joined later."""
-    pieces: list[_Piece] = []
-    for word in _objects(words):
-        said = next((word[key] for key in text if word.get(key)), None)
-        who = next((word[key] for key in speaker if word.get(key) is not None), None)
-        start = word.get("start", word.get("startTime", word.get("startOffset")))
-        stop = word.get("end", word.get("endTime", word.get("endOffset")))
-        pieces.append((who, said, _scaled(start, scale), _scaled(stop, scale)))
-    return pieces
+def _pieces(items: Any, scale: float = 1, channel: bool = False) -> list[_Piece]:
+    """What is said in each of a list of segments or words, by the names that recognisers give its parts.
 
+    Args:
+        items: the list.
+        scale: units of time in a second.
+        channel: whether the channel tells who speaks where nothing else does.
+    """
 
-def _scaled(value: Any, scale: float) -> Any:
-    return value / scale if isinstance(value, int | float) and not isinstance(value, bool) else value
+    def first(item: dict[str, Any], names: tuple[str, ...]) -> Any:
+        return next((item[name] for name in names if item.get(name) not in (None, "")), None)
+
+    def time(item: dict[str, Any], names: tuple[str, ...]) -> Any:
+        value = first(item, names)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value / scale if number else value
+
+    who = (*_WHO, "channel") if channel else _WHO
+    return [
+        (first(item, who), first(item, _SAID), time(item, _STARTS), time(item, _STOPS))
+        for item in _objects(items)
+    ]
 
 
 def _whisper(item: dict[str, Any]) -> list[_Piece]:
     pieces: list[_Piece] = []
     for segment in _objects(item.get("segments")):
         words = _objects(segment.get("words"))
-        if segment.get("speaker") is None and any(word.get("speaker") is not None for word in words):
-            pieces += _with_times(_words(words, ("word", "text"), ("speaker",)), segment)
-        else:
-            pieces.append(
-                (segment.get("speaker"), segment.get("text"), segment.get("start"), segment.get("end"))
-            )
+        if segment.get("speaker") is not None or all(word.get("speaker") is None for word in words):
+            pieces += _pieces([segment])
+            continue
+        # What WhisperX can't align, such as numbers, has no times and gets those of the word before.
+        last = segment.get("start")
+        for speaker, text, start, stop in _pieces(words):
+            start, stop = last if start is None else start, last if stop is None else stop
+            pieces.append((speaker, text, start, stop))
+            last = stop
     return pieces
-
-
-def _with_times(pieces: list[_Piece], segment: dict[str, Any]) -> list[_Piece]:
-    """Words with times: what WhisperX can't align, such as numbers, has none and gets those of the word before."""
-    timed: list[_Piece] = []
-    last = segment.get("start")
-    for speaker, text, start, stop in pieces:
-        timed.append((speaker, text, last if start is None else start, last if stop is None else stop))
-        last = timed[-1][3]
-    return timed
 
 
 def _deepgram(item: dict[str, Any]) -> list[_Piece]:
     results = item["results"]
-    utterances = _objects(results.get("utterances"))
-    channels = _objects(results.get("channels"))
-    if utterances:
-        several = len({utterance.get("channel") for utterance in utterances}) > 1
-        return [
-            (
-                _heard(part.get("channel"), part.get("speaker"), several),
-                part.get("transcript"),
-                part.get("start"),
-                part.get("end"),
-            )
-            for part in utterances
-        ]
-    pieces: list[_Piece] = []
-    for number, channel in enumerate(channels):
-        best = next(iter(_objects(channel.get("alternatives"))), {})
-        words = _words(best.get("words"), ("punctuated_word", "word"), ("speaker",))
-        several = len(channels) > 1
-        pieces += [(_heard(number, speaker, several), *rest) for speaker, *rest in words]
-    return pieces
-
-
-def _heard(channel: Any, speaker: Any, several: bool) -> Any:
-    """Who speaks: where the recording has a channel for each, the channel too."""
-    if not several:
-        return speaker
-    return f"channel {channel}" if speaker is None else f"channel {channel} speaker {speaker}"
+    parts = [(part.get("channel"), [part]) for part in _objects(results.get("utterances"))] or [
+        (number, next(iter(_objects(channel.get("alternatives"))), {}).get("words"))
+        for number, channel in enumerate(_objects(results.get("channels")))
+    ]
+    several = len({str(channel) for channel, _ in parts}) > 1
+    # Where the recording has a channel for each, who speaks is told by the channel too.
+    return [
+        (
+            (f"channel {channel}" + ("" if speaker is None else f" speaker {speaker}"))
+            if several
+            else speaker,
+            *rest,
+        )
+        for channel, words in parts
+        for speaker, *rest in _pieces(words)
+    ]
 
 
 def _assemblyai(item: dict[str, Any]) -> list[_Piece]:
-    utterances = _objects(item.get("utterances"))
-    if utterances:
-        return _words(utterances, ("text",), ("speaker", "channel"), 1000)
-    return _words(item.get("words"), ("text",), ("speaker", "channel"), 1000)
+    return _pieces(_objects(item.get("utterances")) or item.get("words"), 1000, channel=True)
 
 
 def _aws(item: dict[str, Any]) -> list[_Piece]:
     results = item["results"]
     segments = _objects(results.get("audio_segments"))
     if any("speaker_label" in segment for segment in segments):
-        return [
-            (part.get("speaker_label"), part.get("transcript"), part.get("start_time"), part.get("end_time"))
-            for part in segments
-        ]
+        return _pieces(segments)
     # Older results: words alone, of which the labels stand in a list of their own.
     labels = {
         word.get("start_time"): word.get("speaker_label", segment.get("speaker_label"))
@@ -245,13 +232,10 @@ def _google(item: dict[str, Any]) -> list[_Piece]:
     results = [
         (result, next(iter(_objects(result.get("alternatives"))), {})) for result in _objects(item["results"])
     ]
-    words = [
-        _words(best.get("words"), ("word",), ("speakerLabel", "speakerTag", "speaker_label", "speaker_tag"))
-        for _, best in results
-    ]
     # A speaker's tag of 0 says that none was given.
     words = [
-        [(None if speaker == 0 else speaker, *rest) for speaker, *rest in of_result] for of_result in words
+        [(None if speaker == 0 else speaker, *rest) for speaker, *rest in _pieces(best.get("words"))]
+        for _, best in results
     ]
     told = [any(piece[0] is not None for piece in of_result) for of_result in words]
     if words and told[-1] and not any(told[:-1]):

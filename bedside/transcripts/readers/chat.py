@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
+from bedside.transcripts.timed_speech import SpeechStretch, one_talk, text_lines, timed_talk, whole_text
 from bedside.transcripts.transcript import Transcript, is_speaker_word
-from bedside.transcripts.whole_text import text_lines, whole_text
 
 _TIMES = re.compile(r"\x15?(\d{1,12})_(\d{1,12})\x15|\x15[^\x15\n]*\x15")
 #: Languages by their codes of three letters, which CHAT has, as those of two.
@@ -38,12 +37,6 @@ _HAS_WORD = re.compile(r"\w")
 
 def _claims(head: Head) -> Claim | None:
     return "transcripts" if re.match(r"\s*(?:@\w[^\n]*\r?\n)*?@Begin[ \t]*\r?\n", head.text) else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    transcript = source.attempt(_transcript, source)
-    if transcript is not None:
-        yield transcript
 
 
 def _transcript(source: SourceFile) -> Transcript:
@@ -85,12 +78,11 @@ def _transcript(source: SourceFile) -> Transcript:
                 where=where,
                 todo="begin an utterance with *CODE:, and a line that goes on with a tab",
             )
-    turns = speech_turns(source, speeches)
     source.account.remark(
         "CHAT's codes are taken out of the text; fillers, retraced words, fragments and xxx stay, and (be)cause is "
         "because."
     )
-    return source.transcript(turns, source.name, language=language)
+    return timed_talk(source, speeches, language=language)
 
 
 def _whole_lines(lines: list[str]) -> Iterator[tuple[int, str]]:
@@ -175,6 +167,6 @@ READER = Reader(
     example_name="session.cha",
     endings=(".cha",),
     claims=_claims,
-    read=_read,
+    read=one_talk(_transcript),
     priority=20,
 )

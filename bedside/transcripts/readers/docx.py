@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.support.errors import AmbiguousError, InputError, MissingExtraError
+from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_lines import (
+from bedside.transcripts.labelled_text import (
     LabelledTurns,
     labelled_turns,
     names_two_speakers,
@@ -18,31 +21,39 @@ from bedside.transcripts.labelled_lines import (
     short_aliases,
 )
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import TIME, seconds, times
+from bedside.transcripts.timed_speech import TIME, one_talk, seconds, times, whole_bytes
 from bedside.transcripts.transcript import Transcript, is_speaker_word
-from bedside.transcripts.word_document import BODY, archive_parts, text_blocks, text_boxes, word_document
 
-_SPEAKER = ("speaker", "who", "role", "name", "interlocutor", "person")
-_TEXT = (
-    "text",
-    "utterance",
-    "transcript",
-    "transcription",
-    "content",
-    "dialogue",
-    "dialog",
-    "speech",
-    "words",
-)
-_TIME = ("time", "start", "timestamp", "timecode")
+if TYPE_CHECKING:
+    from docx.document import Document
+
+#: Largest XML part of a document, unpacked, and largest document on disk and in all; most parts of its archive.
+MAX_PART, MAX_DOCUMENT, MAX_PARTS = 2 * MAX_RECORD, 4 * MAX_RECORD, 10_000
+_SMALLER = "remove its pictures, split it, or save it as text"
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_CHANGES = tuple(f"{_WORD}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
+# Elements that stand for white space or a mark, and those whose text is no part of a paragraph's.
+_MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_APART = ("txbxContent", "tbl")
+# Parts with texts beside the body.
+_BESIDE = re.compile(r"word/(header|footer|footnotes|endnotes|comments)\d*\.xml")
+
+#: What a table's columns may be called.
+_NAMES = {
+    "time": ("time", "start", "timestamp", "timecode"),
+    "speaker": ("speaker", "who", "role", "name", "interlocutor", "person"),
+    "text": (
+        "text", "utterance", "transcript", "transcription", "content", "dialogue", "dialog", "speech", "words",
+    ),
+}  # fmt: skip
 _STAMP = re.compile(rf"[\[(]?({TIME})[\])]?(?:[ \t]*(?:-->|[-–—])[ \t]*[\[(]?({TIME})[\])]?)?")
 _NUMBER = re.compile(r"#?\d{1,6}[.)]?")
 #: Longest name of a speaker.
 _LONGEST = 40
 
 
-class _TableLayout(NamedTuple):
-    """Where things stand in a table's rows."""
+class _Layout(NamedTuple):
+    """Where things stand in a table's rows, and its header where it has one."""
 
     speaker: int
     text: int
@@ -55,45 +66,143 @@ class _Row(NamedTuple):
     cells: list[str]
 
 
+def _bytes(source: SourceFile) -> bytes:
+    return whole_bytes(source, MAX_DOCUMENT, "document", _SMALLER)
+
+
 def _claims(head: Head) -> Claim | None:
-    return "transcripts" if BODY in archive_parts(head.source) else None
+    if head.source.head[:2] != b"PK":
+        return None
+    try:
+        with zipfile.ZipFile(io.BytesIO(_bytes(head.source))) as archive:
+            return "transcripts" if "word/document.xml" in archive.namelist()[:MAX_PARTS] else None
+    except (zipfile.BadZipFile, ValueError, OSError, InputError):
+        return None
 
 
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    transcript = source.attempt(_transcript, source)
-    if transcript is not None:
-        yield transcript
+def _document(source: SourceFile) -> Document:
+    """The document in a file; texts beside its body (headers, notes, comments) are noted in the source's account.
+
+    Raises:
+        InputError: it is too large or damaged, or has changes that nobody has accepted or rejected.
+        MissingExtraError: python-docx isn't installed.
+    """
+    try:
+        import docx
+        from docx.oxml import parse_xml
+    except ImportError as error:
+        raise MissingExtraError(
+            "reading Word documents needs python-docx, which isn't installed",
+            where=source.name,
+            todo='pip install "bedside[forms]", or save the document as plain text',
+        ) from error
+    data = _bytes(source)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check_archive(source, archive)
+            document = docx.Document(io.BytesIO(data))
+            for name in archive.namelist():
+                if match := _BESIDE.fullmatch(name):
+                    for text in filter(str.strip, _paragraphs(parse_xml(archive.read(name)))):
+                        source.account.lose(f"{match[1].removesuffix('s')}s", text.strip(), source.name)
+    except InputError:
+        raise
+    # A damaged document makes the library raise whatever its parts happen to raise.
+    except Exception as error:
+        raise InputError(
+            "the Word document can't be read", where=source.name, todo="save it again as DOCX or as text"
+        ) from error
+    if next(document.element.body.iter(*_CHANGES), None) is not None:
+        raise InputError(
+            "the document has tracked changes, so it has two texts",
+            where=source.name,
+            todo="accept or reject them all in Word and save it again",
+        )
+    return document
+
+
+def _check_archive(source: SourceFile, archive: zipfile.ZipFile) -> None:
+    """Refuse a document that would unpack to too much or declares entities."""
+    parts = archive.infolist()
+    written = [part for part in parts if part.filename.lower().endswith((".xml", ".rels"))]
+    if (
+        len(parts) > MAX_PARTS
+        or sum(part.file_size for part in parts) > MAX_DOCUMENT
+        or any(part.file_size > MAX_PART for part in written)
+    ):
+        raise InputError(
+            f"the document is larger than {MAX_DOCUMENT // 2**20} MB", where=source.name, todo=_SMALLER
+        )
+    for part in written:
+        with archive.open(part) as file:
+            if b"<!DOCTYPE" in file.read(1 << 16):
+                raise ValueError("a part that declares a document type")
+
+
+def _paragraphs(element: Any) -> Iterator[str]:
+    return map(_text, element.iter(f"{_WORD}p"))
+
+
+def _text(paragraph: Any) -> str:
+    """The text of a paragraph, with hyperlinks and content controls, which stand in elements of their own."""
+    pieces: list[str] = []
+    waiting = [paragraph]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part.tag, str):
+            continue
+        name = part.tag.removeprefix(_WORD)
+        if name == "t":
+            pieces.append(part.text or "")
+        elif name in _MARKS and part.getparent().tag == f"{_WORD}r":
+            pieces.append(_MARKS[name])
+        elif name not in _APART:
+            waiting += reversed(part)
+    return "".join(pieces)
+
+
+def _blocks(document: Document) -> Iterator[str | list[list[str]]]:
+    """The text of each paragraph, and the cells of each table's rows, in the order of the document."""
+    waiting = list(reversed(document.element.body))
+    while waiting:
+        element = waiting.pop()
+        name = element.tag.removeprefix(_WORD) if isinstance(element.tag, str) else ""
+        if name == "p":
+            yield _text(element)
+        elif name == "tbl":
+            yield [
+                [" ".join("\n".join(_paragraphs(cell)).split()) for cell in row.iter(f"{_WORD}tc")]
+                for row in element.iter(f"{_WORD}tr")
+            ]
+        elif name in ("sdt", "sdtContent"):
+            waiting += reversed(element)
 
 
 def _transcript(source: SourceFile) -> Transcript:
     lines: list[tuple[str, str]] = []
     tables: list[list[_Row]] = []
     paragraphs = 0
-    document = word_document(source)
-    for text in text_boxes(document):
-        set_aside(source, "text boxes", text, source.name)
-    for block in text_blocks(document):
+    document = _document(source)
+    # Word writes each text box twice, for newer and for older programs.
+    boxes = document.element.body.iter(f"{_WORD}txbxContent")
+    for text in dict.fromkeys("\n".join(_paragraphs(box)).strip() for box in boxes):
+        if text:
+            set_aside(source, "text boxes", text, source.name)
+    for block in _blocks(document):
         if isinstance(block, str):
             paragraphs += 1
             lines += [(f"{source.name}, paragraph {paragraphs}", line) for line in block.split("\n")]
         else:
             place = f"{source.name}, table {len(tables) + 1}, row"
-            tables.append(
-                [
-                    _Row(f"{place} {number}", [" ".join(cell.split()) for cell in row])
-                    for number, row in enumerate(block, 1)
-                ]
-            )
-    roles = source.options.roles
-    layouts = [layout for table in tables if (layout := _layout(source, table, roles))]
-    if layouts:
-        if names_two_speakers("\n".join(line for _, line in lines), roles):
+            tables.append([_Row(f"{place} {number}", row) for number, row in enumerate(block, 1)])
+    if any(_layout(source, table) for table in tables):
+        if names_two_speakers("\n".join(line for _, line in lines), source.options.roles):
             raise AmbiguousError(
                 "two speakers are named both in a table and in paragraphs outside it",
                 where=source.name,
                 todo="save a copy with the one or the other",
             )
-        turns = _table_turns(source, tables, roles)
+        turns = _table_turns(source, tables)
         for place, line in lines:
             if line.strip():
                 set_aside(source, "lines outside the table", line.strip(), place)
@@ -101,20 +210,16 @@ def _transcript(source: SourceFile) -> Transcript:
         for table in tables:
             _set_aside(source, table)
         turns = labelled_turns(source, lines)
-    return source.transcript(
-        source.turns(turns.speakers, turns.texts, turns.places, turns.metas),
-        source.name,
-        reference=turns.reference,
-    )
+    return turns.transcript(source, source.name)
 
 
-def _set_aside(source: SourceFile, table: list[_Row], name: str = "tables") -> None:
-    for place, cells in table:
+def _set_aside(source: SourceFile, rows: Iterable[_Row], name: str = "tables") -> None:
+    for place, cells in rows:
         for cell in filter(None, cells):
             set_aside(source, name, cell, place)
 
 
-def _layout(source: SourceFile, table: list[_Row], roles: Mapping[str, str]) -> _TableLayout | None:
+def _layout(source: SourceFile, table: Sequence[_Row]) -> _Layout | None:
     """Which columns hold speakers, what they say and times; None for a table of something else.
 
     Raises:
@@ -125,31 +230,32 @@ def _layout(source: SourceFile, table: list[_Row], roles: Mapping[str, str]) -> 
     if width < 2:
         return None
     header = [name.casefold() for name in table[0].cells]
-    mapped = {name: source.options.columns.get(name, "").casefold() for name in ("speaker", "text", "time")}
-    named = bool({*header} & {*_SPEAKER, *_TEXT, *filter(None, mapped.values())})
+    mapped = {name: source.options.columns.get(name, "") for name in _NAMES}
+    own = {name.casefold() for name in mapped.values() if name}
+    named = not own.union(_NAMES["speaker"], _NAMES["text"]).isdisjoint(header)
     rows = [row.cells for row in table[1 if named else 0 :]]
     columns = [[row[at] for row in rows if at < len(row) and row[at]] for at in range(width)]
 
-    def place(name: str, words: tuple[str, ...]) -> int | None:
-        wanted = (mapped[name],) if mapped[name] else words
-        at = next((header.index(word) for word in wanted if word in header), None) if named else None
+    def place(name: str) -> int | None:
+        words = (mapped[name].casefold(),) if mapped[name] else _NAMES[name]
+        at = next((header.index(word) for word in words if named and word in header), None)
         if at is None and mapped[name]:
             raise InputError(
-                f"there is no column {source.options.columns[name]!r}",
+                f"there is no column {mapped[name]!r}",
                 where=table[0].place,
                 todo=f"columns: {', '.join(table[0].cells)}",
             )
         return at
 
-    time = place("time", _TIME)
+    time = place("time")
     if time is None:
         time = next((at for at, cells in enumerate(columns) if _all(cells, _STAMP)), None)
-    speaker = place("speaker", _SPEAKER)
+    speaker = place("speaker")
     if speaker is None:
-        speaker = next((at for at, cells in enumerate(columns) if at != time and _names(cells, roles)), None)
+        speaker = next((at for at, cells in enumerate(columns) if at != time and _names(source, cells)), None)
     if speaker is None or len({*columns[speaker]}) < 2:
         return None
-    text = place("text", _TEXT)
+    text = place("text")
     if text is None:
         rest = [
             at
@@ -165,67 +271,58 @@ def _layout(source: SourceFile, table: list[_Row], roles: Mapping[str, str]) -> 
         if not rest:
             return None
         text = rest[0]
-    return _TableLayout(speaker, text, time, table[0].cells if named else None)
+    return _Layout(speaker, text, time, table[0].cells if named else None)
 
 
 def _all(cells: list[str], pattern: re.Pattern[str]) -> bool:
     return bool(cells) and all(pattern.fullmatch(cell) for cell in cells)
 
 
-def _names(cells: list[str], roles: Mapping[str, str]) -> bool:
+def _names(source: SourceFile, cells: list[str]) -> bool:
     """Whether cells are names of speakers: short, and all known or each there twice or more."""
     counts = Counter(cell.rstrip(":：").strip() for cell in cells)
     if len(counts) < 2 or any(len(name) > _LONGEST or name.isdigit() for name in counts):
         return False
     short = short_aliases(counts)
-    known = sum(is_speaker_word(name, roles) or name.casefold() in short for name in counts)
+    known = sum(is_speaker_word(name, source.options.roles) or name.casefold() in short for name in counts)
     recurring = sum(count for count in counts.values() if count > 1)
     return known > 1 or (known > 0 and len(counts) < 4) or recurring > len(cells) / 2
 
 
-def _table_turns(source: SourceFile, tables: list[list[_Row]], roles: Mapping[str, str]) -> LabelledTurns:
+def _table_turns(source: SourceFile, tables: list[list[_Row]]) -> LabelledTurns:
     """Turns of a document's tables, row by row; a row without a speaker goes on with the one before."""
     turns = LabelledTurns()
-    last: _TableLayout | None = None
+    last: _Layout | None = None
     for table in tables:
-        layout = _layout(source, table, roles)
+        layout = _layout(source, table)
         if layout is None and last is not None and max(len(row.cells) for row in table) > last.text:
-            layout = last._replace(
-                header=None
-            )  # A table that a page break divides has no two speakers in each part.
+            # A table that a page break divides has no two speakers in each part.
+            layout = last._replace(header=None)
         if layout is None:
             _set_aside(source, table)
             continue
         last = layout
-        if layout.header is not None:
-            taken = {"speaker": layout.header[layout.speaker], "text": layout.header[layout.text]}
-            if layout.time is not None:
-                taken["time"] = layout.header[layout.time]
-            source.account.took(taken, layout.header)
-        taken_at = {layout.speaker, layout.text, layout.time}
-        for place, cells in table[0 if layout.header is None else 1 :]:
+        header, taken = layout.header or [], {"speaker": layout.speaker, "text": layout.text}
+        if layout.time is not None:
+            taken["time"] = layout.time
+        if header:
+            source.account.took({name: header[at] for name, at in taken.items()}, header)
+        for place, cells in table[1 if header else 0 :]:
             if len(cells) <= max(layout.speaker, layout.text):
                 _set_aside(source, [_Row(place, cells)], "rows with too few cells")
                 continue
             for at, cell in enumerate(cells):
-                if cell and at not in taken_at and not _NUMBER.fullmatch(cell):
-                    name = layout.header[at] if layout.header and at < len(layout.header) else ""
+                if cell and at not in taken.values() and not _NUMBER.fullmatch(cell):
+                    name = header[at] if at < len(header) else ""
                     source.account.lose(name or f"column {at + 1}", cell, place)
             speaker, text = cells[layout.speaker].rstrip(":：").strip(), cells[layout.text]
             if speaker:
-                stamp = (
-                    _STAMP.fullmatch(cells[layout.time])
-                    if layout.time is not None and layout.time < len(cells)
-                    else None
-                )
-                turns.speakers.append(speaker)
-                turns.texts.append(text)
-                turns.places.append(place)
-                turns.metas.append(
-                    times(*(seconds(group) if group else None for group in stamp.groups())) if stamp else {}
-                )
+                stamped = layout.time is not None and layout.time < len(cells)
+                stamp = _STAMP.fullmatch(cells[layout.time]) if stamped else None
+                parts = stamp.groups() if stamp else (None, None)
+                turns.add(speaker, text, place, times(*(part and seconds(part) for part in parts)))
             elif text and turns.texts:
-                turns.texts[-1] = f"{turns.texts[-1]}\n{text}".strip()
+                turns.go_on(text)
             elif text:
                 set_aside(source, "rows above the first speaker", text, place)
     note_short_names(source, list(dict.fromkeys(turns.speakers)))
@@ -249,6 +346,6 @@ READER = Reader(
     example_name="session.docx",
     endings=(".docx",),
     claims=_claims,
-    read=_read,
+    read=one_talk(_transcript),
     priority=15,
 )

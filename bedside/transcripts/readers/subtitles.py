@@ -9,11 +9,18 @@ from dataclasses import dataclass, field
 
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_lines import labelled_lines, set_aside, settle_labels
+from bedside.transcripts.labelled_text import labelled_lines, set_aside, settle_labels
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, joined_text, seconds, speech_turns
+from bedside.transcripts.timed_speech import (
+    NO_SPEAKER,
+    SpeechStretch,
+    one_talk,
+    seconds,
+    text_lines,
+    timed_talk,
+    whole_text,
+)
 from bedside.transcripts.transcript import Transcript
-from bedside.transcripts.whole_text import text_lines, whole_text
 
 _TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMING = re.compile(rf"[ \t]*({_TIME})[ \t]*-->[ \t]*({_TIME})(?:[ \t].*)?")
@@ -43,21 +50,12 @@ def _claims(head: Head) -> Claim | None:
     return "transcripts" if timed and (_TIMING.fullmatch(lines[0]) or lines[0].strip().isdigit()) else None
 
 
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    transcript = source.attempt(_transcript, source)
-    if transcript is not None:
-        yield transcript
-
-
 def _transcript(source: SourceFile) -> Transcript:
     lines = text_lines(whole_text(source))
     captions = bool(lines) and lines[0].lstrip().startswith("WEBVTT")
     cues = list(_cues(source, lines, captions))
-    if any(_VOICE.search(line) for cue in cues for line in cue.text):
-        speeches = list(_voiced(source, cues))
-    else:
-        speeches = list(_named(source, cues, captions))
-    return source.transcript(speech_turns(source, speeches), source.name)
+    voiced = any(_VOICE.search(line) for cue in cues for line in cue.text)
+    return timed_talk(source, _voiced(source, cues) if voiced else _named(source, cues, captions))
 
 
 def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue]:
@@ -151,24 +149,14 @@ def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Spe
             todo="export them with the speakers' names, as <v Name> or before each text as Name:",
         )
     settle_labels(source, labelled, [row[1:] for row in rows])
-    speaker = NO_SPEAKER
-    speeches: list[SpeechStretch] = []
+    speaker, named = NO_SPEAKER, 0
     for (cue, _, line), label in zip(rows, labelled.labels, strict=True):
-        where = f"{source.name}:{cue.line}"
-        if label is None and speeches and speeches[-1].where == where:
-            last = speeches.pop()
-            speeches.append(
-                SpeechStretch(speaker, joined_text([last.text, line]), where, cue.start, cue.stop)
-            )
-            continue
-        if label is None:
+        if label is not None:
+            speaker, line = label.name, label.text
+        elif cue.line != named:
             source.account.remark("A cue that names nobody is of who spoke in the cue before it.")
-        else:
-            speaker = label.name
-        speeches.append(
-            SpeechStretch(speaker, line if label is None else label.text, where, cue.start, cue.stop)
-        )
-    yield from speeches
+        named = cue.line
+        yield SpeechStretch(speaker, line, f"{source.name}:{cue.line}", cue.start, cue.stop)
 
 
 READER = Reader(
@@ -188,6 +176,6 @@ READER = Reader(
     example_name="meeting.vtt",
     endings=(".vtt", ".srt"),
     claims=_claims,
-    read=_read,
+    read=one_talk(_transcript),
     priority=20,
 )
