@@ -8,16 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
-from bedside.transcripts.timed_speech import TIME, seconds, times
+from bedside.transcripts.timed_speech import TIME, Speech, seconds
 from bedside.transcripts.transcript import (
     ROLE_ALIASES,
     THIRD_WORDS,
     Role,
-    Transcript,
     is_no_speaker,
     is_speaker_word,
     plain_name,
@@ -147,33 +146,19 @@ _BRACKET_WITHIN = re.compile(r"\[[ \t]*(?P<name>[^\]\n]{1,40}?)[ \t]*\](?:[ \t]*
 # -- Labels before lines -------------------------------------------------------------------------------
 
 
-class SpeakerLabel(NamedTuple):
-    """Who speaks from a line on.
-
-    Attributes:
-        name: of the speaker, as written.
-        text: what follows on the line.
-        meta: what a turn's meta says of its times: ``start`` and ``stop`` in seconds, or date and ``time`` as written.
-    """
-
-    name: str
-    text: str
-    meta: dict[str, Any]
-
-
 @dataclass(slots=True)
 class LabelledLines:
     """Where speakers begin.
 
     Attributes:
-        labels: of each line; None for one that goes on with what is before it.
+        labels: of each line, who speaks and what follows on it; None for one that goes on with what is before it.
         plain: beginnings of lines that look like a label and are words of a turn, with the numbers of their lines.
         doubtful: those of which nothing tells whether they are.
         unlabelled: numbers of lines that seem to lack a label.
         numbered: whether numbers behind labels (``T1:``, ``C1:``) were taken for those of turns.
     """
 
-    labels: list[SpeakerLabel | None]
+    labels: list[Speech | None]
     plain: dict[str, list[int]] = field(default_factory=dict)
     doubtful: dict[str, list[int]] = field(default_factory=dict)
     unlabelled: list[int] = field(default_factory=list)
@@ -182,7 +167,7 @@ class LabelledLines:
     @property
     def speakers(self) -> list[str]:
         """Names of all who speak, each once."""
-        return list(dict.fromkeys(label.name for label in self.labels if label))
+        return list(dict.fromkeys(label.speaker for label in self.labels if label))
 
 
 class _Beginning(NamedTuple):
@@ -217,7 +202,7 @@ class _Beginning(NamedTuple):
         named = self.form != "alone" and _MAY_BE.fullmatch(self.name) is not None
         return self.form in (chosen, "colon") and (third or named)
 
-    def label(self, line: str) -> SpeakerLabel:
+    def label(self, line: str) -> Speech:
         """What it says of the whole line."""
         parts = {"close": "", "mark": "", "after": None, **self.match.groupdict()}
         text = line.lstrip(_AROUND)[self.match.end() :].strip()
@@ -225,9 +210,9 @@ class _Beginning(NamedTuple):
             text = text.removeprefix(parts["mark"]).strip()
         if parts["date"] or parts["half"]:
             time = f"{parts['date'] or ''}{parts['start']}{parts['half'] or ''}"
-            return SpeakerLabel(self.name, text, {"time": " ".join(time.split())})
+            return Speech(self.name, text, time=" ".join(time.split()))
         start, stop = (part and seconds(part) for part in (parts["start"] or parts["after"], parts["stop"]))
-        return SpeakerLabel(self.name, text, times(start, stop))
+        return Speech(self.name, text, start=start, stop=stop)
 
 
 def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLines:
@@ -343,12 +328,10 @@ def _unnumbered(name: str) -> str:
     return number[1] if number else name
 
 
-def _unlabelled(
-    labels: Sequence[SpeakerLabel | None], goes_on: Sequence[int], lines: Sequence[str]
-) -> list[int]:
+def _unlabelled(labels: Sequence[Speech | None], goes_on: Sequence[int], lines: Sequence[str]) -> list[int]:
     """Lines that seem to lack a label: the only one of a text that goes on with the one before, and those between two
     labels of one speaker where speakers take turns elsewhere."""
-    names = [(at, label.name) for at, label in enumerate(labels) if label]
+    names = [(at, label.speaker) for at, label in enumerate(labels) if label]
     sentences = [at for at in goes_on if is_speech(lines[at]) and _SENTENCE.search(lines[at])]
     if len(names) < _ENOUGH or not sentences:
         return []
@@ -362,7 +345,7 @@ def _unlabelled(
 def _number_turns(result: LabelledLines) -> None:
     """Take the numbers off labels of which each stands once and counts its speaker's turns: T1, C1, T2, C2."""
     last: dict[str, int] = {}
-    names = [label.name for label in result.labels if label]
+    names = [label.speaker for label in result.labels if label]
     for name in names:
         match = _NUMBERED.fullmatch(name)
         if match is None or int(match[2]) <= last.get(match[1], -1):
@@ -370,7 +353,8 @@ def _number_turns(result: LabelledLines) -> None:
         last[match[1]] = int(match[2])
     if len(last) > 1 and len(names) > 3:
         result.numbered = True
-        result.labels = [label and label._replace(name=_unnumbered(label.name)) for label in result.labels]
+        for label in filter(None, result.labels):
+            label.speaker = _unnumbered(label.speaker)
 
 
 # -- Labels within a text ------------------------------------------------------------------------------
@@ -511,37 +495,6 @@ def note_short_names(source: SourceFile, names: Sequence[str]) -> None:
 Line = tuple[str, str]
 
 
-@dataclass(slots=True)
-class LabelledTurns:
-    """Turns of labelled text, before they are checked.
-
-    Attributes:
-        reference: what the text says of the conversation above it, such as its description.
-    """
-
-    speakers: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
-    metas: list[dict[str, Any]] = field(default_factory=list)
-    reference: dict[str, str] = field(default_factory=dict)
-
-    def add(self, speaker: str, text: str, place: str, meta: dict[str, Any]) -> None:
-        """A further turn."""
-        self.speakers.append(speaker)
-        self.texts.append(text)
-        self.places.append(place)
-        self.metas.append(meta)
-
-    def go_on(self, text: str) -> None:
-        """A further line of the last one."""
-        self.texts[-1] = f"{self.texts[-1]}\n{text}".strip()
-
-    def transcript(self, source: SourceFile, where: str, id: str | None = None) -> Transcript:
-        """A checked transcript of them."""
-        turns = source.turns(self.speakers, self.texts, self.places, self.metas)
-        return source.transcript(turns, where, id=id, reference=self.reference)
-
-
 def dialogues(lines: Sequence[Line], roles: Mapping[str, str]) -> Iterator[tuple[str | None, Sequence[Line]]]:
     """Id and lines of each dialogue of a text: those below headings that give an id, else all lines with none.
 
@@ -565,8 +518,10 @@ def dialogues(lines: Sequence[Line], roles: Mapping[str, str]) -> Iterator[tuple
     yield from parts[1:]
 
 
-def labelled_turns(source: SourceFile, lines: Sequence[Line]) -> LabelledTurns:
-    """The turns of a text; what is none is noted in the source's account.
+def labelled_speech(source: SourceFile, lines: Sequence[Line]) -> tuple[list[Speech], dict[str, str]]:
+    """What each says in a text, and what it says of the conversation above, such as its description.
+
+    What is neither is noted in the source's account.
 
     Args:
         source: the file; takes the aliases of short labels.
@@ -586,27 +541,29 @@ def labelled_turns(source: SourceFile, lines: Sequence[Line]) -> LabelledTurns:
         )
     _check_one_conversation(source, lines, labelled)
     settle_labels(source, labelled, lines)
-    turns = LabelledTurns()
+    speech: list[Speech] = []
+    reference: dict[str, str] = {}
     account = source.account
-    dated = any(label and "time" in label.meta for label in labelled.labels)
+    dated = any(label and label.time for label in labelled.labels)
     section = ""
     for at, ((place, written), label) in enumerate(zip(lines, labelled.labels, strict=True)):
         line = written.strip()
         if label is not None and _OMITTED.fullmatch(label.text):
             account.left_out["omitted media"] += 1
         elif label is not None:
-            turns.add(label.name, label.text, place, label.meta)
+            label.where = place
+            speech.append(label)
         elif not line:
             continue
         elif _RULE.fullmatch(written):
             account.left_out["rules"] += 1
-        elif not turns.texts:
+        elif not speech:
             if named := _SECTION.fullmatch(written):
                 section = named[1].casefold()
             elif _BEGINS.fullmatch(written):
                 section = ""
             elif section:
-                turns.reference[section] = f"{turns.reference.get(section, '')}\n{line}".strip()
+                reference[section] = f"{reference.get(section, '')}\n{line}".strip()
             else:
                 set_aside(source, "lines above the first speaker", line, place)
         elif _PAGE.fullmatch(written):
@@ -618,8 +575,8 @@ def labelled_turns(source: SourceFile, lines: Sequence[Line]) -> LabelledTurns:
         else:
             if _DIRECTION.fullmatch(written):
                 account.remark(f"Lines in brackets stay in the turn before them, such as that of {place}.")
-            turns.go_on(line)
-    return turns
+            speech[-1].go_on(line)
+    return speech, reference
 
 
 def set_aside(source: SourceFile, name: str, text: str, place: str) -> None:
@@ -651,7 +608,7 @@ def _check_one_conversation(source: SourceFile, lines: Sequence[Line], labelled:
     parts: list[list[str]] = [[]]
     for (place, line), label in zip(lines, labelled.labels, strict=True):
         if label is not None:
-            parts[-1].append(label.name)
+            parts[-1].append(label.speaker)
             begins += [heading] if heading else []
             heading = ""
         elif _SESSION.fullmatch(line.strip()):
@@ -706,7 +663,7 @@ def settle_labels(source: SourceFile, labelled: LabelledLines, lines: Sequence[L
         first: dict[str, str] = {}
         for (place, _), label in zip(lines, labelled.labels, strict=True):
             if label is not None:
-                first.setdefault(label.name, place)
+                first.setdefault(label.speaker, place)
         try:
             source.roles(list(first), list(first.values()))
         except UnknownSpeakerError as error:

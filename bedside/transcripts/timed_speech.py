@@ -1,4 +1,4 @@
-"""Files that are one talk each: their text, the tiers of their speakers, and stretches of speech that become turns."""
+"""Files that are one talk each: their text, the tiers of their speakers, and speech that becomes turns."""
 
 from __future__ import annotations
 
@@ -84,14 +84,9 @@ def seconds(time: str) -> float:
     return round(total, 6)
 
 
-def times(start: float | None, stop: float | None) -> dict[str, Any]:
-    """What a turn's meta says of its times."""
-    return {name: value for name, value in (("start", start), ("stop", stop)) if value is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class SpeechStretch:
-    """A stretch of speech.
+@dataclass(slots=True)
+class Speech:
+    """What somebody says in one go.
 
     Attributes:
         speaker: the name as written.
@@ -100,44 +95,56 @@ class SpeechStretch:
         start: seconds; None where the file doesn't say.
         stop: likewise.
         role: of the speaker, where the user says it of what is said; None where the name tells it.
+        time: the time as written, where it is of a day.
     """
 
     speaker: str
     text: str
-    where: str
+    where: str = ""
     start: float | None = None
     stop: float | None = None
     role: Role | None = None
+    time: str | None = None
+
+    def go_on(self, line: str) -> None:
+        """Add a line to the text."""
+        self.text = f"{self.text}\n{line}".strip()
 
 
-def timed_talk(
-    source: SourceFile, speech: Iterable[SpeechStretch], where: str = "", **fields: Any
+def talk(
+    source: SourceFile, speech: Iterable[Speech], where: str = "", *, joined: bool = True, **fields: Any
 ) -> Transcript:
-    """A checked transcript of stretches in order of their start, those of one speaker that follow one another joined.
-
-    Speech that overlaps stands whole in order of its start. Where a start is lacking the order is the file's.
+    """A checked transcript of what is said.
 
     Args:
         source: the file.
         speech: all of it.
         where: the transcript's place; empty for the file.
+        joined: whether speech stands in order of its start (where none lacks one; it stands whole where it overlaps),
+            and that of one speaker that follows one another is one turn; else each is a turn.
         fields: what else is known of the transcript, such as its ``language``.
     """
     ordered = list(speech)
-    if all(one.start is not None for one in ordered):
+    if joined and all(one.start is not None for one in ordered):
         ordered.sort(key=lambda one: one.start or 0.0)
-    groups = [list(group) for _, group in groupby(ordered, key=lambda one: (one.speaker, one.role))]
+    groups = [[one] for one in ordered]
+    if joined:
+        groups = [list(group) for _, group in groupby(ordered, key=lambda one: (one.speaker, one.role))]
     if any((group[0].where, group[0].start) != (group[-1].where, group[-1].start) for group in groups):
         source.account.remark(
             "What a speaker says before another begins is one turn, from its first start to its last stop."
         )
-    stops = [[one.stop for one in group if one.stop is not None] for group in groups]
+    firsts = [group[0] for group in groups]
+    stops = [max((one.stop for one in group if one.stop is not None), default=None) for group in groups]
+    times = [
+        {"start": one.start, "stop": stop, "time": one.time} for one, stop in zip(firsts, stops, strict=True)
+    ]
     turns = source.turns(
-        [group[0].speaker for group in groups],
+        [one.speaker for one in firsts],
         [joined_text(one.text for one in group) for group in groups],
-        [group[0].where for group in groups],
-        [times(group[0].start, max(of, default=None)) for group, of in zip(groups, stops, strict=True)],
-        [group[0].role or group[0].speaker for group in groups],
+        [one.where for one in firsts],
+        [{name: value for name, value in of.items() if value is not None} for of in times],
+        [one.role or one.speaker for one in firsts],
     )
     return source.transcript(turns, where or source.name, **fields)
 
@@ -169,7 +176,7 @@ class SpeakerTier:
     place: str
     depends: bool = False
     role: Role | None = None
-    speech: list[SpeechStretch] = field(default_factory=list)
+    speech: list[Speech] = field(default_factory=list)
 
 
 def chosen_tiers(source: SourceFile, tiers: Sequence[SpeakerTier]) -> list[SpeakerTier]:
@@ -237,10 +244,12 @@ def check_one_tier_each(
 
 def tiers_talk(source: SourceFile, tiers: Iterable[SpeakerTier]) -> Transcript:
     """A checked transcript of what speakers say in their tiers."""
-    speech = (
-        replace(one, speaker=tier.speaker, role=tier.role)
-        for tier in tiers
-        for one in tier.speech
-        if one.text
+    return talk(
+        source,
+        (
+            replace(one, speaker=tier.speaker, role=tier.role)
+            for tier in tiers
+            for one in tier.speech
+            if one.text
+        ),
     )
-    return timed_talk(source, speech)

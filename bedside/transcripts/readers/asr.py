@@ -11,7 +11,7 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, timed_talk
+from bedside.transcripts.timed_speech import NO_SPEAKER, Speech, talk
 from bedside.transcripts.transcript import Transcript
 
 #: Speaker (None where the recogniser gives none), text, start and stop in seconds.
@@ -29,37 +29,34 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def _first(value: Any) -> dict[str, Any]:
+    """The first object of a list; an empty one where there is none."""
+    return next(iter(_objects(value)), {})
+
+
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _product(item: Any) -> str | None:
-    """Whose form a JSON value has."""
+def _recogniser(item: Any) -> Callable[[dict[str, Any]], list[_Piece]] | None:
+    """What finds the pieces of a JSON value, by whose form it has; None for a form that none has."""
     if not isinstance(item, dict):
         return None
-    results = item.get("results")
-    first = next(iter(_objects(results)), {})
-    segment = next(iter(_objects(item.get("segments"))), {})
-    utterance = next(iter([*_objects(item.get("utterances")), *_objects(item.get("words"))]), {})
-    checks = {
-        "deepgram": isinstance(results, dict)
-        and ("channels" in results or "utterances" in results)
-        and not ("items" in results or "transcripts" in results),
-        "aws": isinstance(results, dict) and ("transcripts" in results or "audio_segments" in results),
-        "google": "alternatives" in first,
-        "whisper": {"text", "start"} <= segment.keys(),
-        "assemblyai": {"text", "start", "end"} <= utterance.keys(),
-    }
-    return next((product for product, fits in checks.items() if fits), None)
+    results, utterance = item.get("results"), _first(item.get("utterances")) or _first(item.get("words"))
+    keys = _object(results).keys()
+    forms = (
+        (_deepgram, keys & {"channels", "utterances"} and not keys & {"items", "transcripts"}),
+        (_aws, keys & {"transcripts", "audio_segments"}),
+        (_google, "alternatives" in _first(results)),
+        (_whisper, {"text", "start"} <= _first(item.get("segments")).keys()),
+        (_assemblyai, {"text", "start", "end"} <= utterance.keys()),
+    )
+    return next((pieces for pieces, fits in forms if fits), None)
 
 
 def _claims(head: Head) -> Claim | None:
-    first = head.first
-    return (
-        "transcripts"
-        if _product(first) and not {"turns", "messages", "conversation"} & first.keys()
-        else None
-    )
+    known = _recogniser(head.first) and not {"turns", "messages", "conversation"} & head.first.keys()
+    return "transcripts" if known else None
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
@@ -67,14 +64,14 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
-    product = _product(item)
-    if product is None:
+    recogniser = _recogniser(item)
+    if recogniser is None:
         raise InputError(
             f"no speech recogniser that bedside knows writes this {json_kind(item)}",
             where=where,
             todo=_SEE,
         )
-    pieces = _PRODUCTS[product](item)
+    pieces = recogniser(item)
     _note_alternatives(source, item, where)
     if pieces and all(speaker is None for speaker, *_ in pieces):
         raise InputError(
@@ -82,14 +79,14 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
             where=where,
             todo="recognise it again with speaker labels (diarisation), and give that file",
         )
-    speeches = []
+    speech = []
     for number, (speaker, text, start, stop) in enumerate(pieces):
         place = f"{where}, part {number}"
         if not isinstance(text, str | None):
             raise InputError(f"the text is not text but {json_kind(text)}", where=place, todo=_SEE)
         if text and text.strip():
-            speeches.append(
-                SpeechStretch(
+            speech.append(
+                Speech(
                     NO_SPEAKER if speaker is None else str(speaker),
                     " ".join(text.split()),
                     place,
@@ -97,9 +94,9 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
                     _second(stop, place),
                 )
             )
-    if any(speech.speaker == NO_SPEAKER for speech in speeches):
+    if any(speech.speaker == NO_SPEAKER for speech in speech):
         source.account.remark(f"Where the recogniser names nobody, the speaker is called {NO_SPEAKER!r}.")
-    return timed_talk(source, speeches, where, id=item.get("id") or name, language=_language(item))
+    return talk(source, speech, where, id=item.get("id") or name, language=_language(item))
 
 
 def _note_alternatives(source: SourceFile, value: Any, where: str) -> None:
@@ -128,8 +125,8 @@ def _second(value: Any, where: str) -> float | None:
 
 def _language(item: dict[str, Any]) -> str | None:
     results = item.get("results")
-    inner = _object(results) or next(iter(_objects(results)), {})
-    channel = next(iter(_objects(inner.get("channels"))), {})
+    inner = _object(results) or _first(results)
+    channel = _first(inner.get("channels"))
     for value in (
         item.get("language"), item.get("language_code"), inner.get("language_code"), inner.get("languageCode"),
         channel.get("detected_language"),
@@ -182,7 +179,7 @@ def _whisper(item: dict[str, Any]) -> list[_Piece]:
 def _deepgram(item: dict[str, Any]) -> list[_Piece]:
     results = item["results"]
     parts = [(part.get("channel"), [part]) for part in _objects(results.get("utterances"))] or [
-        (number, next(iter(_objects(channel.get("alternatives"))), {}).get("words"))
+        (number, _first(channel.get("alternatives")).get("words"))
         for number, channel in enumerate(_objects(results.get("channels")))
     ]
     several = len({str(channel) for channel, _ in parts}) > 1
@@ -216,7 +213,7 @@ def _aws(item: dict[str, Any]) -> list[_Piece]:
     }
     pieces: list[_Piece] = []
     for word in _objects(results.get("items")):
-        content = next(iter(_objects(word.get("alternatives"))), {}).get("content")
+        content = _first(word.get("alternatives")).get("content")
         if word.get("type") == "punctuation":
             if pieces and isinstance(content, str) and isinstance(pieces[-1][1], str):
                 speaker, text, start, stop = pieces[-1]
@@ -229,9 +226,7 @@ def _aws(item: dict[str, Any]) -> list[_Piece]:
 
 
 def _google(item: dict[str, Any]) -> list[_Piece]:
-    results = [
-        (result, next(iter(_objects(result.get("alternatives"))), {})) for result in _objects(item["results"])
-    ]
+    results = [(result, _first(result.get("alternatives"))) for result in _objects(item["results"])]
     # A speaker's tag of 0 says that none was given.
     words = [
         [(None if speaker == 0 else speaker, *rest) for speaker, *rest in _pieces(best.get("words"))]
@@ -245,14 +240,6 @@ def _google(item: dict[str, Any]) -> list[_Piece]:
         pieces += of_result or [(None, best.get("transcript"), None, result.get("resultEndTime"))]
     return pieces
 
-
-_PRODUCTS: dict[str, Callable[[dict[str, Any]], list[_Piece]]] = {
-    "whisper": _whisper,
-    "deepgram": _deepgram,
-    "assemblyai": _assemblyai,
-    "aws": _aws,
-    "google": _google,
-}
 
 READER = Reader(
     name="asr",

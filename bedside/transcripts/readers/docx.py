@@ -13,15 +13,14 @@ from bedside.support.errors import AmbiguousError, InputError, MissingExtraError
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import (
-    LabelledTurns,
-    labelled_turns,
+    labelled_speech,
     names_two_speakers,
     note_short_names,
     set_aside,
     short_aliases,
 )
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import TIME, one_talk, seconds, times, whole_bytes
+from bedside.transcripts.timed_speech import TIME, Speech, one_talk, seconds, talk, whole_bytes
 from bedside.transcripts.transcript import Transcript, is_speaker_word
 
 if TYPE_CHECKING:
@@ -202,15 +201,15 @@ def _transcript(source: SourceFile) -> Transcript:
                 where=source.name,
                 todo="save a copy with the one or the other",
             )
-        turns = _table_turns(source, tables)
+        speech, reference = _table_speech(source, tables), {}
         for place, line in lines:
             if line.strip():
                 set_aside(source, "lines outside the table", line.strip(), place)
     else:
         for table in tables:
             _set_aside(source, table)
-        turns = labelled_turns(source, lines)
-    return turns.transcript(source, source.name)
+        speech, reference = labelled_speech(source, lines)
+    return talk(source, speech, joined=False, reference=reference)
 
 
 def _set_aside(source: SourceFile, rows: Iterable[_Row], name: str = "tables") -> None:
@@ -289,9 +288,9 @@ def _names(source: SourceFile, cells: list[str]) -> bool:
     return known > 1 or (known > 0 and len(counts) < 4) or recurring > len(cells) / 2
 
 
-def _table_turns(source: SourceFile, tables: list[list[_Row]]) -> LabelledTurns:
-    """Turns of a document's tables, row by row; a row without a speaker goes on with the one before."""
-    turns = LabelledTurns()
+def _table_speech(source: SourceFile, tables: list[list[_Row]]) -> list[Speech]:
+    """What is said in a document's tables, row by row; a row without a speaker goes on with the one before."""
+    speech: list[Speech] = []
     last: _Layout | None = None
     for table in tables:
         layout = _layout(source, table)
@@ -319,14 +318,14 @@ def _table_turns(source: SourceFile, tables: list[list[_Row]]) -> LabelledTurns:
             if speaker:
                 stamped = layout.time is not None and layout.time < len(cells)
                 stamp = _STAMP.fullmatch(cells[layout.time]) if stamped else None
-                parts = stamp.groups() if stamp else (None, None)
-                turns.add(speaker, text, place, times(*(part and seconds(part) for part in parts)))
-            elif text and turns.texts:
-                turns.go_on(text)
+                start, stop = (part and seconds(part) for part in (stamp.groups() if stamp else (None, None)))
+                speech.append(Speech(speaker, text, place, start, stop))
+            elif text and speech:
+                speech[-1].go_on(text)
             elif text:
                 set_aside(source, "rows above the first speaker", text, place)
-    note_short_names(source, list(dict.fromkeys(turns.speakers)))
-    return turns
+    note_short_names(source, list(dict.fromkeys(one.speaker for one in speech)))
+    return speech
 
 
 READER = Reader(

@@ -11,7 +11,7 @@ from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     SpeakerTier,
-    SpeechStretch,
+    Speech,
     check_one_tier_each,
     chosen_tiers,
     one_talk,
@@ -105,7 +105,7 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
             if timed.start is None:
                 timed = by_id.get(timed.parent, timed)
         said = " ".join("".join(one.text).split())
-        one.tier.speech.append(SpeechStretch(one.tier.speaker, said, one.where, timed.start, timed.stop))
+        one.tier.speech.append(Speech(one.tier.speaker, said, one.where, timed.start, timed.stop))
     return tiers
 
 

@@ -13,11 +13,11 @@ from bedside.transcripts.labelled_text import labelled_lines, set_aside, settle_
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     NO_SPEAKER,
-    SpeechStretch,
+    Speech,
     one_talk,
     seconds,
+    talk,
     text_lines,
-    timed_talk,
     whole_text,
 )
 from bedside.transcripts.transcript import Transcript
@@ -55,7 +55,7 @@ def _transcript(source: SourceFile) -> Transcript:
     captions = bool(lines) and lines[0].lstrip().startswith("WEBVTT")
     cues = list(_cues(source, lines, captions))
     voiced = any(_VOICE.search(line) for cue in cues for line in cue.text)
-    return timed_talk(source, _voiced(source, cues) if voiced else _named(source, cues, captions))
+    return talk(source, _voiced(source, cues) if voiced else _named(source, cues, captions))
 
 
 def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue]:
@@ -113,7 +113,7 @@ def _plain(text: str, captions: bool) -> str:
     return " ".join((html.unescape(bare) if captions else bare).split())
 
 
-def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[SpeechStretch]:
+def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[Speech]:
     """What is said by whom, where voice tags name who speaks."""
     for cue in cues:
         where = f"{source.name}:{cue.line}"
@@ -127,10 +127,10 @@ def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[SpeechStretch]:
         if not said:
             source.account.left_out["empty cues"] += 1
         for name, plain in said:
-            yield SpeechStretch(name, plain, where, cue.start, cue.stop)
+            yield Speech(name, plain, where, cue.start, cue.stop)
 
 
-def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[SpeechStretch]:
+def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Speech]:
     """What is said by whom, where names stand before what they say."""
     rows = [
         (cue, f"{source.name}:{number}", plain)
@@ -152,11 +152,11 @@ def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Spe
     speaker, named = NO_SPEAKER, 0
     for (cue, _, line), label in zip(rows, labelled.labels, strict=True):
         if label is not None:
-            speaker, line = label.name, label.text
+            speaker, line = label.speaker, label.text
         elif cue.line != named:
             source.account.remark("A cue that names nobody is of who spoke in the cue before it.")
         named = cue.line
-        yield SpeechStretch(speaker, line, f"{source.name}:{cue.line}", cue.start, cue.stop)
+        yield Speech(speaker, line, f"{source.name}:{cue.line}", cue.start, cue.stop)
 
 
 READER = Reader(

@@ -9,11 +9,11 @@ from bedside.transcripts.labelled_text import (
     Line,
     dialogues,
     labelled_lines,
-    labelled_turns,
+    labelled_speech,
     names_two_speakers,
 )
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import text_lines, whole_text
+from bedside.transcripts.timed_speech import talk, text_lines, whole_text
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import FIELDS
 
@@ -63,9 +63,9 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     ]
 
     def dialogue(name: str | None, part: Sequence[Line]) -> Transcript:
-        return labelled_turns(source, part).transcript(
-            source, source.name if name is None else part[0][0], name
-        )
+        speech, reference = labelled_speech(source, part)
+        where = source.name if name is None else part[0][0]
+        return talk(source, speech, where, joined=False, id=name, reference=reference)
 
     for name, part in dialogues(lines, source.options.roles):
         transcript = source.attempt(dialogue, name, part)

@@ -16,7 +16,7 @@ from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     SpeakerTier,
-    SpeechStretch,
+    Speech,
     check_one_tier_each,
     chosen_tiers,
     one_talk,
@@ -170,7 +170,7 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[SpeakerTier]:
             if kind == "TextTier" and said.strip():
                 source.leave(name, said.strip(), at, instead="give it an interval of time")
             elif said.strip():
-                speech = SpeechStretch(name, " ".join(said.split()), at, round(start, 6), round(stop, 6))
+                speech = Speech(name, " ".join(said.split()), at, round(start, 6), round(stop, 6))
                 tiers[-1].speech.append(speech)
     return tiers
 
