@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -384,27 +384,21 @@ def cell_labels(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
         return []
     labels = _at_lines(text, roles)
     if len(labels) > 1:
-        bracketed = text[labels[0].start : labels[0].end].lstrip(' \t"“*_').startswith("[")
         lower = labels[0].name[0].islower()
+        if text[labels[0].start : labels[0].end].lstrip(' \t"“*_').startswith("["):
+            return _with_more(labels, _BRACKET_WITHIN, text, lambda name: is_speaker_word(name, roles))
         return _with_more(
-            labels,
-            (
-                one
-                for one in _found(_BRACKET_WITHIN if bracketed else _WITHIN, text)
-                if (bracketed or one.name[0].islower() == lower) and is_speaker_word(one.name, roles)
-            ),
+            labels, _WITHIN, text, lambda name: name[0].islower() == lower and is_speaker_word(name, roles)
         )
-    known = list(_found(_anywhere(tuple(roles)), text))
+    known = _with_more([], _anywhere(tuple(roles)), text, bool)
     if len(known) > 1:
         # In running text "the doctor: …" is no label where labels are capitalised.
         lower = known[0].name[0].islower()
         known = _with_more(
             [one for one in known if lower or not one.name[0].islower()],
-            (
-                one
-                for one in _found(_WITHIN, text)
-                if (lower or not one.name[0].islower()) and not is_no_speaker(one.name, roles)
-            ),
+            _WITHIN,
+            text,
+            lambda name: (lower or not name[0].islower()) and not is_no_speaker(name, roles),
         )
     return known if len(known) > len(labels) else labels
 
@@ -414,16 +408,17 @@ def known_labels(text: str, roles: Mapping[str, str]) -> int:
     return sum(is_speaker_word(label.name, roles) for label in cell_labels(text, roles))
 
 
-def _found(pattern: re.Pattern[str], text: str) -> Iterator[CellLabel]:
-    return (CellLabel(match.start(), match.end(), match["name"]) for match in pattern.finditer(text))
-
-
-def _with_more(labels: list[CellLabel], more: Iterable[CellLabel]) -> list[CellLabel]:
-    """Labels in order, with those of further ones that stand in none of them."""
-    apart = (
-        one for one in more if not any(label.start < one.end and one.start < label.end for label in labels)
-    )
-    return sorted([*labels, *apart])
+def _with_more(
+    labels: list[CellLabel], pattern: re.Pattern[str], text: str, fits: Callable[[str], bool]
+) -> list[CellLabel]:
+    """Labels in order, with those that match a pattern, whose name fits, and that stand in none of the others."""
+    found = (CellLabel(match.start(), match.end(), match["name"]) for match in pattern.finditer(text))
+    more = [
+        one
+        for one in found
+        if fits(one.name) and not any(label.start < one.end and one.start < label.end for label in labels)
+    ]
+    return sorted([*labels, *more])
 
 
 def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
@@ -551,7 +546,6 @@ def labelled_speech(source: SourceFile, lines: Sequence[Line]) -> tuple[list[Spe
         if label is not None and _OMITTED.fullmatch(label.text):
             account.left_out["omitted media"] += 1
         elif label is not None:
-            label.where = place
             speech.append(label)
         elif not line:
             continue
@@ -631,10 +625,10 @@ def _check_one_conversation(source: SourceFile, lines: Sequence[Line], labelled:
 
 
 def settle_labels(source: SourceFile, labelled: LabelledLines, lines: Sequence[Line]) -> None:
-    """Say in the account how labels were understood, let the source know short ones, and stop at those in doubt.
+    """Give labels their places, say in the account how they were understood, and stop at those in doubt.
 
     Args:
-        source: the file.
+        source: the file; takes the roles of short labels.
         labelled: its labels.
         lines: place and text of each.
 
@@ -642,6 +636,9 @@ def settle_labels(source: SourceFile, labelled: LabelledLines, lines: Sequence[L
         UnknownSpeakerError: nothing tells the role of a speaker, and there are labels in doubt.
         AmbiguousError: there are labels in doubt, or lines that seem to lack one.
     """
+    for (place, _), label in zip(lines, labelled.labels, strict=True):
+        if label is not None:
+            label.where = place
     note_short_names(source, labelled.speakers)
     if labelled.numbered:
         source.account.remark("Numbers behind labels, as in T1 and C1, are taken for those of turns.")
@@ -660,12 +657,9 @@ def settle_labels(source: SourceFile, labelled: LabelledLines, lines: Sequence[L
             f"say that it is no speaker with `roles={name}=text`, or who it is, such as `roles={name}=other`; what "
             "stands once or twice is text where `roles` names two who speak"
         )
-        first: dict[str, str] = {}
-        for (place, _), label in zip(lines, labelled.labels, strict=True):
-            if label is not None:
-                first.setdefault(label.speaker, place)
+        labels = list(filter(None, labelled.labels))
         try:
-            source.roles(list(first), list(first.values()))
+            source.roles([label.speaker for label in labels], [label.where for label in labels])
         except UnknownSpeakerError as error:
             error.beside = f"{doubt}: {decides}"
             raise
