@@ -211,7 +211,9 @@ class _Beginning(NamedTuple):
         if parts["date"] or parts["half"]:
             time = f"{parts['date'] or ''}{parts['start']}{parts['half'] or ''}"
             return Speech(self.name, text, time=" ".join(time.split()))
-        start, stop = (part and seconds(part) for part in (parts["start"] or parts["after"], parts["stop"]))
+        start, stop = (
+            seconds(part) if part else None for part in (parts["start"] or parts["after"], parts["stop"])
+        )
         return Speech(self.name, text, start=start, stop=stop)
 
 

@@ -85,16 +85,10 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         if not isinstance(text, str | None):
             raise InputError(f"the text is not text but {json_kind(text)}", where=place, todo=_SEE)
         if text and text.strip():
-            speech.append(
-                Speech(
-                    NO_SPEAKER if speaker is None else str(speaker),
-                    " ".join(text.split()),
-                    place,
-                    _second(start, place),
-                    _second(stop, place),
-                )
-            )
-    if any(speech.speaker == NO_SPEAKER for speech in speech):
+            who = NO_SPEAKER if speaker is None else str(speaker)
+            said, begin = " ".join(text.split()), _second(start, place)
+            speech.append(Speech(who, said, place, begin, _second(stop, place)))
+    if any(one.speaker == NO_SPEAKER for one in speech):
         source.account.remark(f"Where the recogniser names nobody, the speaker is called {NO_SPEAKER!r}.")
     return talk(source, speech, where, id=item.get("id") or name, language=_language(item))
 
@@ -127,13 +121,12 @@ def _language(item: dict[str, Any]) -> str | None:
     results = item.get("results")
     inner = _object(results) or _first(results)
     channel = _first(inner.get("channels"))
-    for value in (
+    values = (
         item.get("language"), item.get("language_code"), inner.get("language_code"), inner.get("languageCode"),
         channel.get("detected_language"),
-    ):  # fmt: skip
-        if isinstance(value, str) and is_language_tag(value.replace("_", "-")):
-            return value.replace("_", "-")
-    return None
+    )  # fmt: skip
+    tags = (value.replace("_", "-") for value in values if isinstance(value, str))
+    return next(filter(is_language_tag, tags), None)
 
 
 def _pieces(items: Any, scale: float = 1, channel: bool = False) -> list[_Piece]:
@@ -178,21 +171,20 @@ def _whisper(item: dict[str, Any]) -> list[_Piece]:
 
 def _deepgram(item: dict[str, Any]) -> list[_Piece]:
     results = item["results"]
-    parts = [(part.get("channel"), [part]) for part in _objects(results.get("utterances"))] or [
+    parts: list[tuple[Any, Any]] = [
+        (part.get("channel"), [part]) for part in _objects(results.get("utterances"))
+    ] or [
         (number, _first(channel.get("alternatives")).get("words"))
         for number, channel in enumerate(_objects(results.get("channels")))
     ]
     several = len({str(channel) for channel, _ in parts}) > 1
+    pieces = [(channel, piece) for channel, words in parts for piece in _pieces(words)]
+    if not several:
+        return [piece for _, piece in pieces]
     # Where the recording has a channel for each, who speaks is told by the channel too.
     return [
-        (
-            (f"channel {channel}" + ("" if speaker is None else f" speaker {speaker}"))
-            if several
-            else speaker,
-            *rest,
-        )
-        for channel, words in parts
-        for speaker, *rest in _pieces(words)
+        (f"channel {channel}" + ("" if who is None else f" speaker {who}"), *rest)
+        for channel, (who, *rest) in pieces
     ]
 
 

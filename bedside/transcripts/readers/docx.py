@@ -6,8 +6,9 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from bedside.support.errors import AmbiguousError, InputError, MissingExtraError
 from bedside.transcripts.byte_source import MAX_RECORD
@@ -51,18 +52,9 @@ _NUMBER = re.compile(r"#?\d{1,6}[.)]?")
 _LONGEST = 40
 
 
-class _Layout(NamedTuple):
-    """Where things stand in a table's rows, and its header where it has one."""
-
-    speaker: int
-    text: int
-    time: int | None
-    header: list[str] | None
-
-
-class _Row(NamedTuple):
-    place: str
-    cells: list[str]
+#: Place and cells of a table's row; and where things stand in its rows, with its header where it has one.
+_Row = tuple[str, list[str]]
+_Layout = tuple[dict[str, int], list[str]]
 
 
 def _bytes(source: SourceFile) -> bytes:
@@ -193,7 +185,7 @@ def _transcript(source: SourceFile) -> Transcript:
             lines += [(f"{source.name}, paragraph {paragraphs}", line) for line in block.split("\n")]
         else:
             place = f"{source.name}, table {len(tables) + 1}, row"
-            tables.append([_Row(f"{place} {number}", row) for number, row in enumerate(block, 1)])
+            tables.append([(f"{place} {number}", row) for number, row in enumerate(block, 1)])
     if any(_layout(source, table) for table in tables):
         if names_two_speakers("\n".join(line for _, line in lines), source.options.roles):
             raise AmbiguousError(
@@ -201,7 +193,7 @@ def _transcript(source: SourceFile) -> Transcript:
                 where=source.name,
                 todo="save a copy with the one or the other",
             )
-        speech, reference = _table_speech(source, tables), {}
+        speech, reference = _table_speech(source, tables), dict[str, str]()
         for place, line in lines:
             if line.strip():
                 set_aside(source, "lines outside the table", line.strip(), place)
@@ -225,56 +217,50 @@ def _layout(source: SourceFile, table: Sequence[_Row]) -> _Layout | None:
         AmbiguousError: several columns may hold what is said.
         InputError: the user named a column that the table doesn't have.
     """
-    width = max((len(row.cells) for row in table), default=0)
+    width = _width(table)
     if width < 2:
         return None
-    header = [name.casefold() for name in table[0].cells]
+    place, first = table[0]
+    header = [name.casefold() for name in first]
     mapped = {name: source.options.columns.get(name, "") for name in _NAMES}
     own = {name.casefold() for name in mapped.values() if name}
     named = not own.union(_NAMES["speaker"], _NAMES["text"]).isdisjoint(header)
-    rows = [row.cells for row in table[1 if named else 0 :]]
+    rows = [cells for _, cells in table[1 if named else 0 :]]
     columns = [[row[at] for row in rows if at < len(row) and row[at]] for at in range(width)]
+    taken: dict[str, int] = {}
 
-    def place(name: str) -> int | None:
+    def fitting(name: str, fits: Callable[[list[str]], bool]) -> list[int]:
+        """The place of the column that is called so, or of all whose cells fit."""
         words = (mapped[name].casefold(),) if mapped[name] else _NAMES[name]
-        at = next((header.index(word) for word in words if named and word in header), None)
-        if at is None and mapped[name]:
+        called = [header.index(word) for word in words if named and word in header][:1]
+        if mapped[name] and not called:
             raise InputError(
-                f"there is no column {mapped[name]!r}",
-                where=table[0].place,
-                todo=f"columns: {', '.join(table[0].cells)}",
+                f"there is no column {mapped[name]!r}", where=place, todo=f"columns: {', '.join(first)}"
             )
-        return at
-
-    time = place("time")
-    if time is None:
-        time = next((at for at, cells in enumerate(columns) if _all(cells, _STAMP)), None)
-    speaker = place("speaker")
-    if speaker is None:
-        speaker = next((at for at, cells in enumerate(columns) if at != time and _names(source, cells)), None)
-    if speaker is None or len({*columns[speaker]}) < 2:
-        return None
-    text = place("text")
-    if text is None:
-        rest = [
-            at
-            for at, cells in enumerate(columns)
-            if at not in (speaker, time) and cells and not _all(cells, _NUMBER)
+        return called or [
+            at for at, cells in enumerate(columns) if at not in taken.values() and cells and fits(cells)
         ]
-        if len(rest) > 1:
-            raise AmbiguousError(
-                f"columns {' and '.join(str(at + 1) for at in rest)} of the table may both hold what is said",
-                where=table[0].place,
-                todo="name the columns in its first row and say which with `columns=text=NAME`",
-            )
-        if not rest:
-            return None
-        text = rest[0]
-    return _Layout(speaker, text, time, table[0].cells if named else None)
+
+    for name, fits in (("time", lambda cells: _all(cells, _STAMP)), ("speaker", partial(_names, source))):
+        taken.update((name, at) for at in fitting(name, fits)[:1])
+    if "speaker" not in taken or len({*columns[taken["speaker"]]}) < 2:
+        return None
+    texts = fitting("text", lambda cells: not _all(cells, _NUMBER))
+    if len(texts) > 1:
+        raise AmbiguousError(
+            f"columns {' and '.join(str(at + 1) for at in texts)} of the table may both hold what is said",
+            where=place,
+            todo="name the columns in its first row and say which with `columns=text=NAME`",
+        )
+    return ({**taken, "text": texts[0]}, first if named else []) if texts else None
+
+
+def _width(table: Iterable[_Row]) -> int:
+    return max((len(cells) for _, cells in table), default=0)
 
 
 def _all(cells: list[str], pattern: re.Pattern[str]) -> bool:
-    return bool(cells) and all(pattern.fullmatch(cell) for cell in cells)
+    return all(pattern.fullmatch(cell) for cell in cells)
 
 
 def _names(source: SourceFile, cells: list[str]) -> bool:
@@ -294,31 +280,27 @@ def _table_speech(source: SourceFile, tables: list[list[_Row]]) -> list[Speech]:
     last: _Layout | None = None
     for table in tables:
         layout = _layout(source, table)
-        if layout is None and last is not None and max(len(row.cells) for row in table) > last.text:
-            # A table that a page break divides has no two speakers in each part.
-            layout = last._replace(header=None)
+        if layout is None and last is not None and _width(table) > last[0]["text"]:
+            layout = last[0], []  # A table that a page break divides has no two speakers in each part.
         if layout is None:
             _set_aside(source, table)
             continue
-        last = layout
-        header, taken = layout.header or [], {"speaker": layout.speaker, "text": layout.text}
-        if layout.time is not None:
-            taken["time"] = layout.time
+        last = taken, header = layout
         if header:
             source.account.took({name: header[at] for name, at in taken.items()}, header)
         for place, cells in table[1 if header else 0 :]:
-            if len(cells) <= max(layout.speaker, layout.text):
-                _set_aside(source, [_Row(place, cells)], "rows with too few cells")
+            if len(cells) <= max(taken["speaker"], taken["text"]):
+                _set_aside(source, [(place, cells)], "rows with too few cells")
                 continue
             for at, cell in enumerate(cells):
                 if cell and at not in taken.values() and not _NUMBER.fullmatch(cell):
                     name = header[at] if at < len(header) else ""
                     source.account.lose(name or f"column {at + 1}", cell, place)
-            speaker, text = cells[layout.speaker].rstrip(":：").strip(), cells[layout.text]
+            speaker, text = cells[taken["speaker"]].rstrip(":：").strip(), cells[taken["text"]]
             if speaker:
-                stamped = layout.time is not None and layout.time < len(cells)
-                stamp = _STAMP.fullmatch(cells[layout.time]) if stamped else None
-                start, stop = (part and seconds(part) for part in (stamp.groups() if stamp else (None, None)))
+                stamp = _STAMP.fullmatch(dict(enumerate(cells)).get(taken.get("time", -1), ""))
+                parts = stamp.groups() if stamp else (None, None)
+                start, stop = (seconds(part) if part else None for part in parts)
                 speech.append(Speech(speaker, text, place, start, stop))
             elif text and speech:
                 speech[-1].go_on(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 from xml.parsers import expat
 
 from bedside.support.errors import InputError
@@ -27,15 +26,6 @@ MAX_TIERS = 10_000
 _ROOT = re.compile(r"(?:\s++|<\?[^>]*\?>|<!--.*?-->)*+<ANNOTATION_DOCUMENT[\s>]", re.DOTALL)
 
 
-class _Annotation(NamedTuple):
-    tier: SpeakerTier
-    where: str
-    start: float | None
-    stop: float | None
-    parent: str
-    text: list[str]
-
-
 def _claims(head: Head) -> Claim | None:
     return "transcripts" if _ROOT.match(head.text) else None
 
@@ -44,8 +34,8 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
     """The tiers, gathered as the file's elements are met: no tree of them is built."""
     tiers: list[SpeakerTier] = []
     slots: dict[str, float] = {}
-    annotations: list[_Annotation] = []
-    by_id: dict[str, _Annotation] = {}
+    annotations: list[tuple[Speech, str]] = []  # with the id of that which it depends on
+    by_id: dict[str, tuple[Speech, str]] = {}
     value: list[str] | None = None
     parser = expat.ParserCreate("utf-8")  # as which the file is given, whatever it says
 
@@ -72,15 +62,18 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
             if not tiers:
                 raise error("an annotation stands outside a tier", "save it again in ELAN")
             begin, end = (slots.get(attributes.get(f"TIME_SLOT_REF{n}", "")) for n in (1, 2))
-            where, parent = f"{source.name}:{parser.CurrentLineNumber}", attributes.get("ANNOTATION_REF", "")
-            annotations.append(_Annotation(tiers[-1], where, begin, end, parent, []))
+            where = f"{source.name}:{parser.CurrentLineNumber}"
+            tiers[-1].speech.append(Speech(tiers[-1].speaker, "", where, begin, end))
+            annotations.append((tiers[-1].speech[-1], attributes.get("ANNOTATION_REF", "")))
             by_id[attributes.get("ANNOTATION_ID", "")] = annotations[-1]
-        elif name == "ANNOTATION_VALUE" and annotations and annotations[-1].tier is tiers[-1]:
-            value = annotations[-1].text
+        elif name == "ANNOTATION_VALUE" and tiers and tiers[-1].speech:
+            value = []
 
     def end(name: str) -> None:
         nonlocal value
-        if name == "ANNOTATION_VALUE":
+        if name == "ANNOTATION_VALUE" and value is not None:
+            one = tiers[-1].speech[-1]
+            one.text = " ".join(f"{one.text}{''.join(value)}".split())
             value = None
 
     def text(said: str) -> None:
@@ -99,13 +92,13 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
             where=f"{source.name}:{fault.lineno}",
             todo="save it again in ELAN",
         ) from fault
-    for one in annotations:
-        timed = one  # Where it has no time, that which it depends on tells it.
+    for one, parent in annotations:
+        # What has no time of its own has that of what it depends on.
+        timed = one, parent
         for _ in range(_DEEPEST):
-            if timed.start is None:
-                timed = by_id.get(timed.parent, timed)
-        said = " ".join("".join(one.text).split())
-        one.tier.speech.append(Speech(one.tier.speaker, said, one.where, timed.start, timed.stop))
+            if timed[0].start is None:
+                timed = by_id.get(timed[1], timed)
+        one.start, one.stop = timed[0].start, timed[0].stop
     return tiers
 
 

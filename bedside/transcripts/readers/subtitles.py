@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
@@ -54,8 +55,7 @@ def _transcript(source: SourceFile) -> Transcript:
     lines = text_lines(whole_text(source))
     captions = bool(lines) and lines[0].lstrip().startswith("WEBVTT")
     cues = list(_cues(source, lines, captions))
-    voiced = any(_VOICE.search(line) for cue in cues for line in cue.text)
-    return talk(source, _voiced(source, cues) if voiced else _named(source, cues, captions))
+    return talk(source, _speech(source, cues, captions))
 
 
 def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue]:
@@ -108,55 +108,44 @@ def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue
         yield cue
 
 
-def _plain(text: str, captions: bool) -> str:
-    bare = _LOOK.sub("", text)
-    return " ".join((html.unescape(bare) if captions else bare).split())
-
-
-def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[Speech]:
-    """What is said by whom, where voice tags name who speaks."""
+def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Speech]:
+    """What is said by whom: voice tags name who speaks, or names stand before what they say."""
+    voiced = any(_VOICE.search(line) for cue in cues for line in cue.text)
+    rows: list[tuple[_Cue, str | None, tuple[str, str]]] = []
+    empty = 0
     for cue in cues:
-        where = f"{source.name}:{cue.line}"
-        text, speaker, position = "\n".join(cue.text), NO_SPEAKER, 0
-        pieces: list[tuple[str, str]] = []
-        for tag in _VOICE.finditer(text):
-            pieces.append((speaker, text[position : tag.start()]))
-            speaker, position = " ".join(html.unescape(tag[1] or "").split()) or NO_SPEAKER, tag.end()
-        pieces.append((speaker, text[position:]))
-        said = [(name, plain) for name, piece in pieces if (plain := _plain(piece, captions=True))]
-        if not said:
-            source.account.left_out["empty cues"] += 1
-        for name, plain in said:
-            yield Speech(name, plain, where, cue.start, cue.stop)
-
-
-def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Speech]:
-    """What is said by whom, where names stand before what they say."""
-    rows = [
-        (cue, f"{source.name}:{number}", plain)
-        for cue in cues
-        for number, line in enumerate(cue.text, cue.line + 1)
-        if (plain := _plain(line, captions))
-    ]
-    empty = len(cues) - len({cue.line for cue, _, _ in rows})
+        parts = _VOICE.split("\n".join(cue.text))
+        pieces = [(cue.line, who, text) for who, text in zip([None, *parts[1::2]], parts[::2], strict=True)]
+        if not voiced:
+            pieces = [(number, None, line) for number, line in enumerate(cue.text, cue.line + 1)]
+        before = len(rows)
+        for number, who, text in pieces:
+            bare = _LOOK.sub("", text)
+            if plain := " ".join((html.unescape(bare) if captions or voiced else bare).split()):
+                rows.append((cue, who, (f"{source.name}:{number}", plain)))
+        empty += len(rows) == before
     if empty:
         source.account.left_out["empty cues"] += empty
-    labelled = labelled_lines([line for _, _, line in rows], source.options.roles)
-    if not labelled.speakers:
+    lines = [line for _, _, line in rows]
+    labelled = labelled_lines([] if voiced else [text for _, text in lines], source.options.roles)
+    if not voiced and not labelled.speakers:
         raise InputError(
             "the subtitles name nobody who speaks",
             where=source.name,
             todo="export them with the speakers' names, as <v Name> or before each text as Name:",
         )
-    settle_labels(source, labelled, [row[1:] for row in rows])
+    if not voiced:
+        settle_labels(source, labelled, lines)
     speaker, named = NO_SPEAKER, 0
-    for (cue, _, line), label in zip(rows, labelled.labels, strict=True):
-        if label is not None:
-            speaker, line = label.speaker, label.text
+    for (cue, who, (_, text)), label in zip_longest(rows, labelled.labels):
+        if voiced:
+            speaker = " ".join(html.unescape(who or "").split()) or NO_SPEAKER
+        elif label is not None:
+            speaker, text = label.speaker, label.text
         elif cue.line != named:
             source.account.remark("A cue that names nobody is of who spoke in the cue before it.")
         named = cue.line
-        yield Speech(speaker, line, f"{source.name}:{cue.line}", cue.start, cue.stop)
+        yield Speech(speaker, text, f"{source.name}:{cue.line}", cue.start, cue.stop)
 
 
 READER = Reader(

@@ -12,7 +12,7 @@ from pathlib import Path
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.path_names import printable_path
+from bedside.transcripts.path_names import ending_of, printable_path, without_endings
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     SpeakerTier,
@@ -81,10 +81,9 @@ def _groups(folder: str, changed: int) -> dict[str, tuple[str, ...]]:
 
 def _divided(name: str) -> tuple[str, str]:
     """What a file's name says of the conversation and of who speaks; nothing of the latter where it doesn't."""
-    bare = name[:-3] if name.lower().endswith(".gz") else name
-    bare, ending = os.path.splitext(bare)
+    bare = without_endings(name, (_ENDING,))
     match = _PARTS.fullmatch(bare)
-    if ending.lower() != _ENDING or match is None or match["speaker"].isdigit():
+    if ending_of(name) != _ENDING or match is None or match["speaker"].isdigit():
         return bare, ""
     return match["stem"], match["speaker"]
 
