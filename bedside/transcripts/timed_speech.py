@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -135,15 +135,14 @@ def talk(
             "What a speaker says before another begins is one turn, from its first start to its last stop."
         )
     firsts = [group[0] for group in groups]
-    stops = [max((one.stop for one in group if one.stop is not None), default=None) for group in groups]
-    times = [
-        {"start": one.start, "stop": stop, "time": one.time} for one, stop in zip(firsts, stops, strict=True)
-    ]
+    metas = [{"start": one.start, "stop": one.stop, "time": one.time} for one in firsts]
+    for meta, group in zip(metas, groups, strict=True):
+        meta["stop"] = max((one.stop for one in group if one.stop is not None), default=None)
     turns = source.turns(
         [one.speaker for one in firsts],
         [joined_text(one.text for one in group) for group in groups],
         [one.where for one in firsts],
-        [{name: value for name, value in of.items() if value is not None} for of in times],
+        [{name: value for name, value in meta.items() if value is not None} for meta in metas],
         [one.role or one.speaker for one in firsts],
     )
     return source.transcript(turns, where or source.name, **fields)
@@ -242,14 +241,9 @@ def check_one_tier_each(
             )
 
 
-def tiers_talk(source: SourceFile, tiers: Iterable[SpeakerTier]) -> Transcript:
+def tiers_talk(source: SourceFile, tiers: Sequence[SpeakerTier]) -> Transcript:
     """A checked transcript of what speakers say in their tiers."""
-    return talk(
-        source,
-        (
-            replace(one, speaker=tier.speaker, role=tier.role)
-            for tier in tiers
-            for one in tier.speech
-            if one.text
-        ),
-    )
+    for tier in tiers:
+        for one in tier.speech:
+            one.speaker, one.role = tier.speaker, tier.role
+    return talk(source, (one for tier in tiers for one in tier.speech if one.text))
