@@ -166,7 +166,6 @@ class SpeakerTier:
         speaker: who speaks.
         place: the file as shown.
         depends: whether it only goes with another tier, such as a translation.
-        role: which the user gives it; None where the speaker's name tells it.
         speech: in its order; empty texts too.
     """
 
@@ -174,7 +173,6 @@ class SpeakerTier:
     speaker: str
     place: str
     depends: bool = False
-    role: Role | None = None
     speech: list[Speech] = field(default_factory=list)
 
 
@@ -214,7 +212,8 @@ def chosen_tiers(source: SourceFile, tiers: Sequence[SpeakerTier]) -> list[Speak
                 if one.text:
                     source.account.lose(tier.name, one.text, one.where)
         elif tier.speech:
-            tier.role = next((role for role in ROLES if role == chosen_as.get(tier.name)), None)
+            for one in tier.speech:
+                one.role = next((role for role in ROLES if role == chosen_as.get(tier.name)), None)
             chosen.append(tier)
     return chosen
 
@@ -239,11 +238,3 @@ def check_one_tier_each(
                 todo="say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in "
                 "which * stands for any letters",
             )
-
-
-def tiers_talk(source: SourceFile, tiers: Sequence[SpeakerTier]) -> Transcript:
-    """A checked transcript of what speakers say in their tiers."""
-    for tier in tiers:
-        for one in tier.speech:
-            one.speaker, one.role = tier.speaker, tier.role
-    return talk(source, (one for tier in tiers for one in tier.speech if one.text))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 #: Largest XML part of a document, unpacked, and largest document on disk and in all; most parts of its archive.
 MAX_PART, MAX_DOCUMENT, MAX_PARTS = 2 * MAX_RECORD, 4 * MAX_RECORD, 10_000
 _SMALLER = "remove its pictures, split it, or save it as text"
+_MOST = MAX_DOCUMENT, "document", _SMALLER
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _CHANGES = tuple(f"{_WORD}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
 # Elements that stand for white space or a mark, and those whose text is no part of a paragraph's.
@@ -57,15 +58,11 @@ _Row = tuple[str, list[str]]
 _Layout = tuple[dict[str, int], list[str]]
 
 
-def _bytes(source: SourceFile) -> bytes:
-    return whole_bytes(source, MAX_DOCUMENT, "document", _SMALLER)
-
-
 def _claims(head: Head) -> Claim | None:
     if head.source.head[:2] != b"PK":
         return None
     try:
-        with zipfile.ZipFile(io.BytesIO(_bytes(head.source))) as archive:
+        with zipfile.ZipFile(io.BytesIO(whole_bytes(head.source, *_MOST))) as archive:
             return "transcripts" if "word/document.xml" in archive.namelist()[:MAX_PARTS] else None
     except (zipfile.BadZipFile, ValueError, OSError, InputError):
         return None
@@ -87,7 +84,7 @@ def _document(source: SourceFile) -> Document:
             where=source.name,
             todo='pip install "bedside[forms]", or save the document as plain text',
         ) from error
-    data = _bytes(source)
+    data = whole_bytes(source, *_MOST)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_archive(source, archive)
@@ -241,11 +238,14 @@ def _layout(source: SourceFile, table: Sequence[_Row]) -> _Layout | None:
             at for at, cells in enumerate(columns) if at not in taken.values() and cells and fits(cells)
         ]
 
-    for name, fits in (("time", lambda cells: _all(cells, _STAMP)), ("speaker", partial(_names, source))):
+    for name, fits in (
+        ("time", lambda cells: all(map(_STAMP.fullmatch, cells))),
+        ("speaker", partial(_names, source)),
+    ):
         taken.update((name, at) for at in fitting(name, fits)[:1])
     if "speaker" not in taken or len({*columns[taken["speaker"]]}) < 2:
         return None
-    texts = fitting("text", lambda cells: not _all(cells, _NUMBER))
+    texts = fitting("text", lambda cells: not all(map(_NUMBER.fullmatch, cells)))
     if len(texts) > 1:
         raise AmbiguousError(
             f"columns {' and '.join(str(at + 1) for at in texts)} of the table may both hold what is said",
@@ -257,10 +257,6 @@ def _layout(source: SourceFile, table: Sequence[_Row]) -> _Layout | None:
 
 def _width(table: Iterable[_Row]) -> int:
     return max((len(cells) for _, cells in table), default=0)
-
-
-def _all(cells: list[str], pattern: re.Pattern[str]) -> bool:
-    return all(pattern.fullmatch(cell) for cell in cells)
 
 
 def _names(source: SourceFile, cells: list[str]) -> bool:

@@ -14,7 +14,7 @@ from bedside.transcripts.timed_speech import (
     check_one_tier_each,
     chosen_tiers,
     one_talk,
-    tiers_talk,
+    talk,
     whole_bytes,
 )
 from bedside.transcripts.transcript import Transcript
@@ -120,7 +120,7 @@ def _transcript(source: SourceFile) -> Transcript:
                     where=one.where,
                     todo="align it in ELAN: only then is its place among the turns known",
                 )
-    return tiers_talk(source, words)
+    return talk(source, (one for tier in words for one in tier.speech if one.text))
 
 
 READER = Reader(

@@ -20,7 +20,7 @@ from bedside.transcripts.timed_speech import (
     check_one_tier_each,
     chosen_tiers,
     one_talk,
-    tiers_talk,
+    talk,
     whole_text,
 )
 from bedside.transcripts.transcript import Transcript, is_speaker_word
@@ -107,7 +107,8 @@ def _transcript(source: SourceFile) -> Transcript:
     chosen = chosen_tiers(source, tiers)
     if not siblings or len({tier.name.casefold() for tier in chosen}) == len(chosen):
         for tier in chosen:
-            tier.speaker = tier.name
+            for one in tier.speech:
+                one.speaker = tier.name
     else:
         check_one_tier_each(chosen, lambda tier: ("the file of one speaker", tier.place))
     if siblings:
@@ -116,7 +117,7 @@ def _transcript(source: SourceFile) -> Transcript:
         source.account.remark(
             "Files that differ by who speaks alone are one conversation, joined by their times."
         )
-    return tiers_talk(source, chosen)
+    return talk(source, (one for tier in chosen for one in tier.speech))
 
 
 def _tiers(source: SourceFile, text: str, path: Path) -> list[SpeakerTier]:
@@ -169,7 +170,9 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[SpeakerTier]:
             if kind == "TextTier" and said.strip():
                 source.leave(name, said.strip(), at, instead="give it an interval of time")
             elif said.strip():
-                speech = Speech(name, " ".join(said.split()), at, round(start, 6), round(stop, 6))
+                speech = Speech(
+                    tiers[-1].speaker, " ".join(said.split()), at, round(start, 6), round(stop, 6)
+                )
                 tiers[-1].speech.append(speech)
     return tiers
 
