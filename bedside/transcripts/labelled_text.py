@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
-from bedside.transcripts.timed_speech import TIME, Speech, seconds
+from bedside.transcripts.timed_speech import TIME, Utterance, seconds
 from bedside.transcripts.transcript import (
     ROLE_ALIASES,
     THIRD_WORDS,
@@ -21,10 +21,7 @@ from bedside.transcripts.transcript import (
     is_speaker_word,
     plain_name,
 )
-from bedside.transcripts.transcript_maker import UnknownSpeakerError, is_speech
-
-if TYPE_CHECKING:
-    from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.transcript_maker import TranscriptMaker, UnknownSpeakerError, is_speech
 
 #: Short labels that say a role beside one another, in lower case: all of the file's must stand in one of these.
 _SHORT: tuple[Mapping[str, Role], ...] = tuple(
@@ -158,7 +155,7 @@ class LabelledLines:
         numbered: whether numbers behind labels (``T1:``, ``C1:``) were taken for those of turns.
     """
 
-    labels: list[Speech | None]
+    labels: list[Utterance | None]
     plain: dict[str, list[int]] = field(default_factory=dict)
     doubtful: dict[str, list[int]] = field(default_factory=dict)
     unlabelled: list[int] = field(default_factory=list)
@@ -202,7 +199,7 @@ class _Beginning(NamedTuple):
         named = self.form != "alone" and _MAY_BE.fullmatch(self.name) is not None
         return self.form in (chosen, "colon") and (third or named)
 
-    def label(self, line: str) -> Speech:
+    def label(self, line: str) -> Utterance:
         """What it says of the whole line."""
         parts = {"close": "", "mark": "", "after": None, **self.match.groupdict()}
         text = line.lstrip(_AROUND)[self.match.end() :].strip()
@@ -210,11 +207,11 @@ class _Beginning(NamedTuple):
             text = text.removeprefix(parts["mark"]).strip()
         if parts["date"] or parts["half"]:
             time = f"{parts['date'] or ''}{parts['start']}{parts['half'] or ''}"
-            return Speech(self.name, text, time=" ".join(time.split()))
+            return Utterance(self.name, text, time=" ".join(time.split()))
         start, stop = (
             seconds(part) if part else None for part in (parts["start"] or parts["after"], parts["stop"])
         )
-        return Speech(self.name, text, start=start, stop=stop)
+        return Utterance(self.name, text, start=start, stop=stop)
 
 
 def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLines:
@@ -246,16 +243,20 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         [_Beginning(form, match) for form in forms if (match := matches[form][at])]
         for at in range(len(lines))
     ]
-    entries = [next((one for one in begins if one.name in names), None) for begins in of_line]
-    styles = {one.style for one in entries if one}
+    entries = [
+        next((beginning for beginning in begins if beginning.name in names), None) for begins in of_line
+    ]
+    styles = {beginning.style for beginning in entries if beginning}
     timed = all(style[3] for style in styles)
     strangers: dict[str, list[tuple[int, _Beginning, bool]]] = {}
     goes_on: list[int] = []
     awaited = False  # whether what was said by whom the last line named is still to come
-    for at in range(next(at for at, one in enumerate(entries) if one), len(lines)):
+    for at in range(next(at for at, beginning in enumerate(entries) if beginning), len(lines)):
         if not stripped[at].strip() or _RULE.fullmatch(stripped[at]):
             continue
-        like = entries[at] or next((one for one in of_line[at] if one.is_like(chosen, roles)), None)
+        like = entries[at] or next(
+            (beginning for beginning in of_line[at] if beginning.is_like(chosen, roles)), None
+        )
         alike = like is not None and like.style in styles
         if like is not None and entries[at] is None:
             if _is_third(like.name) or (alike and timed and like.form == chosen):
@@ -274,7 +275,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         else:
             doubtful = len(places) > 2 or (not names_two and any(alike for _, _, alike in places))
             (result.doubtful if doubtful else result.plain)[name] = [at for at, _, _ in places]
-    result.labels = [one and one.label(lines[at]) for at, one in enumerate(entries)]
+    result.labels = [beginning and beginning.label(lines[at]) for at, beginning in enumerate(entries)]
     if not names_two:
         result.unlabelled = _unlabelled(result.labels, goes_on, stripped)
     _number_turns(result)
@@ -330,7 +331,9 @@ def _unnumbered(name: str) -> str:
     return number[1] if number else name
 
 
-def _unlabelled(labels: Sequence[Speech | None], goes_on: Sequence[int], lines: Sequence[str]) -> list[int]:
+def _unlabelled(
+    labels: Sequence[Utterance | None], goes_on: Sequence[int], lines: Sequence[str]
+) -> list[int]:
     """Lines that seem to lack a label: the only one of a text that goes on with the one before, and those between two
     labels of one speaker where speakers take turns elsewhere."""
     names = [(at, label.speaker) for at, label in enumerate(labels) if label]
@@ -475,7 +478,7 @@ def short_aliases(names: Iterable[str]) -> Mapping[str, Role]:
     return next((pair for pair in _SHORT if pair.keys() == short), {})
 
 
-def note_short_names(source: SourceFile, names: Sequence[str]) -> None:
+def note_short_names(source: TranscriptMaker, names: Sequence[str]) -> None:
     """Let the source know what short names such as T and C say beside one another, and say so in the account."""
     aliases = short_aliases(names)
     source.aliases = {**source.aliases, **aliases}
@@ -515,7 +518,7 @@ def dialogues(lines: Sequence[Line], roles: Mapping[str, str]) -> Iterator[tuple
     yield from parts[1:]
 
 
-def labelled_speech(source: SourceFile, lines: Sequence[Line]) -> tuple[list[Speech], dict[str, str]]:
+def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[list[Utterance], dict[str, str]]:
     """What each says in a text, and what it says of the conversation above, such as its description.
 
     What is neither is noted in the source's account.
@@ -538,7 +541,7 @@ def labelled_speech(source: SourceFile, lines: Sequence[Line]) -> tuple[list[Spe
         )
     _check_one_conversation(source, lines, labelled)
     settle_labels(source, labelled, lines)
-    speech: list[Speech] = []
+    speech: list[Utterance] = []
     reference: dict[str, str] = {}
     account = source.account
     dated = any(label and label.time for label in labelled.labels)
@@ -575,7 +578,7 @@ def labelled_speech(source: SourceFile, lines: Sequence[Line]) -> tuple[list[Spe
     return speech, reference
 
 
-def set_aside(source: SourceFile, name: str, text: str, place: str) -> None:
+def set_aside(source: TranscriptMaker, name: str, text: str, place: str) -> None:
     """Note a text beside the turns; stop at a sentence that may have been said.
 
     Raises:
@@ -597,7 +600,7 @@ def _ends_part(lines: Sequence[Line], labelled: LabelledLines, at: int) -> bool:
     return False
 
 
-def _check_one_conversation(source: SourceFile, lines: Sequence[Line], labelled: LabelledLines) -> None:
+def _check_one_conversation(source: TranscriptMaker, lines: Sequence[Line], labelled: LabelledLines) -> None:
     """An error for a text that has several headings such as "Session 2", or rules, with a talk below each."""
     begins: list[str] = []
     heading = ""
@@ -626,7 +629,7 @@ def _check_one_conversation(source: SourceFile, lines: Sequence[Line], labelled:
             )
 
 
-def settle_labels(source: SourceFile, labelled: LabelledLines, lines: Sequence[Line]) -> None:
+def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Sequence[Line]) -> None:
     """Give labels their places, say in the account how they were understood, and stop at those in doubt.
 
     Args:

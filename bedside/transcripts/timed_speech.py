@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
 from bedside.transcripts.transcript import ROLES, Role, Transcript
+from bedside.transcripts.transcript_maker import TranscriptMaker
 
-if TYPE_CHECKING:
-    from bedside.transcripts.source_file import SourceFile
+Source = TypeVar("Source", bound=TranscriptMaker)
 
 #: Most lines of a transcript.
 MAX_LINES = 200_000
@@ -24,10 +24,10 @@ NO_SPEAKER = "no speaker"
 TIME = r"\d{1,3}:[0-5]?\d(?::[0-5]?\d)?(?:[.,]\d{1,6})?"
 
 
-def one_talk(build: Callable[[SourceFile], Transcript]) -> Callable[[SourceFile], Iterator[Transcript]]:
+def one_talk(build: Callable[[Source], Transcript]) -> Callable[[Source], Iterator[Transcript]]:
     """What reads a file as the one transcript that ``build`` makes; a bad one is left out where so wished."""
 
-    def read(source: SourceFile) -> Iterator[Transcript]:
+    def read(source: Source) -> Iterator[Transcript]:
         transcript = source.attempt(build, source)
         if transcript is not None:
             yield transcript
@@ -85,7 +85,7 @@ def seconds(time: str) -> float:
 
 
 @dataclass(slots=True)
-class Speech:
+class Utterance:
     """What somebody says in one go.
 
     Attributes:
@@ -112,7 +112,12 @@ class Speech:
 
 
 def talk(
-    source: SourceFile, speech: Iterable[Speech], where: str = "", *, joined: bool = True, **fields: Any
+    source: TranscriptMaker,
+    speech: Iterable[Utterance],
+    where: str = "",
+    *,
+    joined: bool = True,
+    **fields: Any,
 ) -> Transcript:
     """A checked transcript of what is said.
 
@@ -125,25 +130,25 @@ def talk(
         fields: what else is known of the transcript, such as its ``language``.
     """
     ordered = list(speech)
-    if joined and all(one.start is not None for one in ordered):
-        ordered.sort(key=lambda one: one.start or 0.0)
-    groups = [[one] for one in ordered]
+    if joined and all(piece.start is not None for piece in ordered):
+        ordered.sort(key=lambda piece: piece.start or 0.0)
+    groups = [[piece] for piece in ordered]
     if joined:
-        groups = [list(group) for _, group in groupby(ordered, key=lambda one: (one.speaker, one.role))]
+        groups = [list(group) for _, group in groupby(ordered, key=lambda piece: (piece.speaker, piece.role))]
     if any((group[0].where, group[0].start) != (group[-1].where, group[-1].start) for group in groups):
         source.account.remark(
             "What a speaker says before another begins is one turn, from its first start to its last stop."
         )
     firsts = [group[0] for group in groups]
-    metas = [{"start": one.start, "stop": one.stop, "time": one.time} for one in firsts]
+    metas = [{"start": piece.start, "stop": piece.stop, "time": piece.time} for piece in firsts]
     for meta, group in zip(metas, groups, strict=True):
-        meta["stop"] = max((one.stop for one in group if one.stop is not None), default=None)
+        meta["stop"] = max((piece.stop for piece in group if piece.stop is not None), default=None)
     turns = source.turns(
-        [one.speaker for one in firsts],
-        [joined_text(one.text for one in group) for group in groups],
-        [one.where for one in firsts],
+        [piece.speaker for piece in firsts],
+        [joined_text(piece.text for piece in group) for group in groups],
+        [piece.where for piece in firsts],
         [{name: value for name, value in meta.items() if value is not None} for meta in metas],
-        [one.role or one.speaker for one in firsts],
+        [piece.role or piece.speaker for piece in firsts],
     )
     return source.transcript(turns, where or source.name, **fields)
 
@@ -173,10 +178,10 @@ class SpeakerTier:
     speaker: str
     place: str
     depends: bool = False
-    speech: list[Speech] = field(default_factory=list)
+    speech: list[Utterance] = field(default_factory=list)
 
 
-def chosen_tiers(source: SourceFile, tiers: Sequence[SpeakerTier]) -> list[SpeakerTier]:
+def chosen_tiers(source: TranscriptMaker, tiers: Sequence[SpeakerTier]) -> list[SpeakerTier]:
     """The tiers that ``columns`` chooses and that hold something, in their order; all where it chooses none.
 
     ``text=NAME`` takes tiers whose speaker tells the role, ``clinician=NAME``, ``patient=NAME`` and ``other=NAME``
@@ -208,12 +213,12 @@ def chosen_tiers(source: SourceFile, tiers: Sequence[SpeakerTier]) -> list[Speak
     chosen = []
     for tier in tiers:
         if patterns and tier.name not in chosen_as:
-            for one in tier.speech:
-                if one.text:
-                    source.account.lose(tier.name, one.text, one.where)
+            for utterance in tier.speech:
+                if utterance.text:
+                    source.account.lose(tier.name, utterance.text, utterance.where)
         elif tier.speech:
-            for one in tier.speech:
-                one.role = next((role for role in ROLES if role == chosen_as.get(tier.name)), None)
+            for utterance in tier.speech:
+                utterance.role = next((role for role in ROLES if role == chosen_as.get(tier.name)), None)
             chosen.append(tier)
     return chosen
 

@@ -59,24 +59,27 @@ class UnknownSpeakers:
         """What is wrong, with all of them and their turns; and what to do, with a guess for each."""
         ranked = sorted(self.speakers.items(), key=lambda item: (-item[1].turns, item[0]))
         lengths = accumulate(len(name) for name, _ in ranked)
-        shown = dict(one for one, length in zip(ranked[:_MOST], lengths, strict=False) if length <= _LONGEST)
+        shown = dict(
+            speaker for speaker, length in zip(ranked[:_MOST], lengths, strict=False) if length <= _LONGEST
+        )
         counts = ", ".join(
-            f"{name!r} ({counted(one.turns, 'turn')} in {counted(one.transcripts, 'transcript')})"
-            for name, one in shown.items()
+            f"{name!r} ({counted(speaker.turns, 'turn')} in {counted(speaker.transcripts, 'transcript')})"
+            for name, speaker in shown.items()
         )
         more = f" and {len(ranked) - len(shown):,} more" if len(ranked) > len(shown) else ""
         what = f"unknown speaker{'s' if len(ranked) > 1 else ''} {counts}{more}"
         todo = "say who each is: clinician, patient or other"
         unsure = [
-            f"{name!r} says {_cut(one.example)!r}"
-            for name, one in shown.items()
-            if max(one.votes.values()) / one.transcripts < SURE
+            f"{name!r} says {_cut(speaker.example)!r}"
+            for name, speaker in shown.items()
+            if max(speaker.votes.values()) / speaker.transcripts < SURE
         ]
         if unsure:
             examples = ", ".join(unsure[:_MOST_EXAMPLES])
             return what, f"{todo}, as in `roles=NAME=ROLE`; how they talk doesn't tell surely: {examples}"
         pairs = ",".join(
-            f"{as_csv(name)}={max(one.votes, key=one.votes.__getitem__)}" for name, one in shown.items()
+            f"{as_csv(name)}={max(speaker.votes, key=speaker.votes.__getitem__)}"
+            for name, speaker in shown.items()
         )
         return what, f"{todo}; a guess by their names and by how they talk is `roles={as_typed(pairs)}`"
 

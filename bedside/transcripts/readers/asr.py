@@ -11,7 +11,7 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import NO_SPEAKER, Speech, talk
+from bedside.transcripts.timed_speech import NO_SPEAKER, Utterance, talk
 from bedside.transcripts.transcript import Transcript
 
 #: Speaker (None where the recogniser gives none), text, start and stop in seconds.
@@ -87,7 +87,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         if text and text.strip():
             who = NO_SPEAKER if speaker is None else str(speaker)
             said, begin = " ".join(text.split()), _second(start, place)
-            speech.append(Speech(who, said, place, begin, _second(stop, place)))
+            speech.append(Utterance(who, said, place, begin, _second(stop, place)))
     if any(one.speaker == NO_SPEAKER for one in speech):
         source.account.remark(f"Where the recogniser names nobody, the speaker is called {NO_SPEAKER!r}.")
     return talk(source, speech, where, id=item.get("id") or name, language=_language(item))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import Speech, one_talk, talk, text_lines, whole_text
+from bedside.transcripts.timed_speech import Utterance, one_talk, talk, text_lines, whole_text
 from bedside.transcripts.transcript import Transcript, is_speaker_word
 
 _TIMES = re.compile(r"\x15?(\d{1,12})_(\d{1,12})\x15|\x15[^\x15\n]*\x15")
@@ -58,7 +58,7 @@ def _claims(head: Head) -> Claim | None:
 
 
 def _transcript(source: SourceFile) -> Transcript:
-    speech: list[Speech] = []
+    speech: list[Utterance] = []
     speakers: dict[str, str] = {}
     language: str | None = None
     for number, line in _whole_lines(text_lines(whole_text(source))):
@@ -78,7 +78,7 @@ def _transcript(source: SourceFile) -> Transcript:
             times = [match.groups() for match in _TIMES.finditer(content) if match[1]]
             start, stop = (int(times[0][0]) / 1000, int(times[-1][1]) / 1000) if times else (None, None)
             if re.search(r"\w", text):
-                speech.append(Speech(speakers.get(code, code), text, where, start, stop))
+                speech.append(Utterance(speakers.get(code, code), text, where, start, stop))
             else:
                 source.account.left_out["utterances without a word"] += 1
         elif line[0] == "%":

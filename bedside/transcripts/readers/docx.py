@@ -21,7 +21,7 @@ from bedside.transcripts.labelled_text import (
     short_aliases,
 )
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import TIME, Speech, one_talk, seconds, talk, whole_bytes
+from bedside.transcripts.timed_speech import TIME, Utterance, one_talk, seconds, talk, whole_bytes
 from bedside.transcripts.transcript import Transcript, is_speaker_word
 
 if TYPE_CHECKING:
@@ -270,9 +270,9 @@ def _names(source: SourceFile, cells: list[str]) -> bool:
     return known > 1 or (known > 0 and len(counts) < 4) or recurring > len(cells) / 2
 
 
-def _table_speech(source: SourceFile, tables: list[list[_Row]]) -> list[Speech]:
+def _table_speech(source: SourceFile, tables: list[list[_Row]]) -> list[Utterance]:
     """What is said in a document's tables, row by row; a row without a speaker goes on with the one before."""
-    speech: list[Speech] = []
+    speech: list[Utterance] = []
     last: _Layout | None = None
     for table in tables:
         layout = _layout(source, table)
@@ -297,7 +297,7 @@ def _table_speech(source: SourceFile, tables: list[list[_Row]]) -> list[Speech]:
                 stamp = _STAMP.fullmatch(dict(enumerate(cells)).get(taken.get("time", -1), ""))
                 parts = stamp.groups() if stamp else (None, None)
                 start, stop = (seconds(part) if part else None for part in parts)
-                speech.append(Speech(speaker, text, place, start, stop))
+                speech.append(Utterance(speaker, text, place, start, stop))
             elif text and speech:
                 speech[-1].go_on(text)
             elif text:

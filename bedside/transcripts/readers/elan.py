@@ -10,7 +10,7 @@ from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     SpeakerTier,
-    Speech,
+    Utterance,
     check_one_tier_each,
     chosen_tiers,
     one_talk,
@@ -34,8 +34,8 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
     """The tiers, gathered as the file's elements are met: no tree of them is built."""
     tiers: list[SpeakerTier] = []
     slots: dict[str, float] = {}
-    annotations: list[tuple[Speech, str]] = []  # with the id of that which it depends on
-    by_id: dict[str, tuple[Speech, str]] = {}
+    annotations: list[tuple[Utterance, str]] = []  # with the id of that which it depends on
+    by_id: dict[str, tuple[Utterance, str]] = {}
     value: list[str] | None = None
     parser = expat.ParserCreate("utf-8")  # as which the file is given, whatever it says
 
@@ -63,7 +63,7 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
                 raise error("an annotation stands outside a tier", "save it again in ELAN")
             begin, end = (slots.get(attributes.get(f"TIME_SLOT_REF{n}", "")) for n in (1, 2))
             where = f"{source.name}:{parser.CurrentLineNumber}"
-            tiers[-1].speech.append(Speech(tiers[-1].speaker, "", where, begin, end))
+            tiers[-1].speech.append(Utterance(tiers[-1].speaker, "", where, begin, end))
             annotations.append((tiers[-1].speech[-1], attributes.get("ANNOTATION_REF", "")))
             by_id[attributes.get("ANNOTATION_ID", "")] = annotations[-1]
         elif name == "ANNOTATION_VALUE" and tiers and tiers[-1].speech:
@@ -72,8 +72,8 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
     def end(name: str) -> None:
         nonlocal value
         if name == "ANNOTATION_VALUE" and value is not None:
-            one = tiers[-1].speech[-1]
-            one.text = " ".join(f"{one.text}{''.join(value)}".split())
+            utterance = tiers[-1].speech[-1]
+            utterance.text = " ".join(f"{utterance.text}{''.join(value)}".split())
             value = None
 
     def text(said: str) -> None:
@@ -92,13 +92,13 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
             where=f"{source.name}:{fault.lineno}",
             todo="save it again in ELAN",
         ) from fault
-    for one, parent in annotations:
+    for utterance, parent in annotations:
         # What has no time of its own has that of what it depends on.
-        timed = one, parent
+        timed = utterance, parent
         for _ in range(_DEEPEST):
             if timed[0].start is None:
                 timed = by_id.get(timed[1], timed)
-        one.start, one.stop = timed[0].start, timed[0].stop
+        utterance.start, utterance.stop = timed[0].start, timed[0].stop
     return tiers
 
 
@@ -108,19 +108,21 @@ def _transcript(source: SourceFile) -> Transcript:
     words = [tier for tier in tiers if chosen or not tier.depends]
     check_one_tier_each(words, lambda tier: (f"the participant {tier.speaker!r}", source.name))
     for tier in tiers:
-        for one in tier.speech:
+        for utterance in tier.speech:
             if tier.depends and not chosen:
-                if one.text:
-                    source.leave(tier.name, one.text, one.where, instead="choose the tiers with `columns`")
-            elif not one.text:
+                if utterance.text:
+                    source.leave(
+                        tier.name, utterance.text, utterance.where, instead="choose the tiers with `columns`"
+                    )
+            elif not utterance.text:
                 source.account.left_out["empty annotations"] += 1
-            elif one.start is None:
+            elif utterance.start is None:
                 raise InputError(
                     "the annotation has no time at which it begins",
-                    where=one.where,
+                    where=utterance.where,
                     todo="align it in ELAN: only then is its place among the turns known",
                 )
-    return talk(source, (one for tier in words for one in tier.speech if one.text))
+    return talk(source, (utterance for tier in words for utterance in tier.speech if utterance.text))
 
 
 READER = Reader(

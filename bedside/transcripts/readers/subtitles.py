@@ -14,7 +14,7 @@ from bedside.transcripts.labelled_text import labelled_lines, set_aside, settle_
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     NO_SPEAKER,
-    Speech,
+    Utterance,
     one_talk,
     seconds,
     talk,
@@ -108,7 +108,7 @@ def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue
         yield cue
 
 
-def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Speech]:
+def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Utterance]:
     """What is said by whom: voice tags name who speaks, or names stand before what they say."""
     voiced = any(_VOICE.search(line) for cue in cues for line in cue.text)
     rows: list[tuple[_Cue, str | None, tuple[str, str]]] = []
@@ -145,7 +145,7 @@ def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Sp
         elif cue.line != named:
             source.account.remark("A cue that names nobody is of who spoke in the cue before it.")
         named = cue.line
-        yield Speech(speaker, text, f"{source.name}:{cue.line}", cue.start, cue.stop)
+        yield Utterance(speaker, text, f"{source.name}:{cue.line}", cue.start, cue.stop)
 
 
 READER = Reader(

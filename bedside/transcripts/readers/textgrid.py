@@ -16,7 +16,7 @@ from bedside.transcripts.path_names import ending_of, printable_path, without_en
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     SpeakerTier,
-    Speech,
+    Utterance,
     check_one_tier_each,
     chosen_tiers,
     one_talk,
@@ -107,8 +107,8 @@ def _transcript(source: SourceFile) -> Transcript:
     chosen = chosen_tiers(source, tiers)
     if not siblings or len({tier.name.casefold() for tier in chosen}) == len(chosen):
         for tier in chosen:
-            for one in tier.speech:
-                one.speaker = tier.name
+            for utterance in tier.speech:
+                utterance.speaker = tier.name
     else:
         check_one_tier_each(chosen, lambda tier: ("the file of one speaker", tier.place))
     if siblings:
@@ -117,7 +117,7 @@ def _transcript(source: SourceFile) -> Transcript:
         source.account.remark(
             "Files that differ by who speaks alone are one conversation, joined by their times."
         )
-    return talk(source, (one for tier in chosen for one in tier.speech))
+    return talk(source, (utterance for tier in chosen for utterance in tier.speech))
 
 
 def _tiers(source: SourceFile, text: str, path: Path) -> list[SpeakerTier]:
@@ -170,7 +170,7 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[SpeakerTier]:
             if kind == "TextTier" and said.strip():
                 source.leave(name, said.strip(), at, instead="give it an interval of time")
             elif said.strip():
-                speech = Speech(
+                speech = Utterance(
                     tiers[-1].speaker, " ".join(said.split()), at, round(start, 6), round(stop, 6)
                 )
                 tiers[-1].speech.append(speech)
