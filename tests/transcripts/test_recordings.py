@@ -733,14 +733,16 @@ def test_channels_are_speakers(tmp_path: Path) -> None:
 
 
 def test_words_of_nobody_are_told(tmp_path: Path) -> None:
-    segments = [
+    segments: list[dict[str, Any]] = [
         {"start": 0, "end": 1, "text": "Why?", "speaker": "SPEAKER_00"},
         {"start": 1, "end": 2, "text": "Hm."},
         {"start": 2, "end": 3, "text": "Pain.", "speaker": "SPEAKER_01"},
     ]
     roles = {"SPEAKER_00": "clinician", "SPEAKER_01": "patient", "no speaker": "other"}
-    for number, nobody in enumerate(({}, {"speaker": None}, {"speaker": ""})):
-        segments[1] = {"start": 1, "end": 2, "text": "Hm.", **nobody}
+    for number, nobody in enumerate((None, "", "absent")):
+        segments[1]["speaker"] = nobody
+        if nobody == "absent":
+            del segments[1]["speaker"]
         path = write(tmp_path, f"{number}.json", json.dumps({"segments": segments}))
         with pytest.raises(UnknownSpeakerError, match="no speaker"):
             read(path)
