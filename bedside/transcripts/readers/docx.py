@@ -283,7 +283,9 @@ def _table_speech(source: SourceFile, tables: list[list[_Row]]) -> list[Utteranc
             continue
         last = taken, header = layout
         if header:
-            source.account.took({name: header[at] for name, at in taken.items()}, header)
+            source.account.took(
+                {name: header[taken[name]] for name in ("speaker", "text", "time") if name in taken}, header
+            )
         for place, cells in table[1 if header else 0 :]:
             if len(cells) <= max(taken["speaker"], taken["text"]):
                 _set_aside(source, [(place, cells)], "rows with too few cells")
