@@ -69,8 +69,8 @@ from bedside.ratings.table_columns import (
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
 from bedside.support.plurals import counted
 from bedside.support.registry import nearest
-from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.readers.rows import COLUMNS
+from bedside.transcripts.reading_account import FileAccount
 
 #: The largest number of a turn or pass that a table holds.
 _MOST = 2**31 - 1

@@ -12,7 +12,7 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,14 @@ def printable_path(path: str | Path) -> str:
 def ending_of(name: str) -> str:
     """The ending of a file's name in lower case without ``.gz``, e.g. ``.jsonl``."""
     return os.path.splitext(name.lower().removesuffix(".gz"))[1]
+
+
+def without_endings(path: str, endings: Collection[str]) -> str:
+    """The path without ``.gz`` and without its ending, if that is one of those given."""
+    if path.lower().endswith(".gz"):
+        path = path[:-3]
+    stem, ending = os.path.splitext(path)
+    return stem if ending.lower() in endings else path
 
 
 def unreadable(what: str, error: OSError, name: str) -> InputError:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from bedside.support.errors import BedsideError, InputError
 from bedside.support.plurals import counted
-from bedside.transcripts.byte_source import ending_of, printable_path, unreadable
+from bedside.transcripts.byte_source import ending_of, printable_path, unreadable, without_endings
 from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
 from bedside.transcripts.factor_kinds import check_declared, declared_kinds
 from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
@@ -252,13 +252,13 @@ class Reading:
         return [], ""
 
     def _source(self, path: Path, span: Span | None = None) -> SourceFile:
-        stem = _without_endings(os.path.abspath(path)[len(self.root) :], self._endings)
+        stem = without_endings(os.path.abspath(path)[len(self.root) :], self._endings)
         source = SourceFile(
             path,
             printable_path(stem).replace(os.sep, "/").lstrip("/"),
             options=self.options,
             skipped=self.skipped,
-            bare_path=_without_endings(str(path), self._endings),
+            bare_path=without_endings(str(path), self._endings),
             span=span,
         )
         source.unknown = None if self._unknown is None else self._unknown.names
@@ -392,14 +392,6 @@ def common_folder(paths: Iterable[str | Path]) -> str:
         return os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in paths})
     except ValueError:
         return ""
-
-
-def _without_endings(path: str, endings: Collection[str]) -> str:
-    """The path without ``.gz`` and without its ending, if that is one of those given."""
-    if path.lower().endswith(".gz"):
-        path = path[:-3]
-    stem, ending = os.path.splitext(path)
-    return stem if ending.lower() in endings else path
 
 
 def _files(folder: str) -> Iterator[str]:

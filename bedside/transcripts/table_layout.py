@@ -9,8 +9,8 @@ from typing import Any
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
-from bedside.transcripts.cell_dialogue import known_labels
 from bedside.transcripts.delimited_rows import SAMPLE
+from bedside.transcripts.labelled_text import known_labels
 from bedside.transcripts.role_evidence import names_speaker
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_rows import SHEET, Rows, first_rows, is_workbook, raw_tables, worksheets

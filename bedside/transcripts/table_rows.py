@@ -13,7 +13,6 @@ from typing import Literal
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
-from bedside.transcripts.cell_dialogue import known_labels
 from bedside.transcripts.delimited_rows import (
     SAMPLE,
     delimited_rows,
@@ -22,6 +21,7 @@ from bedside.transcripts.delimited_rows import (
     sampled_rows,
 )
 from bedside.transcripts.json_source import JsonSource
+from bedside.transcripts.labelled_text import known_labels
 from bedside.transcripts.parquet_rows import cell_text, is_parquet, parquet_rows
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span

@@ -11,6 +11,8 @@ from typing import Any, Literal, cast, get_args
 
 import orjson
 
+from bedside.support.plurals import counted
+
 Role = Literal["clinician", "patient", "other"]
 ROLES: tuple[Role, ...] = get_args(Role)
 #: What ``roles`` says of a word before a colon that is no speaker but belongs to the turn it stands in.
@@ -275,6 +277,36 @@ def provenance_data(item: Provenance) -> dict[str, Any]:
     return {"before": item.before, "kind": item.kind, **meta, "speaker": item.speaker, "text": item.text}
 
 
+#: Turns that a notebook shows at once, and those that can be folded out; what is beyond them would make it heavy.
+SHOWN, FOLDED = 12, 200
+#: Characters of a turn that it shows.
+LONGEST_TURN = 4000
+_TURN_STYLE = "margin: 0.3em 0; padding-inline-start: 0.6em; white-space: pre-wrap; overflow-wrap: anywhere"
+#: A side is told by its line, not by a colour: a notebook may be light or dark.
+_LINES = {"clinician": "solid", "patient": "dotted"}
+
+
+def _paragraphs(turns: Iterable[Turn]) -> str:
+    shown = []
+    for turn in turns:
+        text, cut = _escaped(turn.text[:LONGEST_TURN]), len(turn.text) - LONGEST_TURN
+        shown.append(
+            f'<p dir="auto" style="{_TURN_STYLE}; border-inline-start: 3px {_LINES.get(turn.role, "none")} '
+            f'currentColor"><small>{turn.index}</small> <strong><bdi>{_escaped(turn.speaker)}</bdi></strong> '
+            f"{text}{f' <em>… {cut:,} more characters</em>' if cut > 0 else ''}</p>"
+        )
+    return "".join(shown)
+
+
+def _escaped(text: str) -> str:
+    """Text as text, without the control characters that no page may hold."""
+    from html import escape
+
+    return escape(
+        "".join(letter for letter in text if letter.isprintable() or letter in "\n\t" or ord(letter) > 159)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """One conversation.
@@ -306,12 +338,25 @@ class Transcript:
         return "\n".join(f"{turn.index} {turn.speaker}: {turn.text}" for turn in self.turns)
 
     def _repr_html_(self) -> str:
-        from bedside.transcripts.conversation_html import conversation_html
+        """A fragment for a notebook, without scripts: the first turns, and others folded; all text is escaped.
 
+        Each turn finds its own direction, so that what runs from right to left turns nothing else round.
+        """
         facts = [fact for fact in (self.system, self.case_id, self.language) if fact is not None]
-        return conversation_html(
-            self.id, facts, [(turn.role, turn.speaker, turn.text) for turn in self.turns]
+        about = " · ".join(
+            f"<bdi>{_escaped(fact)}</bdi>" for fact in (*facts, counted(len(self.turns), "turn"))
         )
+        more, beyond = len(self.turns) - SHOWN, len(self.turns) - SHOWN - FOLDED
+        shown = [
+            f"<p><strong><bdi>{_escaped(self.id)}</bdi></strong> {about}</p>",
+            _paragraphs(self.turns[:SHOWN]),
+        ]
+        if more > 0:
+            folded = _paragraphs(self.turns[SHOWN : SHOWN + FOLDED])
+            if beyond > 0:
+                folded += f"<p>{counted(beyond, 'turn')} after these: print the transcript to read all.</p>"
+            shown.append(f"<details><summary>{counted(more, 'more turn')}</summary>{folded}</details>")
+        return f'<div class="bedside-transcript">{"".join(shown)}</div>'
 
     def of(self, role: Role) -> Iterator[Turn]:
         """The turns of one role, in order."""

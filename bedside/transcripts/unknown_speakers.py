@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from bedside.support.plurals import counted
 from bedside.transcripts.role_evidence import SURE, role_evidence
@@ -17,25 +18,13 @@ _MOST_EXAMPLES, _LONGEST_EXAMPLE = 3, 60
 
 
 @dataclass(slots=True)
-class UnknownSpeaker:
-    """One of them.
-
-    Attributes:
-        turns: how many.
-        transcripts: in how many.
-        votes: what the transcripts say of the role, by probability.
-        example: a turn of theirs, the longest that was met first.
-    """
+class _Speaker:
+    """One of them: how many turns in how many transcripts, votes for each role by probability, a turn of theirs."""
 
     turns: int = 0
     transcripts: int = 0
     votes: dict[Role, float] = field(default_factory=dict)
     example: str = ""
-
-    def guess(self) -> tuple[Role, float]:
-        """The likeliest role, and how probable it is over all transcripts."""
-        role = max(self.votes, key=lambda role: self.votes[role])
-        return role, self.votes[role] / self.transcripts
 
 
 class UnknownSpeakers:
@@ -48,58 +37,51 @@ class UnknownSpeakers:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
-        self.speakers: dict[str, UnknownSpeaker] = {}
+        self.speakers: dict[str, _Speaker] = {}
 
     def add(self, transcript: Transcript) -> None:
         """Count a transcript's turns of unknown speakers, whose role it doesn't tell."""
         by_name: dict[str, list[str]] = {}
         known: dict[Role, list[str]] = {}
         for turn in transcript.turns:
-            said = (
-                by_name.setdefault(turn.speaker, [])
-                if turn.speaker in self.names
-                else known.setdefault(turn.role, [])
-            )
-            said.append(turn.text)
+            if turn.speaker in self.names:
+                by_name.setdefault(turn.speaker, []).append(turn.text)
+            else:
+                known.setdefault(turn.role, []).append(turn.text)
         for name, (role, probability) in role_evidence(by_name, known).items():
-            speaker = self.speakers.setdefault(name, UnknownSpeaker())
+            speaker = self.speakers.setdefault(name, _Speaker())
             speaker.turns += len(by_name[name])
             speaker.transcripts += 1
             speaker.votes[role] = speaker.votes.get(role, 0) + probability
             speaker.example = speaker.example or max(by_name[name], key=len)
 
-    def guesses(self) -> dict[str, tuple[Role, float]]:
-        """The likeliest role of each with its probability, those who speak most first."""
-        order = sorted(self.speakers.items(), key=lambda item: (-item[1].turns, item[0]))
-        return {name: speaker.guess() for name, speaker in order}
-
     def told(self) -> tuple[str, str]:
         """What is wrong, with all of them and their turns; and what to do, with a guess for each."""
-        guesses = self.guesses()
-        shown: list[str] = []
-        for name in guesses:
-            if len(shown) == _MOST or sum(map(len, shown)) + len(name) > _LONGEST:
-                break
-            shown.append(name)
-        counts = [
-            f"{name!r} ({counted(self.speakers[name].turns, 'turn')} in "
-            f"{counted(self.speakers[name].transcripts, 'transcript')})"
-            for name in shown
-        ]
-        more = len(guesses) - len(shown)
-        what = "unknown speaker" + ("s" if len(guesses) > 1 else "")
-        rest = f" and {more:,} more" if more else ""
+        ranked = sorted(self.speakers.items(), key=lambda item: (-item[1].turns, item[0]))
+        lengths = accumulate(len(name) for name, _ in ranked)
+        shown = dict(
+            speaker for speaker, length in zip(ranked[:_MOST], lengths, strict=False) if length <= _LONGEST
+        )
+        counts = ", ".join(
+            f"{name!r} ({counted(speaker.turns, 'turn')} in {counted(speaker.transcripts, 'transcript')})"
+            for name, speaker in shown.items()
+        )
+        more = f" and {len(ranked) - len(shown):,} more" if len(ranked) > len(shown) else ""
+        what = f"unknown speaker{'s' if len(ranked) > 1 else ''} {counts}{more}"
         todo = "say who each is: clinician, patient or other"
-        unsure = [name for name in shown if guesses[name][1] < SURE]
+        unsure = [
+            f"{name!r} says {_cut(speaker.example)!r}"
+            for name, speaker in shown.items()
+            if max(speaker.votes.values()) / speaker.transcripts < SURE
+        ]
         if unsure:
-            examples = ", ".join(
-                f"{name!r} says {_cut(self.speakers[name].example)!r}" for name in unsure[:_MOST_EXAMPLES]
-            )
-            todo += f", as in `roles=NAME=ROLE`; how they talk doesn't tell surely: {examples}"
-        else:
-            pairs = ",".join(f"{as_csv(name)}={guesses[name][0]}" for name in shown)
-            todo += f"; a guess by their names and by how they talk is `roles={as_typed(pairs)}`"
-        return f"{what} {', '.join(counts)}{rest}", todo
+            examples = ", ".join(unsure[:_MOST_EXAMPLES])
+            return what, f"{todo}, as in `roles=NAME=ROLE`; how they talk doesn't tell surely: {examples}"
+        pairs = ",".join(
+            f"{as_csv(name)}={max(speaker.votes, key=speaker.votes.__getitem__)}"
+            for name, speaker in shown.items()
+        )
+        return what, f"{todo}; a guess by their names and by how they talk is `roles={as_typed(pairs)}`"
 
 
 def _cut(text: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts.cell_dialogue import dialogue_labels
+from bedside.transcripts.labelled_text import cell_labels
 from tests.transcripts.files import read, workbook, write
 
 FORMS = Path(__file__).resolve().parents[3] / "shared" / "data" / "forms"
@@ -141,7 +141,7 @@ def write_without_first_errors(path: Path) -> int:
     ],
 )
 def test_labels(cell: str, speakers: list[str]) -> None:
-    assert [label.name for label in dialogue_labels(cell, {})] == speakers
+    assert [label.name for label in cell_labels(cell, {})] == speakers
 
 
 def test_messages_in_a_cell_are_read(tmp_path: Path) -> None:

@@ -280,6 +280,7 @@ def test_tiers_can_be_chosen(tmp_path: Path) -> None:
         ({"text": "C*"}, "there is no tier 'C\\*'; tiers: A words, A sounds"),
         ({"text": "A words", "patient": "* words"}, "the tier 'A words' is chosen as text and as patient"),
         ({"tier": "A words"}, "knows no column 'tier'"),
+        ({"tier": ""}, "knows no column 'tier'"),
     ):
         with pytest.raises(InputError, match=message):
             one(path, columns=columns)
@@ -732,16 +733,20 @@ def test_channels_are_speakers(tmp_path: Path) -> None:
 
 
 def test_words_of_nobody_are_told(tmp_path: Path) -> None:
-    segments = [
+    segments: list[dict[str, Any]] = [
         {"start": 0, "end": 1, "text": "Why?", "speaker": "SPEAKER_00"},
         {"start": 1, "end": 2, "text": "Hm."},
         {"start": 2, "end": 3, "text": "Pain.", "speaker": "SPEAKER_01"},
     ]
-    path = write(tmp_path, "a.json", json.dumps({"segments": segments}))
-    with pytest.raises(UnknownSpeakerError, match="no speaker"):
-        read(path)
     roles = {"SPEAKER_00": "clinician", "SPEAKER_01": "patient", "no speaker": "other"}
-    assert [role for role, *_ in brief(one(path, roles=roles))] == ["clinician", "other", "patient"]
+    for number, nobody in enumerate((None, "", "absent")):
+        segments[1]["speaker"] = nobody
+        if nobody == "absent":
+            del segments[1]["speaker"]
+        path = write(tmp_path, f"{number}.json", json.dumps({"segments": segments}))
+        with pytest.raises(UnknownSpeakerError, match="no speaker"):
+            read(path)
+        assert [role for role, *_ in brief(one(path, roles=roles))] == ["clinician", "other", "patient"]
 
 
 def test_a_text_beside_recognised_speech_is_not_lost(tmp_path: Path) -> None:

@@ -12,12 +12,17 @@ from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.message_lists import texts_in
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, speech_turns
+from bedside.transcripts.timed_speech import NO_SPEAKER, Utterance, talk
 from bedside.transcripts.transcript import Transcript
 
 #: Speaker (None where the recogniser gives none), text, start and stop in seconds.
 _Piece = tuple[Any, Any, Any, Any]
 _SEE = "see bedside readers show asr"
+#: Names of these, whichever recogniser gives them.
+_WHO = ("speaker", "speakerLabel", "speakerTag", "speaker_label", "speaker_tag")
+_SAID = ("punctuated_word", "word", "transcript", "text")
+_STARTS = ("start", "startTime", "startOffset", "start_time")
+_STOPS = ("end", "endTime", "endOffset", "end_time")
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -25,37 +30,34 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def _first(value: Any) -> dict[str, Any]:
+    """The first object of a list; an empty one where there is none."""
+    return next(iter(_objects(value)), {})
+
+
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _product(item: Any) -> str | None:
-    """Whose form a JSON value has."""
+def _recogniser(item: Any) -> Callable[[dict[str, Any]], list[_Piece]] | None:
+    """What finds the pieces of a JSON value, by whose form it has; None for a form that none has."""
     if not isinstance(item, dict):
         return None
-    results = item.get("results")
-    first = next(iter(_objects(results)), {})
-    segment = next(iter(_objects(item.get("segments"))), {})
-    utterance = next(iter([*_objects(item.get("utterances")), *_objects(item.get("words"))]), {})
-    checks = {
-        "deepgram": isinstance(results, dict)
-        and ("channels" in results or "utterances" in results)
-        and not ("items" in results or "transcripts" in results),
-        "aws": isinstance(results, dict) and ("transcripts" in results or "audio_segments" in results),
-        "google": "alternatives" in first,
-        "whisper": {"text", "start"} <= segment.keys(),
-        "assemblyai": {"text", "start", "end"} <= utterance.keys(),
-    }
-    return next((product for product, fits in checks.items() if fits), None)
+    results, utterance = item.get("results"), _first(item.get("utterances")) or _first(item.get("words"))
+    keys = _object(results).keys()
+    forms = (
+        (_deepgram, keys & {"channels", "utterances"} and not keys & {"items", "transcripts"}),
+        (_aws, keys & {"transcripts", "audio_segments"}),
+        (_google, "alternatives" in _first(results)),
+        (_whisper, {"text", "start"} <= _first(item.get("segments")).keys()),
+        (_assemblyai, {"text", "start", "end"} <= utterance.keys()),
+    )
+    return next((pieces for pieces, fits in forms if fits), None)
 
 
 def _claims(head: Head) -> Claim | None:
-    first = head.first
-    return (
-        "transcripts"
-        if _product(first) and not {"turns", "messages", "conversation"} & first.keys()
-        else None
-    )
+    known = _recogniser(head.first) and not {"turns", "messages", "conversation"} & head.first.keys()
+    return "transcripts" if known else None
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
@@ -63,14 +65,14 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
-    product = _product(item)
-    if product is None:
+    recogniser = _recogniser(item)
+    if recogniser is None:
         raise InputError(
             f"no speech recogniser that bedside knows writes this {json_kind(item)}",
             where=where,
             todo=_SEE,
         )
-    pieces = _PRODUCTS[product](item)
+    pieces = recogniser(item)
     _note_alternatives(source, item, where)
     if pieces and all(speaker is None for speaker, *_ in pieces):
         raise InputError(
@@ -78,34 +80,26 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
             where=where,
             todo="recognise it again with speaker labels (diarisation), and give that file",
         )
-    speeches = []
+    speech = []
     for number, (speaker, text, start, stop) in enumerate(pieces):
         place = f"{where}, part {number}"
         if not isinstance(text, str | None):
             raise InputError(f"the text is not text but {json_kind(text)}", where=place, todo=_SEE)
         if text and text.strip():
-            speeches.append(
-                SpeechStretch(
-                    NO_SPEAKER if speaker is None else str(speaker),
-                    " ".join(text.split()),
-                    place,
-                    _second(start, place),
-                    _second(stop, place),
-                )
-            )
-    if any(speech.speaker == NO_SPEAKER for speech in speeches):
+            who = NO_SPEAKER if speaker is None else str(speaker)
+            said, begin = " ".join(text.split()), _second(start, place)
+            speech.append(Utterance(who, said, place, begin, _second(stop, place)))
+    if any(one.speaker == NO_SPEAKER for one in speech):
         source.account.remark(f"Where the recogniser names nobody, the speaker is called {NO_SPEAKER!r}.")
     # Texts of the whole recording, of channels and of paragraphs say again what the turns do.
-    said = [word for speech in speeches for word in _words_of(speech.text)]
-    known, together = {*said}, "".join(said)
+    said_words = [word for one in speech for word in _words_of(one.text)]
+    known, together = {*said_words}, "".join(said_words)
     for path, text in texts_in(item):
         words = _words_of(text)
         again = known.issuperset(words) or "".join(words) in together
         if not again and "alternatives" not in path.split("."):
-            source.leave(path, text, where)
-    return source.transcript(
-        speech_turns(source, speeches), where, id=item.get("id") or name, language=_language(item)
-    )
+            source.check_unread(path, text, where)
+    return talk(source, speech, where, id=item.get("id") or name, language=_language(item))
 
 
 def _words_of(text: str) -> list[str]:
@@ -138,102 +132,84 @@ def _second(value: Any, where: str) -> float | None:
 
 def _language(item: dict[str, Any]) -> str | None:
     results = item.get("results")
-    inner = _object(results) or next(iter(_objects(results)), {})
-    channel = next(iter(_objects(inner.get("channels"))), {})
-    for value in (
+    inner = _object(results) or _first(results)
+    channel = _first(inner.get("channels"))
+    values = (
         item.get("language"), item.get("language_code"), inner.get("language_code"), inner.get("languageCode"),
         channel.get("detected_language"),
-    ):  # fmt: skip
-        if isinstance(value, str) and is_language_tag(value.replace("_", "-")):
-            return value.replace("_", "-")
-    return None
+    )  # fmt: skip
+    tags = (value.replace("_", "-") for value in values if isinstance(value, str))
+    return next(filter(is_language_tag, tags), None)
 
 
-def _words(words: Any, text: tuple[str, ...], speaker: tuple[str, ...], scale: float = 1) -> list[_Piece]:
-    """Words with their speakers; those of one speaker are joined later."""
-    pieces: list[_Piece] = []
-    for word in _objects(words):
-        said = next((word[key] for key in text if word.get(key)), None)
-        who = next((word[key] for key in speaker if word.get(key) is not None), None)
-        start = word.get("start", word.get("startTime", word.get("startOffset")))
-        stop = word.get("end", word.get("endTime", word.get("endOffset")))
-        pieces.append((who, said, _scaled(start, scale), _scaled(stop, scale)))
-    return pieces
+def _pieces(items: Any, scale: float = 1, channel: bool = False) -> list[_Piece]:
+    """What is said in each of a list of segments or words, by the names that recognisers give its parts.
 
+    Args:
+        items: the list.
+        scale: units of time in a second.
+        channel: whether the channel tells who speaks where nothing else does.
+    """
 
-def _scaled(value: Any, scale: float) -> Any:
-    return value / scale if isinstance(value, int | float) and not isinstance(value, bool) else value
+    def first(item: dict[str, Any], names: tuple[str, ...]) -> Any:
+        return next((item[name] for name in names if item.get(name) not in (None, "")), None)
+
+    def time(item: dict[str, Any], names: tuple[str, ...]) -> Any:
+        value = first(item, names)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value / scale if number else value
+
+    who = (*_WHO, "channel") if channel else _WHO
+    return [
+        (first(item, who), first(item, _SAID), time(item, _STARTS), time(item, _STOPS))
+        for item in _objects(items)
+    ]
 
 
 def _whisper(item: dict[str, Any]) -> list[_Piece]:
     pieces: list[_Piece] = []
     for segment in _objects(item.get("segments")):
         words = _objects(segment.get("words"))
-        if segment.get("speaker") is None and any(word.get("speaker") is not None for word in words):
-            pieces += _with_times(_words(words, ("word", "text"), ("speaker",)), segment)
-        else:
-            pieces.append(
-                (segment.get("speaker"), segment.get("text"), segment.get("start"), segment.get("end"))
-            )
+        if segment.get("speaker") is not None or all(word.get("speaker") is None for word in words):
+            pieces += _pieces([segment])
+            continue
+        # What WhisperX can't align, such as numbers, has no times and gets those of the word before.
+        last = segment.get("start")
+        for speaker, text, start, stop in _pieces(words):
+            start, stop = last if start is None else start, last if stop is None else stop
+            pieces.append((speaker, text, start, stop))
+            last = stop
     return pieces
-
-
-def _with_times(pieces: list[_Piece], segment: dict[str, Any]) -> list[_Piece]:
-    """Words with times: what WhisperX can't align, such as numbers, has none and gets those of the word before."""
-    timed: list[_Piece] = []
-    last = segment.get("start")
-    for speaker, text, start, stop in pieces:
-        timed.append((speaker, text, last if start is None else start, last if stop is None else stop))
-        last = timed[-1][3]
-    return timed
 
 
 def _deepgram(item: dict[str, Any]) -> list[_Piece]:
     results = item["results"]
-    utterances = _objects(results.get("utterances"))
-    channels = _objects(results.get("channels"))
-    if utterances:
-        several = len({utterance.get("channel") for utterance in utterances}) > 1
-        return [
-            (
-                _heard(part.get("channel"), part.get("speaker"), several),
-                part.get("transcript"),
-                part.get("start"),
-                part.get("end"),
-            )
-            for part in utterances
-        ]
-    pieces: list[_Piece] = []
-    for number, channel in enumerate(channels):
-        best = next(iter(_objects(channel.get("alternatives"))), {})
-        words = _words(best.get("words"), ("punctuated_word", "word"), ("speaker",))
-        several = len(channels) > 1
-        pieces += [(_heard(number, speaker, several), *rest) for speaker, *rest in words]
-    return pieces
-
-
-def _heard(channel: Any, speaker: Any, several: bool) -> Any:
-    """Who speaks: where the recording has a channel for each, the channel too."""
+    parts: list[tuple[Any, Any]] = [
+        (part.get("channel"), [part]) for part in _objects(results.get("utterances"))
+    ] or [
+        (number, _first(channel.get("alternatives")).get("words"))
+        for number, channel in enumerate(_objects(results.get("channels")))
+    ]
+    several = len({str(channel) for channel, _ in parts}) > 1
+    pieces = [(channel, piece) for channel, words in parts for piece in _pieces(words)]
     if not several:
-        return speaker
-    return f"channel {channel}" if speaker is None else f"channel {channel} speaker {speaker}"
+        return [piece for _, piece in pieces]
+    # Where the recording has a channel for each, who speaks is told by the channel too.
+    return [
+        (f"channel {channel}" + ("" if who is None else f" speaker {who}"), *rest)
+        for channel, (who, *rest) in pieces
+    ]
 
 
 def _assemblyai(item: dict[str, Any]) -> list[_Piece]:
-    utterances = _objects(item.get("utterances"))
-    if utterances:
-        return _words(utterances, ("text",), ("speaker", "channel"), 1000)
-    return _words(item.get("words"), ("text",), ("speaker", "channel"), 1000)
+    return _pieces(_objects(item.get("utterances")) or item.get("words"), 1000, channel=True)
 
 
 def _aws(item: dict[str, Any]) -> list[_Piece]:
     results = item["results"]
     segments = _objects(results.get("audio_segments"))
     if any("speaker_label" in segment for segment in segments):
-        return [
-            (part.get("speaker_label"), part.get("transcript"), part.get("start_time"), part.get("end_time"))
-            for part in segments
-        ]
+        return _pieces(segments)
     # Older results: words alone, of which the labels stand in a list of their own.
     labels = {
         word.get("start_time"): word.get("speaker_label", segment.get("speaker_label"))
@@ -242,7 +218,7 @@ def _aws(item: dict[str, Any]) -> list[_Piece]:
     }
     pieces: list[_Piece] = []
     for word in _objects(results.get("items")):
-        content = next(iter(_objects(word.get("alternatives"))), {}).get("content")
+        content = _first(word.get("alternatives")).get("content")
         if word.get("type") == "punctuation":
             if pieces and isinstance(content, str) and isinstance(pieces[-1][1], str):
                 speaker, text, start, stop = pieces[-1]
@@ -255,16 +231,11 @@ def _aws(item: dict[str, Any]) -> list[_Piece]:
 
 
 def _google(item: dict[str, Any]) -> list[_Piece]:
-    results = [
-        (result, next(iter(_objects(result.get("alternatives"))), {})) for result in _objects(item["results"])
-    ]
-    words = [
-        _words(best.get("words"), ("word",), ("speakerLabel", "speakerTag", "speaker_label", "speaker_tag"))
-        for _, best in results
-    ]
+    results = [(result, _first(result.get("alternatives"))) for result in _objects(item["results"])]
     # A speaker's tag of 0 says that none was given.
     words = [
-        [(None if speaker == 0 else speaker, *rest) for speaker, *rest in of_result] for of_result in words
+        [(None if speaker == 0 else speaker, *rest) for speaker, *rest in _pieces(best.get("words"))]
+        for _, best in results
     ]
     told = [any(piece[0] is not None for piece in of_result) for of_result in words]
     if words and told[-1] and not any(told[:-1]):
@@ -274,14 +245,6 @@ def _google(item: dict[str, Any]) -> list[_Piece]:
         pieces += of_result or [(None, best.get("transcript"), None, result.get("resultEndTime"))]
     return pieces
 
-
-_PRODUCTS: dict[str, Callable[[dict[str, Any]], list[_Piece]]] = {
-    "whisper": _whisper,
-    "deepgram": _deepgram,
-    "assemblyai": _assemblyai,
-    "aws": _aws,
-    "google": _google,
-}
 
 READER = Reader(
     name="asr",

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
-
-import orjson
+from typing import Any
 
 from bedside.support.errors import AmbiguousError, InputError
-from bedside.transcripts.cell_dialogue import DialogueLabel, dialogue_labels, is_speaker
-from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
+from bedside.transcripts.contract import Claim, Head, Reader
+from bedside.transcripts.labelled_text import cell_labels
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, loaded_json, message_turns
 from bedside.transcripts.parquet_rows import cell_text
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, field_columns
 from bedside.transcripts.table_rows import is_delimited, row_spans, table
-from bedside.transcripts.transcript import Dialogue, Transcript
+from bedside.transcripts.transcript import Dialogue, Transcript, is_speaker_word
 
 _DIALOGUE = (
     "dialogue", "dialog", "conversation", "transcript", "text", "messages", "conversations", "dialogues", "chat",
@@ -25,59 +23,39 @@ _DIALOGUE = (
 _COLUMNS = {"dialogue": _DIALOGUE, **TABLE_FIELDS}
 
 
-def _messages(cell: str) -> list[Any] | None:
-    """The list of messages that a cell holds as JSON, each as an object; None where it holds none.
-
-    Pairs of a speaker and a text are messages, too.
-    """
-    value = _json(cell)
+def _content(cell: str) -> tuple[list[Any] | str, dict[str, Any]]:
+    """What a cell holds: messages, where it is JSON of them or of pairs of a speaker and a text, or else a text; and
+    what stands beside a list of messages."""
+    value, beside = loaded_json(cell), {}
     if isinstance(value, dict):
         key = list_of(value)
+        beside = {name: inner for name, inner in value.items() if name != key}
         value = None if key is None else value[key]
     if not isinstance(value, list) or not value:
-        return None
-    if all(
-        isinstance(part, list) and len(part) == 2 and all(isinstance(one, str) for one in part)
-        for part in value
-    ):
-        return [{"speaker": speaker, "text": text} for speaker, text in value]
-    return value if is_message(value[0]) else None
-
-
-def _json(cell: str) -> Any:
-    """The list or object that a cell holds as JSON; None where it holds none."""
-    if cell.lstrip()[:1] not in ("[", "{"):
-        return None
-    try:
-        return orjson.loads(cell)
-    except orjson.JSONDecodeError:
-        return None
-
-
-def _plain(cell: str) -> str:
-    """A cell whose JSON is a list of lines as these lines; another as it is."""
-    value = _json(cell)
-    if isinstance(value, list) and value and all(isinstance(line, str) for line in value):
-        return "\n".join(value)
-    return cell
+        return cell, {}
+    if all(isinstance(line, str) for line in value):
+        return "\n".join(value), {}
+    if all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in value):
+        return [{"speaker": speaker, "text": text} for speaker, text in value], beside
+    return (value, beside) if is_message(value[0]) else (cell, {})
 
 
 def _weight(source: SourceFile, cells: Sequence[str]) -> tuple[int, int]:
     """How many labels of known speakers the cells of a column have, and how many labels in all."""
     known = labels = 0
     for cell in cells:
-        messages = _messages(cell)
-        if messages is not None:
-            known, labels = known + len(messages), labels + len(messages)
+        content, _ = _content(cell)
+        if isinstance(content, list):
+            known, labels = known + len(content), labels + len(content)
             continue
-        found = dialogue_labels(_plain(cell), source.options.roles)
+        found = cell_labels(content, source.options.roles)
         if len(found) > 1:
             labels += len(found)
-            known += sum(is_speaker(label.name, source.options.roles) for label in found)
+            known += sum(is_speaker_word(label.name, source.options.roles) for label in found)
     return known, labels
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     if head.columns is None:
         return None
     header, rows = head.columns
@@ -104,10 +82,11 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
         ((where, row),) = group
         if len(places) == 1:
-            return _turns(source, row, where, places[0])
-        cells = [row[at] for at in places]
-        joined = "\n".join(map(_plain, filter(str.strip, cells)))
-        return _turns(source, [joined], f"{where}, {' and '.join(columns)}", 0)
+            (at,) = places
+            return _turns(source, row[at], where, sum(cell.count("\n") for cell in row[at + 1 :]))
+        cells = [(row[at], _content(row[at])[0]) for at in places if row[at].strip()]
+        joined = "\n".join(content if isinstance(content, str) else cell for cell, content in cells)
+        return _turns(source, joined, f"{where}, {' and '.join(columns)}")
 
     return transcripts.transcripts(dialogue)
 
@@ -132,9 +111,8 @@ def _dialogue_columns(source: SourceFile, header: list[str]) -> list[str]:
             and name in header
             and (weight := _weight(source, [row[at] for row in rows if at < len(row)]))[1]
         }
-        dialogues = {name for name, (known, _) in weights.items() if known > 1} or weights.keys()
         # Notes have labels too (Allergies: none.), but of no speakers.
-        likely = sorted(dialogues, key=names.index)
+        likely = [name for name, (known, _) in weights.items() if known > 1] or list(weights)
         if len(likely) > 1:
             raise AmbiguousError(
                 f"the columns {likely[0]!r} and {likely[1]!r} both hold dialogues",
@@ -146,45 +124,34 @@ def _dialogue_columns(source: SourceFile, header: list[str]) -> list[str]:
     return [source.needed("dialogue", _DIALOGUE, header)]
 
 
-def _turns(source: SourceFile, row: list[str], where: str, dialogue: int) -> Dialogue:
-    messages = _messages(row[dialogue])
-    if messages is not None:
-        value = _json(row[dialogue])
-        for key in value.keys() - {list_of(value)} if isinstance(value, dict) else ():
-            source.check_unread(key, cell_text(value[key]), where, instead="give it a column of its own")
-        return message_turns(source, messages, where)
-    text = _plain(row[dialogue])
-    labels = dialogue_labels(text, source.options.roles)
-    before = text[: labels[0].start].strip() if labels else text.strip()
+def _turns(source: SourceFile, cell: str, where: str, below: int = 0) -> Dialogue:
+    """The turns of a cell, behind which the row has so many further lines."""
+    content, beside = _content(cell)
+    if isinstance(content, list):
+        for key, value in beside.items():
+            source.check_unread(key, cell_text(value), where, instead="give it a column of its own")
+        return message_turns(source, content, where)
+    labels = cell_labels(content, source.options.roles)
+    before = content[: labels[0].start].strip() if labels else content.strip()
     if before:
         raise InputError(
             f"the dialogue does not begin with a speaker but with {before!r:.40}",
             where=where,
             todo="begin each turn with a label such as Doctor:",
         )
-    ends = [*(label.start for label in labels), len(text)][1:]
+    ends = [*(label.start for label in labels), len(content)][1:]
     speakers = [label.name for label in labels]
-    texts = [text[label.end : end].strip() for label, end in zip(labels, ends, strict=True)]
+    texts = [content[label.end : end].strip() for label, end in zip(labels, ends, strict=True)]
     try:
         return source.turns(speakers, texts, where)
     except InputError:
+        place, _, last = where.rpartition(":")
+        if not is_delimited(source) or not last.isdigit():
+            raise
         # What is wrong is told by the line it stands on.
-        return source.turns(speakers, texts, _turn_places(source, row, where, dialogue, labels))
-
-
-def _turn_places(
-    source: SourceFile, row: list[str], where: str, dialogue: int, labels: Sequence[DialogueLabel]
-) -> list[str]:
-    """The place of each turn: of a text file its line, of a worksheet that of the row."""
-    place, _, number = where.rpartition(":")
-    if not is_delimited(source) or not number.isdigit():
-        return [f"{where}, turn {index}" for index in range(len(labels))]
-    after = sum(cell.count("\n") for cell in row[dialogue + 1 :])
-    text = row[dialogue]
-    return [
-        f"{place}:{int(number) - after - text.count(chr(10), label.start)}, turn {index}"
-        for index, label in enumerate(labels)
-    ]
+        numbers = [int(last) - below - cell.count("\n", label.start) for label in labels]
+        places = [f"{place}:{number}, turn {index}" for index, number in enumerate(numbers)]
+        return source.turns(speakers, texts, places)
 
 
 READER = Reader(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
+from bedside.transcripts.timed_speech import Utterance, one_talk, talk, text_lines, whole_text
 from bedside.transcripts.transcript import Transcript, is_speaker_word
-from bedside.transcripts.whole_text import text_lines, whole_text
 
 _TIMES = re.compile(r"\x15?(\d{1,12})_(\d{1,12})\x15|\x15[^\x15\n]*\x15")
 #: Languages by their codes of three letters, which CHAT has, as those of two.
@@ -22,35 +22,45 @@ _LANGUAGES = {
     "tha": "th", "tur": "tr", "ukr": "uk", "vie": "vi", "zho": "zh",
 }  # fmt: skip
 
-# What a transcriber noted that nobody said: codes in brackets, events, pauses, words of another within a turn.
-_NOTED = re.compile(r"\[[^\]]*\]|&=\S+|&\*[A-Za-z0-9]+[:=]\S+|\((?:\.{1,3}|\d[\d:]*\.?\d*)\)|(?<!\S)0\S*")
 _INSERTED = re.compile(r"&\*[A-Za-z0-9]+[:=](\S+)")
-_FILLER = re.compile(r"&[-~+](?=\w)")
-_SUFFIX = re.compile(r"(?<=\w)@[\w:$&+*-]+")
-# Signs that begin an utterance (linkers), those that end it (terminators), and those of conversation analysis.
-_LINKER = re.compile(r'(?<!\S)\+["^<,+≋≈](?!\S)')
-_END = re.compile(r'(?<!\S)\+(?:["/!.?]|\.\.)*[/".!?]+(?!\S)')
-_SIGNS = re.compile(r"[⌈⌉⌊⌋↑↓⇗↗→↘⇘∞≈≋≡∙⁇∾⁑∬∮§▁▔☺♋☀▼▲°◉☉⇔ˈˌ^‹›<>]\d?")
-_LONG = re.compile(r"(?<=\w):+(?=\w|\s|$)")
-_BEFORE_MARK = re.compile(r"[ ]+([.,?!;:…])")
-_HAS_WORD = re.compile(r"\w")
+
+
+def _plain_end(sign: re.Match[str]) -> str:
+    """The mark that a terminator stands for: +...? is ?, +/. and +... a break."""
+    if sign[0][-1] in "?!":
+        return sign[0][-1]
+    return "…" if "..." in sign[0] or "/" in sign[0] else "."
+
+
+#: Codes in the order in which they are taken out, and what stays of them.
+_CODES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    # What a transcriber noted that nobody said: codes in brackets, events, pauses, words of another within a turn.
+    (r"\[[^\]]*\]|&=\S+|&\*[A-Za-z0-9]+[:=]\S+|\((?:\.{1,3}|\d[\d:]*\.?\d*)\)|(?<!\S)0\S*", " "),
+    # Signs that begin an utterance (linkers), and those that end it (terminators).
+    (r'(?<!\S)\+["^<,+≋≈](?!\S)', " "),
+    (r'(?<!\S)\+(?:["/!.?]|\.\.)*[/".!?]+(?!\S)', _plain_end),
+    # Marks of fillers, suffixes, the signs of conversation analysis, long sounds.
+    (r"&[-~+](?=\w)", ""),
+    (r"(?<=\w)@[\w:$&+*-]+", ""),
+    (r"[⌈⌉⌊⌋↑↓⇗↗→↘⇘∞≈≋≡∙⁇∾⁑∬∮§▁▔☺♋☀▼▲°◉☉⇔ˈˌ^‹›<>]\d?", ""),
+    (r"(?<=\w):+(?=\w|\s|$)", ""),
+    # Letters that were not said, satellites, words written as one, and the space before a mark.
+    (r"\((\w+)\)", r"\1"),
+    (r"[‡„]", ","),
+    (r"(?<=\w)_(?=\w)", " "),
+    (r"\s+", " "),
+    (r" ([.,?!;:…])", r"\1"),
+)
 
 
 def _claims(head: Head) -> Claim | None:
     return "transcripts" if re.match(r"\s*(?:@\w[^\n]*\r?\n)*?@Begin[ \t]*\r?\n", head.text) else None
 
 
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    transcript = source.attempt(_transcript, source)
-    if transcript is not None:
-        yield transcript
-
-
 def _transcript(source: SourceFile) -> Transcript:
-    speeches: list[SpeechStretch] = []
+    speech: list[Utterance] = []
     speakers: dict[str, str] = {}
     language: str | None = None
-    left_out = source.account.left_out
     for number, line in _whole_lines(text_lines(whole_text(source))):
         where = f"{source.name}:{number}"
         head, _, content = line.partition(":")
@@ -64,11 +74,13 @@ def _transcript(source: SourceFile) -> Transcript:
                 )
             for inserted in _INSERTED.findall(content):
                 source.account.note_unread("words of others within a turn", inserted.replace("_", " "), where)
-            speech = _utterance(content, speakers.get(code, code), where)
-            if speech is None:
-                left_out["utterances without a word"] += 1
+            text = spoken_text(_TIMES.sub(" ", content))
+            times = [match.groups() for match in _TIMES.finditer(content) if match[1]]
+            start, stop = (int(times[0][0]) / 1000, int(times[-1][1]) / 1000) if times else (None, None)
+            if re.search(r"\w", text):
+                speech.append(Utterance(speakers.get(code, code), text, where, start, stop))
             else:
-                speeches.append(speech)
+                source.account.left_out["utterances without a word"] += 1
         elif line[0] == "%":
             source.account.note_unread(head, content.strip(), where)
         elif line[0] == "@":
@@ -85,74 +97,47 @@ def _transcript(source: SourceFile) -> Transcript:
                 where=where,
                 todo="begin an utterance with *CODE:, and a line that goes on with a tab",
             )
-    turns = speech_turns(source, speeches)
     source.account.remark(
         "CHAT's codes are taken out of the text; fillers, retraced words, fragments and xxx stay, and (be)cause is "
         "because."
     )
-    return source.transcript(turns, source.name, language=language)
+    return talk(source, speech, language=language)
 
 
 def _whole_lines(lines: list[str]) -> Iterator[tuple[int, str]]:
     """Number and content of each line with those that go on with it, which begin with a tab or a space."""
-    number, parts = 0, list[str]()
-    for at, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        if line[0] in "\t " and parts:
-            parts.append(line.strip())
-            continue
-        if parts:
-            yield number, " ".join(parts)
-        number, parts = at, [line.strip().lstrip("\ufeff")]
-    if parts:
-        yield number, " ".join(parts)
+    whole: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip() and line[0] in "\t " and whole:
+            whole[-1][1].append(line.strip())
+        elif line.strip():
+            whole.append((number, [line.strip().lstrip("\ufeff")]))
+    return ((number, " ".join(parts)) for number, parts in whole)
 
 
 def _speakers(source: SourceFile, content: str) -> dict[str, str]:
     """What each code's speaker is called: by the code, the name or the role, whichever tells who it is."""
-    participants = [words for part in content.split(",") if (words := part.split())]
-    speakers = {}
-    for words in participants:
-        others = {word for other in participants if other is not words for word in other}
-        speakers[words[0]] = next(
+    participants = [part.split() for part in content.split(",") if part.strip()]
+    of_how_many = Counter(word for words in participants for word in {*words})
+    return {
+        words[0]: next(
             (
-                word.replace("_", " ")
+                name
                 for word in words
-                if is_speaker_word(word.replace("_", " "), source.options.roles) and word not in others
+                if is_speaker_word(name := word.replace("_", " "), source.options.roles)
+                and of_how_many[word] == 1
             ),
             words[0],
         )
-    return speakers
-
-
-def _utterance(content: str, speaker: str, where: str) -> SpeechStretch | None:
-    """What is said in a main tier and when; None where no word is."""
-    start = stop = None
-    for match in _TIMES.finditer(content):
-        if match[1]:
-            start = int(match[1]) / 1000 if start is None else start
-            stop = int(match[2]) / 1000
-    text = spoken_text(_TIMES.sub(" ", content))
-    return SpeechStretch(speaker, text, where, start, stop) if _HAS_WORD.search(text) else None
+        for words in participants
+    }
 
 
 def spoken_text(content: str) -> str:
     """The words of a main tier as they were said, without CHAT's codes."""
-    text = _LINKER.sub(" ", _NOTED.sub(" ", content))
-    text = _END.sub(lambda end: _plain_end(end[0]), text)
-    text = _SUFFIX.sub("", _FILLER.sub("", text))
-    text = _LONG.sub("", _SIGNS.sub("", text))
-    text = re.sub(r"\((\w+)\)", r"\1", text).replace("‡", ",").replace("„", ",")
-    text = re.sub(r"(?<=\w)_(?=\w)", " ", text)
-    return _BEFORE_MARK.sub(r"\1", " ".join(text.split()))
-
-
-def _plain_end(sign: str) -> str:
-    """The mark that a terminator stands for: +...? is ?, +/. and +... a break."""
-    if sign[-1] in "?!":
-        return sign[-1]
-    return "…" if "..." in sign or "/" in sign else "."
+    for code, plain in _CODES:
+        content = re.sub(code, plain, content)
+    return content.strip()
 
 
 READER = Reader(
@@ -183,6 +168,6 @@ READER = Reader(
     },
     endings=(".cha",),
     claims=_claims,
-    read=_read,
+    read=one_talk(_transcript),
     priority=20,
 )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.speaker_tiers import CHOOSE, chosen_tiers
-from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
+from bedside.transcripts.timed_speech import (
+    SpeakerTier,
+    Utterance,
+    check_one_tier_each,
+    chosen_tiers,
+    one_talk,
+    talk,
+    whole_bytes,
+)
 from bedside.transcripts.transcript import Transcript
-from bedside.transcripts.whole_text import whole_bytes
 
 #: Longest chain of annotations that depend on one another.
 _DEEPEST = 20
@@ -23,165 +26,103 @@ MAX_TIERS = 10_000
 _ROOT = re.compile(r"(?:\s++|<\?[^>]*\?>|<!--.*?-->)*+<ANNOTATION_DOCUMENT[\s>]", re.DOTALL)
 
 
-@dataclass(slots=True)
-class _Annotation:
-    line: int
-    start: float | None
-    stop: float | None
-    parent: str
-    text: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _EafTier:
-    name: str
-    participant: str
-    depends: bool
-    annotations: list[_Annotation] = field(default_factory=list)
-    place: str = ""
-
-    def texts(self) -> Iterator[tuple[str, str]]:
-        for annotation in self.annotations:
-            text = " ".join("".join(annotation.text).split())
-            if text:
-                yield text, f"{self.place}:{annotation.line}"
-
-
 def _claims(head: Head) -> Claim | None:
     return "transcripts" if _ROOT.match(head.text) else None
 
 
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    transcript = source.attempt(_transcript, source)
-    if transcript is not None:
-        yield transcript
+def _tiers(source: SourceFile) -> list[SpeakerTier]:
+    """The tiers, gathered as the file's elements are met: no tree of them is built."""
+    tiers: list[SpeakerTier] = []
+    slots: dict[str, float] = {}
+    annotations: list[tuple[Utterance, str]] = []  # with the id of that which it depends on
+    by_id: dict[str, tuple[Utterance, str]] = {}
+    value: list[str] | None = None
+    parser = expat.ParserCreate("utf-8")  # as which the file is given, whatever it says
 
+    def error(what: str, todo: str) -> InputError:
+        return InputError(what, where=f"{source.name}:{parser.CurrentLineNumber}", todo=todo)
 
-class _Document:
-    """What a file's tiers hold, gathered as its elements are met: no tree of them is built."""
+    def refuse(*_: object) -> None:
+        raise error("the file declares a document type, which ELAN's files have none of", "remove it")
 
-    def __init__(self, source: SourceFile) -> None:
-        self._source = source
-        self.times: dict[str, float] = {}
-        self.tiers: list[_EafTier] = []
-        self._annotations: dict[str, _Annotation] = {}
-        self._value: list[str] | None = None
-        self._parser = expat.ParserCreate("utf-8")  # as which the file is given, whatever it says
-        self._parser.buffer_text = True
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
-        # Entities are declared in a document type, of which ELAN writes none.
-        self._parser.StartDoctypeDeclHandler = self._refuse
-
-    def read(self, data: bytes) -> None:
-        try:
-            self._parser.Parse(data, True)
-        except expat.ExpatError as error:
-            raise InputError(
-                f"not XML ({expat.ErrorString(error.code)})",
-                where=f"{self._source.name}:{error.lineno}",
-                todo="save it again in ELAN",
-            ) from error
-
-    def span(self, annotation: _Annotation) -> tuple[float | None, float | None]:
-        """When an annotation begins and ends: as it says, or as that does which it depends on."""
-        for _ in range(_DEEPEST):
-            parent = self._annotations.get(annotation.parent)
-            if annotation.start is not None or parent is None:
-                break
-            annotation = parent
-        return annotation.start, annotation.stop
-
-    def where(self) -> str:
-        return f"{self._source.name}:{self._parser.CurrentLineNumber}"
-
-    def _refuse(self, *_: object) -> None:
-        raise InputError(
-            "the file declares a document type, which ELAN's files have none of",
-            where=self.where(),
-            todo="remove it",
-        )
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal value
         if name == "TIME_SLOT":
-            value = attributes.get("TIME_VALUE", "")
+            time = attributes.get("TIME_VALUE", "")
             # A slot between two others may have no time of its own.
-            if value.isascii() and value.isdigit() and len(value) < 13:
-                self.times[attributes.get("TIME_SLOT_ID", "")] = int(value) / 1000
+            if time.isascii() and time.isdigit() and len(time) < 13:
+                slots[attributes.get("TIME_SLOT_ID", "")] = int(time) / 1000
         elif name == "TIER":
-            if len(self.tiers) == MAX_TIERS:
-                raise InputError(
-                    f"the file has more than {MAX_TIERS:,} tiers", where=self.where(), todo="split it"
-                )
+            if len(tiers) == MAX_TIERS:
+                raise error(f"the file has more than {MAX_TIERS:,} tiers", "split it")
             tier = attributes.get("TIER_ID", "").strip()
             who = attributes.get("PARTICIPANT", "").strip() or tier
-            self.tiers.append(_EafTier(tier, who, "PARENT_REF" in attributes, place=self._source.name))
+            tiers.append(SpeakerTier(tier, who, source.name, depends="PARENT_REF" in attributes))
         elif name in ("ALIGNABLE_ANNOTATION", "REF_ANNOTATION"):
-            if not self.tiers:
-                raise InputError(
-                    "an annotation stands outside a tier", where=self.where(), todo="save it again in ELAN"
-                )
-            annotation = _Annotation(
-                self._parser.CurrentLineNumber,
-                self.times.get(attributes.get("TIME_SLOT_REF1", "")),
-                self.times.get(attributes.get("TIME_SLOT_REF2", "")),
-                attributes.get("ANNOTATION_REF", ""),
-            )
-            self.tiers[-1].annotations.append(annotation)
-            self._annotations[attributes.get("ANNOTATION_ID", "")] = annotation
-        elif name == "ANNOTATION_VALUE" and self.tiers and self.tiers[-1].annotations:
-            self._value = self.tiers[-1].annotations[-1].text
+            if not tiers:
+                raise error("an annotation stands outside a tier", "save it again in ELAN")
+            begin, end = (slots.get(attributes.get(f"TIME_SLOT_REF{n}", "")) for n in (1, 2))
+            where = f"{source.name}:{parser.CurrentLineNumber}"
+            tiers[-1].speech.append(Utterance(tiers[-1].speaker, "", where, begin, end))
+            annotations.append((tiers[-1].speech[-1], attributes.get("ANNOTATION_REF", "")))
+            by_id[attributes.get("ANNOTATION_ID", "")] = annotations[-1]
+        elif name == "ANNOTATION_VALUE" and tiers and tiers[-1].speech:
+            value = []
 
-    def _end(self, name: str) -> None:
-        if name == "ANNOTATION_VALUE":
-            self._value = None
+    def end(name: str) -> None:
+        nonlocal value
+        if name == "ANNOTATION_VALUE" and value is not None:
+            utterance = tiers[-1].speech[-1]
+            utterance.text = " ".join(f"{utterance.text}{''.join(value)}".split())
+            value = None
 
-    def _text(self, text: str) -> None:
-        if self._value is not None:
-            self._value.append(text)
+    def text(said: str) -> None:
+        if value is not None:
+            value.append(said)
+
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    # Entities are declared in a document type, of which ELAN writes none.
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(whole_bytes(source), True)
+    except expat.ExpatError as fault:
+        raise InputError(
+            f"not XML ({expat.ErrorString(fault.code)})",
+            where=f"{source.name}:{fault.lineno}",
+            todo="save it again in ELAN",
+        ) from fault
+    for utterance, parent in annotations:
+        # What has no time of its own has that of what it depends on.
+        timed = utterance, parent
+        for _ in range(_DEEPEST):
+            if timed[0].start is None:
+                timed = by_id.get(timed[1], timed)
+        utterance.start, utterance.stop = timed[0].start, timed[0].stop
+    return tiers
 
 
 def _transcript(source: SourceFile) -> Transcript:
-    document = _Document(source)
-    document.read(whole_bytes(source))
-    chosen = [(tier, role) for tier, role in chosen_tiers(source, document.tiers) if tier.annotations]
-    depending = [tier for tier, _ in chosen if tier.depends and not source.options.columns]
-    chosen = [(tier, role) for tier, role in chosen if source.options.columns or not tier.depends]
-    _check_one_tier_each(source, [tier for tier, _ in chosen])
-    for tier in depending:
-        for text, place in tier.texts():
-            source.check_unread(tier.name, text, place, instead="choose the tiers with `columns`")
-    speeches = []
-    for tier, role in chosen:
-        for annotation in tier.annotations:
-            text = " ".join("".join(annotation.text).split())
-            if not text:
+    tiers = chosen_tiers(source, _tiers(source))
+    chosen = bool(source.options.columns)
+    words = [tier for tier in tiers if chosen or not tier.depends]
+    check_one_tier_each(words, lambda tier: (f"the participant {tier.speaker!r}", source.name))
+    for tier in tiers:
+        for utterance in tier.speech:
+            if tier.depends and not chosen:
+                if utterance.text:
+                    source.check_unread(
+                        tier.name, utterance.text, utterance.where, instead="choose the tiers with `columns`"
+                    )
+            elif not utterance.text:
                 source.account.left_out["empty annotations"] += 1
-                continue
-            where = f"{source.name}:{annotation.line}"
-            start, stop = document.span(annotation)
-            if start is None:
+            elif utterance.start is None:
                 raise InputError(
                     "the annotation has no time at which it begins",
-                    where=where,
+                    where=utterance.where,
                     todo="align it in ELAN: only then is its place among the turns known",
                 )
-            speeches.append(SpeechStretch(tier.participant, text, where, start, stop, role))
-    return source.transcript(speech_turns(source, speeches), source.name)
-
-
-def _check_one_tier_each(source: SourceFile, tiers: list[_EafTier]) -> None:
-    """An error where a participant has several tiers: nothing tells which of them holds the words."""
-    number = Counter(tier.participant for tier in tiers)
-    for who, times in number.items():
-        if times > 1:
-            names = ", ".join(repr(tier.name) for tier in tiers if tier.participant == who)
-            raise InputError(
-                f"the participant {who!r} has {times} tiers that may hold the words: {names:.200}",
-                where=source.name,
-                todo=CHOOSE,
-            )
+    return talk(source, (utterance for tier in words for utterance in tier.speech if utterance.text))
 
 
 READER = Reader(
@@ -221,6 +162,6 @@ READER = Reader(
     },
     endings=(".eaf",),
     claims=_claims,
-    read=_read,
+    read=one_talk(_transcript),
     priority=20,
 )

@@ -6,14 +6,22 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_lines import labelled_lines, set_aside, settle_labels
+from bedside.transcripts.labelled_text import labelled_lines, set_aside, settle_labels
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, joined_text, seconds, speech_turns
+from bedside.transcripts.timed_speech import (
+    NO_SPEAKER,
+    Utterance,
+    one_talk,
+    seconds,
+    talk,
+    text_lines,
+    whole_text,
+)
 from bedside.transcripts.transcript import Transcript
-from bedside.transcripts.whole_text import text_lines, whole_text
 
 _TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMING = re.compile(rf"[ \t]*({_TIME})[ \t]*-->[ \t]*({_TIME})(?:[ \t].*)?")
@@ -43,21 +51,11 @@ def _claims(head: Head) -> Claim | None:
     return "transcripts" if timed and (_TIMING.fullmatch(lines[0]) or lines[0].strip().isdigit()) else None
 
 
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    transcript = source.attempt(_transcript, source)
-    if transcript is not None:
-        yield transcript
-
-
 def _transcript(source: SourceFile) -> Transcript:
     lines = text_lines(whole_text(source))
     captions = bool(lines) and lines[0].lstrip().startswith("WEBVTT")
     cues = list(_cues(source, lines, captions))
-    if any(_VOICE.search(line) for cue in cues for line in cue.text):
-        speeches = list(_voiced(source, cues))
-    else:
-        speeches = list(_named(source, cues, captions))
-    return source.transcript(speech_turns(source, speeches), source.name)
+    return talk(source, _speech(source, cues, captions))
 
 
 def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue]:
@@ -110,65 +108,44 @@ def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue
         yield cue
 
 
-def _plain(text: str, captions: bool) -> str:
-    bare = _LOOK.sub("", text)
-    return " ".join((html.unescape(bare) if captions else bare).split())
-
-
-def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[SpeechStretch]:
-    """What is said by whom, where voice tags name who speaks."""
+def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Utterance]:
+    """What is said by whom: voice tags name who speaks, or names stand before what they say."""
+    voiced = any(_VOICE.search(line) for cue in cues for line in cue.text)
+    rows: list[tuple[_Cue, str | None, tuple[str, str]]] = []
+    empty = 0
     for cue in cues:
-        where = f"{source.name}:{cue.line}"
-        text, speaker, position = "\n".join(cue.text), NO_SPEAKER, 0
-        pieces: list[tuple[str, str]] = []
-        for tag in _VOICE.finditer(text):
-            pieces.append((speaker, text[position : tag.start()]))
-            speaker, position = " ".join(html.unescape(tag[1] or "").split()) or NO_SPEAKER, tag.end()
-        pieces.append((speaker, text[position:]))
-        said = [(name, plain) for name, piece in pieces if (plain := _plain(piece, captions=True))]
-        if not said:
-            source.account.left_out["empty cues"] += 1
-        for name, plain in said:
-            yield SpeechStretch(name, plain, where, cue.start, cue.stop)
-
-
-def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[SpeechStretch]:
-    """What is said by whom, where names stand before what they say."""
-    rows = [
-        (cue, f"{source.name}:{number}", plain)
-        for cue in cues
-        for number, line in enumerate(cue.text, cue.line + 1)
-        if (plain := _plain(line, captions))
-    ]
-    empty = len(cues) - len({cue.line for cue, _, _ in rows})
+        parts = _VOICE.split("\n".join(cue.text))
+        pieces = [(cue.line, who, text) for who, text in zip([None, *parts[1::2]], parts[::2], strict=True)]
+        if not voiced:
+            pieces = [(number, None, line) for number, line in enumerate(cue.text, cue.line + 1)]
+        before = len(rows)
+        for number, who, text in pieces:
+            bare = _LOOK.sub("", text)
+            if plain := " ".join((html.unescape(bare) if captions or voiced else bare).split()):
+                rows.append((cue, who, (f"{source.name}:{number}", plain)))
+        empty += len(rows) == before
     if empty:
         source.account.left_out["empty cues"] += empty
-    labelled = labelled_lines([line for _, _, line in rows], source.options.roles)
-    if not labelled.speakers:
+    lines = [line for _, _, line in rows]
+    labelled = labelled_lines([] if voiced else [text for _, text in lines], source.options.roles)
+    if not voiced and not labelled.speakers:
         raise InputError(
             "the subtitles name nobody who speaks",
             where=source.name,
             todo="export them with the speakers' names, as <v Name> or before each text as Name:",
         )
-    settle_labels(source, labelled, [row[1:] for row in rows])
-    speaker = NO_SPEAKER
-    speeches: list[SpeechStretch] = []
-    for (cue, _, line), label in zip(rows, labelled.labels, strict=True):
-        where = f"{source.name}:{cue.line}"
-        if label is None and speeches and speeches[-1].where == where:
-            last = speeches.pop()
-            speeches.append(
-                SpeechStretch(speaker, joined_text([last.text, line]), where, cue.start, cue.stop)
-            )
-            continue
-        if label is None:
+    if not voiced:
+        settle_labels(source, labelled, lines)
+    speaker, named = NO_SPEAKER, 0
+    for (cue, who, (_, text)), label in zip_longest(rows, labelled.labels):
+        if voiced:
+            speaker = " ".join(html.unescape(who or "").split()) or NO_SPEAKER
+        elif label is not None:
+            speaker, text = label.speaker, label.text
+        elif cue.line != named:
             source.account.remark("A cue that names nobody is of who spoke in the cue before it.")
-        else:
-            speaker = label.name
-        speeches.append(
-            SpeechStretch(speaker, line if label is None else label.text, where, cue.start, cue.stop)
-        )
-    yield from speeches
+        named = cue.line
+        yield Utterance(speaker, text, f"{source.name}:{cue.line}", cue.start, cue.stop)
 
 
 READER = Reader(
@@ -196,6 +173,6 @@ READER = Reader(
     },
     endings=(".vtt", ".srt"),
     claims=_claims,
-    read=_read,
+    read=one_talk(_transcript),
     priority=20,
 )

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_lines import dialogues, labelled_lines, labelled_turns, names_two_speakers
+from bedside.transcripts.labelled_text import (
+    Line,
+    dialogues,
+    labelled_lines,
+    labelled_speech,
+    names_two_speakers,
+)
 from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.timed_speech import talk, text_lines, whole_text
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import FIELDS
-from bedside.transcripts.whole_text import text_lines, whole_text
 
 _PROSE = (".txt", ".md")
 #: Names of columns by which a first line is told to be a table's header.
@@ -56,14 +62,10 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
         (f"{source.name}:{number}", line) for number, line in enumerate(text_lines(whole_text(source)), 1)
     ]
 
-    def dialogue(name: str | None, part: Sequence[tuple[str, str]]) -> Transcript:
-        turns = labelled_turns(source, part)
-        return source.transcript(
-            source.turns(turns.speakers, turns.texts, turns.places, turns.metas),
-            source.name if name is None else part[0][0],
-            id=name,
-            reference=turns.reference,
-        )
+    def dialogue(name: str | None, part: Sequence[Line]) -> Transcript:
+        speech, reference = labelled_speech(source, part)
+        where = source.name if name is None else part[0][0]
+        return talk(source, speech, where, joined=False, id=name, reference=reference)
 
     for name, part in dialogues(lines, source.options.roles):
         transcript = source.attempt(dialogue, name, part)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 from bedside.support.errors import InputError
-from bedside.transcripts.byte_source import MAX_RECORD, printable_path
+from bedside.transcripts.byte_source import MAX_RECORD, ending_of, printable_path, without_endings
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.speaker_tiers import CHOOSE, chosen_tiers
-from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
+from bedside.transcripts.timed_speech import (
+    SpeakerTier,
+    Utterance,
+    check_one_tier_each,
+    chosen_tiers,
+    one_talk,
+    talk,
+    whole_text,
+)
 from bedside.transcripts.transcript import Transcript, is_speaker_word
-from bedside.transcripts.whole_text import whole_text
 
 _ENDING = ".textgrid"
 #: Most files that are joined to one transcript.
@@ -30,16 +34,6 @@ _TOKEN = re.compile(
     r"|(?<!\S)!.*|<(?P<flag>exists|absent)>|[^\s\"]+|\""
 )
 _PARTS = re.compile(r"(?P<stem>.+?)(?P<mark>[_.\- ])(?P<speaker>[^_.\- ]+)")
-
-
-@dataclass(slots=True)
-class _Tier:
-    name: str
-    path: Path
-    speeches: list[SpeechStretch] = field(default_factory=list)
-
-    def texts(self) -> Iterator[tuple[str, str]]:
-        return ((speech.text, speech.where) for speech in self.speeches)
 
 
 def _claims(head: Head) -> Claim | None:
@@ -86,18 +80,11 @@ def _groups(folder: str, changed: int) -> dict[str, tuple[str, ...]]:
 
 def _divided(name: str) -> tuple[str, str]:
     """What a file's name says of the conversation and of who speaks; nothing of the latter where it doesn't."""
-    bare = name[:-3] if name.lower().endswith(".gz") else name
-    bare, ending = os.path.splitext(bare)
+    bare = without_endings(name, (_ENDING,))
     match = _PARTS.fullmatch(bare)
-    if ending.lower() != _ENDING or match is None or match["speaker"].isdigit():
+    if ending_of(name) != _ENDING or match is None or match["speaker"].isdigit():
         return bare, ""
     return match["stem"], match["speaker"]
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    transcript = source.attempt(_transcript, source)
-    if transcript is not None:
-        yield transcript
 
 
 def _transcript(source: SourceFile) -> Transcript:
@@ -116,115 +103,76 @@ def _transcript(source: SourceFile) -> Transcript:
                 where=printable_path(path),
                 todo="say which encoding the files are in with `encoding=NAME`",
             ) from error
-    chosen = [(tier, role) for tier, role in chosen_tiers(source, tiers) if tier.speeches]
-    speaker_of = {id(tier): tier.name for tier, _ in chosen}
+    chosen = chosen_tiers(source, tiers)
+    if not siblings or len({tier.name.casefold() for tier in chosen}) == len(chosen):
+        for tier in chosen:
+            for utterance in tier.speech:
+                utterance.speaker = tier.name
+    else:
+        check_one_tier_each(chosen, lambda tier: ("the file of one speaker", tier.place))
     if siblings:
-        speaker_of = _speakers(source, [tier for tier, _ in chosen])
         folder, _, _ = source.stem.rpartition("/")
         source.stem = f"{folder}/{_divided(source.path.name)[0]}".lstrip("/")
         source.account.remark(
             "Files that differ by who speaks alone are one conversation, joined by their times."
         )
-    speeches = [
-        replace(speech, speaker=speaker_of[id(tier)], role=role)
-        for tier, role in chosen
-        for speech in tier.speeches
-    ]
-    return source.transcript(speech_turns(source, speeches), source.name)
+    return talk(source, (utterance for tier in chosen for utterance in tier.speech))
 
 
-def _speakers(source: SourceFile, tiers: list[_Tier]) -> dict[int, str]:
-    """Who speaks in each of the tiers of several files, by their identity: whom its name tells, or whom its file's name
-    does where the tiers' own are the same.
-
-    Raises:
-        InputError: a file has several tiers of the same names as another's, so that nothing tells which has the words.
-    """
-    if len({tier.name.casefold() for tier in tiers}) == len(tiers):
-        return {id(tier): tier.name for tier in tiers}
-    for path, number in Counter(tier.path for tier in tiers).items():
-        if number > 1:
-            names = ", ".join(repr(tier.name) for tier in tiers if tier.path == path)
-            raise InputError(
-                f"the file of one speaker has {number} tiers that may hold the words: {names:.200}",
-                where=printable_path(path),
-                todo=CHOOSE,
-            )
-    return {id(tier): _divided(tier.path.name)[1] for tier in tiers}
-
-
-class _Tokens:
-    """Texts, numbers and flags of a TextGrid, one after the other."""
-
-    def __init__(self, text: str, place: str) -> None:
-        self._text = text
-        self._place = place
-        self._tokens = (match for match in _TOKEN.finditer(text) if match.lastgroup)
-        self._counted, self._line = 0, 1
-
-    def where(self, position: int) -> str:
-        self._line += self._text.count("\n", self._counted, position)
-        self._counted = position
-        return f"{self._place}:{self._line}"
-
-    def next(self, kind: str, what: str) -> tuple[str, str]:
-        """The next token, and its place."""
-        token = next(self._tokens, None)
-        if token is None:
-            raise InputError(
-                f"the TextGrid ends where {what} should stand",
-                where=self.where(len(self._text)),
-                todo="save it again in Praat",
-            )
-        where = self.where(token.start())
-        if token.lastgroup != kind:
-            raise _misplaced(token[0], what, where)
-        return token[kind].replace('""', '"'), where
-
-    def number(self, what: str) -> float:
-        text, where = self.next("number", what)
-        if not math.isfinite(value := float(text)):
-            raise _misplaced(text, what, where)
-        return value
-
-    def count(self, what: str) -> int:
-        text, where = self.next("number", what)
-        value = float(text)
-        if not math.isfinite(value) or value < 0 or value != int(value):
-            raise _misplaced(text, what, where)
-        return int(value)
-
-
-def _misplaced(text: str, what: str, where: str) -> InputError:
-    return InputError(f"{text!r:.40} stands where {what} should", where=where, todo="save it again in Praat")
-
-
-def _tiers(source: SourceFile, text: str, path: Path) -> list[_Tier]:
+def _tiers(source: SourceFile, text: str, path: Path) -> list[SpeakerTier]:
     """The tiers with their speech; empty intervals and tiers of points have none, and points with text are counted."""
-    tokens = _Tokens(text, printable_path(path))
+    place = printable_path(path)
+    tokens = (match for match in _TOKEN.finditer(text) if match.lastgroup)
+    counted, line = 0, 1
+
+    def where(position: int) -> str:
+        nonlocal counted, line
+        line += text.count("\n", counted, position)
+        counted = position
+        return f"{place}:{line}"
+
+    def token(kind: str, what: str, fits: Callable[[str], bool] = lambda _: True) -> tuple[str, str]:
+        """The next token, and its place."""
+        match = next(tokens, None)
+        at = where(len(text) if match is None else match.start())
+        if match is not None and match.lastgroup == kind and fits(match[0]):
+            return match[kind].replace('""', '"'), at
+        fault = f"{match[0]!r:.40} stands" if match else "the TextGrid ends"
+        end = "" if match else " stand"
+        raise InputError(f"{fault} where {what} should{end}", where=at, todo="save it again in Praat")
+
+    def number(what: str) -> float:
+        return float(token("number", what, lambda said: math.isfinite(float(said)))[0])
+
+    def count(what: str) -> int:
+        return int(
+            float(token("number", what, lambda said: float(said).is_integer() and float(said) >= 0)[0])
+        )
+
     for what in ("the kind of file", "the class of what it holds"):
-        tokens.next("text", what)
-    tokens.number("the beginning"), tokens.number("the end")
-    if tokens.next("flag", "whether there are tiers")[0] != "exists":
+        token("text", what)
+    number("the beginning"), number("the end")
+    if token("flag", "whether there are tiers")[0] != "exists":
         return []
-    tiers: list[_Tier] = []
-    for _ in range(tokens.count("the number of tiers")):
-        kind, where = tokens.next("text", "the kind of a tier")
+    tiers: list[SpeakerTier] = []
+    for _ in range(count("the number of tiers")):
+        kind, at = token("text", "the kind of a tier")
         if kind not in ("IntervalTier", "TextTier"):
-            raise InputError(f"{kind!r:.40} is no kind of tier", where=where, todo="save it again in Praat")
-        tier = _Tier(tokens.next("text", "the name of a tier")[0].strip(), path)
-        tokens.number("the beginning of a tier"), tokens.number("the end of a tier")
-        for _ in range(tokens.count("the number of a tier's intervals")):
-            start = tokens.number("the time of an interval")
-            stop = tokens.number("the end of an interval") if kind == "IntervalTier" else start
-            said, where = tokens.next("text", "the text of an interval")
+            raise InputError(f"{kind!r:.40} is no kind of tier", where=at, todo="save it again in Praat")
+        name = token("text", "the name of a tier")[0].strip()
+        tiers.append(SpeakerTier(name, _divided(path.name)[1], place))
+        number("the beginning of a tier"), number("the end of a tier")
+        for _ in range(count("the number of a tier's intervals")):
+            start = number("the time of an interval")
+            stop = number("the end of an interval") if kind == "IntervalTier" else start
+            said, at = token("text", "the text of an interval")
             if kind == "TextTier" and said.strip():
-                source.check_unread(tier.name, said.strip(), where, instead="give it an interval of time")
+                source.check_unread(name, said.strip(), at, instead="give it an interval of time")
             elif said.strip():
-                tier.speeches.append(
-                    SpeechStretch(tier.name, " ".join(said.split()), where, round(start, 6), round(stop, 6))
+                speech = Utterance(
+                    tiers[-1].speaker, " ".join(said.split()), at, round(start, 6), round(stop, 6)
                 )
-        tiers.append(tier)
+                tiers[-1].speech.append(speech)
     return tiers
 
 
@@ -258,6 +206,6 @@ READER = Reader(
     endings=(_ENDING,),
     main_file=_main_file,
     claims=_claims,
-    read=_read,
+    read=one_talk(_transcript),
     priority=20,
 )

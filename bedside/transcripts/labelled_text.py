@@ -1,0 +1,700 @@
+"""Labels that say who speaks: before lines (``Doctor: …``, ``[00:12] Anna: …``, ``**T:** …``) and within a cell."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from bedside.support.errors import AmbiguousError, InputError
+from bedside.support.plurals import counted
+from bedside.transcripts.timed_speech import TIME, Utterance, seconds
+from bedside.transcripts.transcript import (
+    ROLE_ALIASES,
+    THIRD_WORDS,
+    Role,
+    is_no_speaker,
+    is_speaker_word,
+    plain_name,
+)
+from bedside.transcripts.transcript_maker import TranscriptMaker, UnknownSpeakerError, is_speech
+
+#: Short labels that say a role beside one another, in lower case: all of the file's must stand in one of these.
+_SHORT: tuple[Mapping[str, Role], ...] = tuple(
+    {clinician: "clinician", patient: "patient"}
+    for clinician, patient in (
+        pair.split()
+        for pair in "t c,t cl,th cl,th pt,th p,t p,t pt,c p,d p,dr p,dr pt,dr. pt.,doc pt".split(",")
+    )
+)
+
+_SHORT_WORDS = {word for pair in _SHORT for word in pair}
+# A label is looked for in so many characters of a line.
+_REACH = 250
+_DATE = r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?[ \u202f]+"
+_LEAD = (
+    r"(?:>[ \t]*)*(?P<item>(?:[-*•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?)"
+    rf"(?:[\[(<]?[ \t]*(?P<date>{_DATE})?(?P<start>{TIME})(?P<half>[ \u202f]?[AaPp]\.?[Mm]\b\.?)?"
+    rf"(?:[ \t]*(?:-->|[-–—])[ \t]*(?P<stop>{TIME}))?[ \t]*[\])>]?[ \t]*(?:[-–—][ \t]+)?)?"
+    r"(?:\d{1,4}[.)][ \t]+)?"
+)
+_NAME = r"[^\W\d_][^:：\n\t\[\]()<>{}|*\"“”!?,;]{0,39}?"
+_AFTER = rf"(?:[ \t]*[\[(]?(?P<after>{TIME})[\])]?)?"
+_IN_BRACKETS = r"(?P<name>[^\W\d_][^\[\]()\n]{0,39})"
+_FORMS = {
+    form: re.compile(_LEAD + end)
+    for form, end in {
+        "colon": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME}){_AFTER}[ \t]*(?P=mark)?[ \t]*[:：](?!//|\d\d)"
+        r"(?P<close>[*_]{0,3})",
+        "bracket": rf"\[{_IN_BRACKETS}\](?:[ \t]*[:：]|[ \t]+(?P<after>{TIME})[ \t]*$)?",
+        "round": rf"\({_IN_BRACKETS}\)[ \t]*[:：]?",
+        "time": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?:[ \t]+|[ \t]*\()\[?(?P<after>{TIME})[\])]?(?P=mark)[ \t]*$",
+        "dash": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]+[-–—][ \t]+(?P<close>[*_]{{0,3}})",
+        "tab": rf"(?P<mark>)(?P<name>{_NAME})[ ]*\t",
+        "alone": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]*$",
+    }.items()
+}
+# Forms in which names that nobody knows are told by standing twice or more.
+_TELLING = ("colon", "time", "dash")
+# What a name looks like: up to four words of which the first begins with a capital or a letter that has none.
+_LOOKS = re.compile(r"[^\W\d_a-z][\w.'’-]*(?:[ ](?:[\w.'’-]+|\([^)]*\))){0,3}")
+# What may be a name though it stands once or twice: one word, or up to four that all begin so.
+_MAY_BE = re.compile(
+    r"[^\W\d_][\w.'’-]*|[^\W\d_a-z][\w.'’-]*(?:[ ](?:(?:of|de|von|van)[ ])?(?:[^\W\d_a-z][\w.'’-]*|\d+)){1,3}"
+)
+_NUMBERED = re.compile(r"([^\W\d_]{1,2})[ ]?(\d{1,4})")
+_NUMBER = re.compile(r"[ _-]?(?:\d{1,4}|(?<=[ _-])[A-Z])$")
+# Words that begin lines of a list or of advice, and no name.
+_NO_NAMES = frozenset(
+    """
+    about also answer because but day example finally first fourth goal how however if important last next note number
+    option or phone plan question reason remember result second so step summary task then third tip url warning week
+    what when where why
+    """.split()
+)
+_BESIDE = frozenset("of the s in law member step a my his her".split())
+# A rule between parts, a heading as Markdown has it, the number of a page, a line in brackets, what is not shown.
+_RULE = re.compile(r"[ \t]*(?:[-_*=~#][ \t]?){3,}[ \t]*")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+\S")
+_PAGE = re.compile(
+    r"\f?\s*(?:(?:page|seite|página)\s+\d{1,4}(?:\s*(?:of|von|de|/)\s*\d{1,4})?|[-–]\s*\d{1,4}\s*[-–])\s*",
+    re.I,
+)
+_DIRECTION = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))[.]?\s*")
+_OMITTED = re.compile(r"\u200e?<?(?:media|image|video|audio|sticker|document|gif) omitted>?", re.I)
+_SENTENCE = re.compile(r"[.?!。？！…][\"”’')]*\s*$")
+# Lines of a head that say of what the next are, and the line that ends it.
+_SECTION = re.compile(r"[#*_\s]*(description|background|case|scenario|summary|history)[\s:：*_]*", re.I)
+_BEGINS = re.compile(r"[#*_\s]*(?:dialogue|dialog|conversation|transcript)[\s:：*_]*", re.I)
+# A line of a head that gives a field or a link; a line with a date.
+_TITLED = re.compile(r"[^.?!:：]{1,40}[:：]|https?://\S+$")
+_DATED = re.compile(rf"[\[(<]?{_DATE}{TIME}")
+# What stands around lines and is not shown; how many things a message names; labels enough to tell a habit.
+_AROUND = " \t\f\u200e\ufeff"
+_SHOWN, _ENOUGH = 6, 6
+# Headings that say a conversation of its own begins: its id, or a number that may be that of a part.
+_ID = re.compile(
+    r"(?:#{1,6}[ \t]+)?[*_]{0,3}(?:(?:dialogue|dialog|conversation|transcript)[ _-]?)?id[ \t]*[=:][ \t]*"
+    r"([\w.-]{1,60})[*_]{0,3}[ \t]*",
+    re.I,
+)
+_SESSION = re.compile(
+    r"(?:#{1,6}[ \t]+)?[*_]{0,3}"
+    r"(?:session|interview|transcript|dialogue|dialog|conversation|case|patient|participant|visit)"
+    r"[ \t]*(?:#|no\.?|number)?[ \t]*\d{1,5}\b[^:：]{0,60}[:：]?[*_]{0,3}[ \t]*",
+    re.I,
+)
+#: What transcribers put in brackets that is no speaker.
+_NOISES = frozenset(
+    """
+    inaudible unintelligible indistinct indiscernible crosstalk overlapping overlap laughter laughs laughing laugh
+    chuckles pause pauses silence noise noises music sigh sighs sighing cough coughs coughing crying cries sobs sobbing
+    sniffs sniffles applause redacted deidentified name phone rings beep static background nods gasps whispers sic
+    blank break end start
+    foreign ph
+    """.split()
+)
+#: Words within the labels of third persons.
+_THIRDS = THIRD_WORDS | {"patient", "doctor"}
+# A label at the beginning of a line: a name in brackets, or a name and a colon; perhaps in bold or behind a quote.
+_LINE = re.compile(
+    r"^[ \t]*[\"“*_]{0,3}[ \t]*(?:\[[ \t]*(?P<bracket>[^\]\n]{1,40}?)[ \t]*\](?:[ \t]*[:：])?"
+    r"|(?P<name>[^\W\d_][^:：\n\[\]]{0,39}?)[ \t]*[*_]{0,3}[ \t]*[:：](?!//)[*_]{0,3})",
+    re.MULTILINE,
+)
+# What no label goes without.
+_MARK = re.compile(r"[\]:：]")
+# What a name looks like: up to three words that begin with a capital, or a few Chinese characters.
+_NAME_IN_CELL = re.compile(r"[^\W\d_a-z][\w.'’-]*(?: (?:[^\W\d_a-z][\w.'’-]*|\d+)){0,2}")
+_WORD = re.compile(r"[^\W\d_][\w.'’-]{0,29}")
+_WORDS_IN_BRACKETS = re.compile(r"[^\W\d_][\w.'’/-]*(?: [\w.'’/-]+){0,2}")
+# Within a line, what stands behind a sentence like a label: one or two words and a colon, or a known name in brackets.
+_WITHIN = re.compile(
+    r"(?:(?<=[.?!…。！？”\")\]])|(?<=[.?!…。！？”\")\]] )|\A)[ \t]*"
+    r"(?P<name>[^\W\d_][\w.'’-]{0,19}(?: [^\W\d_a-z][\w.'’-]{0,19})?)[ \t]*[:：](?!//)"
+)
+_BRACKET_WITHIN = re.compile(r"\[[ \t]*(?P<name>[^\]\n]{1,40}?)[ \t]*\](?:[ \t]*[:：])?")
+
+
+# -- Labels before lines -------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class LabelledLines:
+    """Where speakers begin.
+
+    Attributes:
+        labels: of each line, who speaks and what follows on it; None for one that goes on with what is before it.
+        plain: beginnings of lines that look like a label and are words of a turn, with the numbers of their lines.
+        doubtful: those of which nothing tells whether they are.
+        unlabelled: numbers of lines that seem to lack a label.
+        numbered: whether numbers behind labels (``T1:``, ``C1:``) were taken for those of turns.
+    """
+
+    labels: list[Utterance | None]
+    plain: dict[str, list[int]] = field(default_factory=dict)
+    doubtful: dict[str, list[int]] = field(default_factory=dict)
+    unlabelled: list[int] = field(default_factory=list)
+    numbered: bool = False
+
+    @property
+    def speakers(self) -> list[str]:
+        """Names of all who speak, each once."""
+        return list(dict.fromkeys(label.speaker for label in self.labels if label))
+
+
+class _Beginning(NamedTuple):
+    """A line that begins in one of the forms as one with a label does."""
+
+    form: str
+    match: re.Match[str]
+
+    @property
+    def name(self) -> str:
+        return self.match["name"].strip()
+
+    @property
+    def behind(self) -> str:
+        return self.match.string[self.match.end() :].strip()
+
+    @property
+    def style(self) -> tuple[str, bool, bool, bool, bool]:
+        """Its form, whether it is an item of a list, in bold, with a time, and with words behind it."""
+        parts = self.match.groupdict()
+        timed = bool(parts["start"] or parts.get("after"))
+        return self.form, bool(parts["item"]), bool(parts.get("mark")), timed, bool(self.behind)
+
+    def is_like(self, chosen: str, roles: Mapping[str, str]) -> bool:
+        """Whether a name that nobody knows stands here as those do whose labels are of the chosen form."""
+        third = _is_third(self.name)
+        if is_no_speaker(self.name, roles):
+            return False
+        if self.form in ("bracket", "round"):
+            told = bool(self.behind or self.match.groupdict().get("after"))
+            return told and _may_be_bracketed(self.name) and (chosen == self.form or third)
+        named = self.form != "alone" and _MAY_BE.fullmatch(self.name) is not None
+        return self.form in (chosen, "colon") and (third or named)
+
+    def label(self, line: str) -> Utterance:
+        """What it says of the whole line."""
+        parts = {"close": "", "mark": "", "after": None, **self.match.groupdict()}
+        text = line.lstrip(_AROUND)[self.match.end() :].strip()
+        if parts["mark"] and not parts["close"]:
+            text = text.removeprefix(parts["mark"]).strip()
+        if parts["date"] or parts["half"]:
+            time = f"{parts['date'] or ''}{parts['start']}{parts['half'] or ''}"
+            return Utterance(self.name, text, time=" ".join(time.split()))
+        start, stop = (
+            seconds(part) if part else None for part in (parts["start"] or parts["after"], parts["stop"])
+        )
+        return Utterance(self.name, text, start=start, stop=stop)
+
+
+def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLines:
+    """The speakers' labels of lines, all of one form as far as names are not known.
+
+    Of the forms (``Name: …``, ``[name] …``, ``(name) …``, ``Name  00:12`` alone, ``Name - …``, ``Name<tab>…``, a known
+    name alone) the one counts that tells most lines of two speakers or more. A speaker is whose name is known or says a
+    third person; where fewer than two are, those whose names begin most lines. Whatever else stands like a label is one
+    where every line has one. It is words of a turn where it stands otherwise than the labels do (in a list, in bold,
+    without a time), and where ``roles`` names two who speak, unless it stands three times or more.
+
+    Args:
+        lines: of a text.
+        roles: role by speaker, from the user, or ``text`` for what is no speaker.
+    """
+    stripped = [line.lstrip(_AROUND)[:_REACH] for line in lines]
+    matches = {form: [pattern.match(line) for line in stripped] for form, pattern in _FORMS.items()}
+    chosen, names, most = "", set[str](), 0
+    for form, of_lines in matches.items():
+        begun = [match["name"].strip() for match in of_lines if match]
+        speakers = _speakers(form, begun, roles)
+        count = sum(name in speakers for name in begun)
+        if len(speakers) > 1 and count > most:
+            chosen, names, most = form, speakers, count
+    if not chosen:
+        return LabelledLines([None] * len(lines))
+    forms = [chosen, *(form for form in _FORMS if form not in (chosen, "alone"))]
+    of_line = [
+        [_Beginning(form, match) for form in forms if (match := matches[form][at])]
+        for at in range(len(lines))
+    ]
+    entries = [
+        next((beginning for beginning in begins if beginning.name in names), None) for begins in of_line
+    ]
+    styles = {beginning.style for beginning in entries if beginning}
+    timed = all(style[3] for style in styles)
+    strangers: dict[str, list[tuple[int, _Beginning, bool]]] = {}
+    goes_on: list[int] = []
+    awaited = False  # whether what was said by whom the last line named is still to come
+    for at in range(next(at for at, beginning in enumerate(entries) if beginning), len(lines)):
+        if not stripped[at].strip() or _RULE.fullmatch(stripped[at]):
+            continue
+        like = entries[at] or next(
+            (beginning for beginning in of_line[at] if beginning.is_like(chosen, roles)), None
+        )
+        alike = like is not None and like.style in styles
+        if like is not None and entries[at] is None:
+            if _is_third(like.name) or (alike and timed and like.form == chosen):
+                entries[at] = like
+            else:
+                strangers.setdefault(like.name, []).append((at, like, alike))
+        if not (alike or awaited or entries[at]):
+            goes_on.append(at)
+        awaited = like is not None and not like.behind
+    result = LabelledLines([])
+    names_two = sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
+    for name, places in strangers.items():
+        if not goes_on:
+            for at, like, _ in places:
+                entries[at] = like
+        else:
+            doubtful = len(places) > 2 or (not names_two and any(alike for _, _, alike in places))
+            (result.doubtful if doubtful else result.plain)[name] = [at for at, _, _ in places]
+    result.labels = [beginning and beginning.label(lines[at]) for at, beginning in enumerate(entries)]
+    if not names_two:
+        result.unlabelled = _unlabelled(result.labels, goes_on, stripped)
+    _number_turns(result)
+    return result
+
+
+def names_two_speakers(text: str, roles: Mapping[str, str]) -> bool:
+    """Whether the lines of a text begin with the names of two speakers or more."""
+    return len(labelled_lines(text.splitlines(), roles).speakers) > 1
+
+
+def _is_third(name: str) -> bool:
+    """Whether a name says a third person, such as mother, guest_family, Mother of Anna."""
+    words = re.findall(r"[^\W\d_]+", name)
+    thirds = [word.casefold() in THIRD_WORDS for word in words]
+    return any(thirds) and all(
+        third or word.casefold() in _BESIDE or is_speaker_word(word) or before.casefold() == "of"
+        for third, word, before in zip(thirds, words, ["", *words], strict=False)
+    )
+
+
+def _speakers(form: str, names: list[str], roles: Mapping[str, str]) -> set[str]:
+    """The names that are a speaker's where they stand in this form."""
+    counts = Counter(names)
+    lowered = {name.casefold() for name in counts}
+    short = {word for pair in _SHORT if pair.keys() <= lowered for word in pair}
+    known = {name for name in counts if name.casefold() in short or is_speaker_word(name, roles)}
+    if form == "alone":
+        return known
+    bases = {base for name in known if is_speaker_word(base := _NUMBER.sub("", name), roles)}
+    lacking = 2 - len(known)
+    if form in _TELLING and lacking > 0:
+        weights: Counter[str] = Counter()
+        for name, count in counts.items():
+            looks = _LOOKS.fullmatch(name) and name.split()[0].casefold() not in _NO_NAMES
+            if looks and name not in known and not is_no_speaker(name, roles):
+                weights[_unnumbered(name)] += count
+        ranked = [(name, count) for name, count in weights.most_common() if count > 1]
+        level = ranked[:lacking][-1][1] if ranked else 0
+        recurring = {
+            name
+            for at, (name, count) in enumerate(ranked)
+            if at < lacking or (count > 2 and 2 * count >= level)
+        }
+        known |= {name for name in counts if _unnumbered(name) in recurring}
+        bases |= {base for name in known if (base := _NUMBER.sub("", name)) != name}
+    numbered = {name for name in counts if (base := _NUMBER.sub("", name)) and base != name and base in bases}
+    return known | numbered | ({name for name in counts if _is_third(name)} if known else set())
+
+
+def _unnumbered(name: str) -> str:
+    number = _NUMBERED.fullmatch(name)
+    return number[1] if number else name
+
+
+def _unlabelled(
+    labels: Sequence[Utterance | None], goes_on: Sequence[int], lines: Sequence[str]
+) -> list[int]:
+    """Lines that seem to lack a label: the only one of a text that goes on with the one before, and those between two
+    labels of one speaker where speakers take turns elsewhere."""
+    names = [(at, label.speaker) for at, label in enumerate(labels) if label]
+    sentences = [at for at in goes_on if is_speech(lines[at]) and _SENTENCE.search(lines[at])]
+    if len(names) < _ENOUGH or not sentences:
+        return []
+    if len(goes_on) == 1:
+        return sentences
+    same = [(before, after) for (before, one), (after, other) in pairwise(names) if one == other]
+    between = [[at for at in sentences if before < at < after][:1] for before, after in same]
+    return [at for (at,) in between] if all(between) and len(same) <= 0.1 * len(names) else []
+
+
+def _number_turns(result: LabelledLines) -> None:
+    """Take the numbers off labels of which each stands once and counts its speaker's turns: T1, C1, T2, C2."""
+    last: dict[str, int] = {}
+    names = [label.speaker for label in result.labels if label]
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        if match is None or int(match[2]) <= last.get(match[1], -1):
+            return
+        last[match[1]] = int(match[2])
+    if len(last) > 1 and len(names) > 3:
+        result.numbered = True
+        for label in filter(None, result.labels):
+            label.speaker = _unnumbered(label.speaker)
+
+
+# -- Labels within a text ------------------------------------------------------------------------------
+
+
+class CellLabel(NamedTuple):
+    """A speaker's label within a text: where it begins and ends, and the name."""
+
+    start: int
+    end: int
+    name: str
+
+
+def cell_labels(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
+    """The speakers' labels of a dialogue in a cell, known or not, in order.
+
+    At the beginning of a line these are labels: known names; whatever looks like a name (up to three capitalised words,
+    and one word in lower case where known names stand beside it); a word in brackets where known names stand in
+    brackets, unless it is a transcriber's note. Known names behind a sentence within such a line are labels too. Where
+    fewer than two lines begin with one, known names are looked for within the text, and what stands like them.
+
+    Args:
+        text: the dialogue.
+        roles: further names that are known.
+    """
+    if not _MARK.search(text):
+        return []
+    labels = _at_lines(text, roles)
+    if len(labels) > 1:
+        lower = labels[0].name[0].islower()
+        if text[labels[0].start : labels[0].end].lstrip(' \t"“*_').startswith("["):
+            return _with_more(labels, _BRACKET_WITHIN, text, lambda name: is_speaker_word(name, roles))
+        return _with_more(
+            labels, _WITHIN, text, lambda name: name[0].islower() == lower and is_speaker_word(name, roles)
+        )
+    known = _with_more([], _anywhere(tuple(roles)), text, bool)
+    if len(known) > 1:
+        # In running text "the doctor: …" is no label where labels are capitalised.
+        lower = known[0].name[0].islower()
+        known = _with_more(
+            [one for one in known if lower or not one.name[0].islower()],
+            _WITHIN,
+            text,
+            lambda name: (lower or not name[0].islower()) and not is_no_speaker(name, roles),
+        )
+    return known if len(known) > len(labels) else labels
+
+
+def known_labels(text: str, roles: Mapping[str, str]) -> int:
+    """How many of a text's labels name known speakers."""
+    return sum(is_speaker_word(label.name, roles) for label in cell_labels(text, roles))
+
+
+def _with_more(
+    labels: list[CellLabel], pattern: re.Pattern[str], text: str, fits: Callable[[str], bool]
+) -> list[CellLabel]:
+    """Labels in order, with those that match a pattern, whose name fits, and that stand in none of the others."""
+    found = (CellLabel(match.start(), match.end(), match["name"]) for match in pattern.finditer(text))
+    more = [
+        one
+        for one in found
+        if fits(one.name) and not any(label.start < one.end and one.start < label.end for label in labels)
+    ]
+    return sorted([*labels, *more])
+
+
+def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
+    matches = list(_LINE.finditer(text))
+    names = [match["bracket"] or match["name"].strip() for match in matches]
+    known = [is_speaker_word(name, roles) for name in names]
+    counts = Counter(names)
+    bracketed, named = (
+        any(match[form] and sure for match, sure in zip(matches, known, strict=True))
+        for form in ("bracket", "name")
+    )
+
+    def may_be(name: str, in_brackets: bool) -> bool:
+        if is_no_speaker(name, roles) or len(name) > 30:
+            return False
+        if in_brackets:
+            return (bracketed or (not named and len(counts) > 1)) and _may_be_bracketed(name)
+        few = len(name.split()) < 4 and (counts[name] > 1 or _has_word(name, _THIRDS))
+        return bool(_NAME_IN_CELL.fullmatch(name) or (named and (few or _WORD.fullmatch(name))))
+
+    return [
+        CellLabel(match.start(), match.end(), name)
+        for match, name, sure in zip(matches, names, known, strict=True)
+        if sure or may_be(name, bool(match["bracket"]))
+    ]
+
+
+def _has_word(name: str, words: frozenset[str]) -> bool:
+    return not words.isdisjoint(re.split(r"[\W_\d]+", name.casefold()))
+
+
+def _may_be_bracketed(name: str) -> bool:
+    """Whether what stands in brackets may be a speaker, and is no transcriber's note."""
+    return len(name) <= 30 and bool(_WORDS_IN_BRACKETS.fullmatch(name)) and not _has_word(name, _NOISES)
+
+
+@lru_cache(maxsize=8)
+def _anywhere(roles: tuple[str, ...]) -> re.Pattern[str]:
+    names = sorted({*ROLE_ALIASES, *roles}, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?P<name>{'|'.join(map(re.escape, names))})[ \t]*[:：]", re.IGNORECASE)
+
+
+# -- Turns ---------------------------------------------------------------------------------------------
+
+
+def short_aliases(names: Iterable[str]) -> Mapping[str, Role]:
+    """What short labels such as ``T`` and ``C`` say beside one another; nothing where another short one is there."""
+    short = _SHORT_WORDS & {name.casefold() for name in names if len(name.rstrip(".")) < 4}
+    # Counsellor and patient, or client and psychologist: speakers, but of which role their names don't say.
+    if short == {"c", "p"}:
+        return {}
+    return next((pair for pair in _SHORT if pair.keys() == short), {})
+
+
+def note_short_names(source: TranscriptMaker, names: Sequence[str]) -> None:
+    """Let the source know what short names such as T and C say beside one another, and say so in the account."""
+    aliases = short_aliases(names)
+    source.aliases = {**source.aliases, **aliases}
+    taken = [
+        f"{name} is taken for the {aliases[name.casefold()]}"
+        for name in names
+        if name.casefold() in aliases and name not in source.options.roles
+    ]
+    if taken:
+        source.account.remark(f"{' and '.join(taken)}.")
+
+
+#: Place and text of a line.
+Line = tuple[str, str]
+
+
+def dialogues(lines: Sequence[Line], roles: Mapping[str, str]) -> Iterator[tuple[str | None, Sequence[Line]]]:
+    """Id and lines of each dialogue of a text: those below headings that give an id, else all lines with none.
+
+    Raises:
+        InputError: two have one id.
+    """
+    begins = [(at, match[1]) for at, (_, line) in enumerate(lines) if (match := _ID.fullmatch(line.strip()))]
+    ends = [*(at for at, _ in begins), len(lines)][1:]
+    parts = [(name, lines[at + 1 : end]) for (at, name), end in zip(begins, ends, strict=True)]
+    if not parts or not all(
+        names_two_speakers("\n".join(line for _, line in part), roles) for _, part in parts
+    ):
+        yield None, lines
+        return
+    ((name, times_given),) = Counter(name for name, _ in parts).most_common(1)
+    if times_given > 1:
+        raise InputError(
+            f"two dialogues have the id {name!r}", where=lines[0][0], todo="give each an id of its own"
+        )
+    yield parts[0][0], [*lines[: begins[0][0]], *parts[0][1]]
+    yield from parts[1:]
+
+
+def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[list[Utterance], dict[str, str]]:
+    """What each says in a text, and what it says of the conversation above, such as its description.
+
+    What is neither is noted in the source's account.
+
+    Args:
+        source: the file; takes the aliases of short labels.
+        lines: place and text of each.
+
+    Raises:
+        InputError: no two speakers are named.
+        AmbiguousError: the text may be of several conversations, or nothing tells who speaks a line.
+    """
+    labelled = labelled_lines([text for _, text in lines], source.options.roles)
+    if len(labelled.speakers) < 2:
+        raise InputError(
+            "no lines begin with the names of two speakers",
+            where=source.name,
+            todo="begin each turn with who speaks, such as Doctor: and Patient:, "
+            "or say who is who with `roles=NAME=clinician`",
+        )
+    _check_one_conversation(source, lines, labelled)
+    settle_labels(source, labelled, lines)
+    speech: list[Utterance] = []
+    reference: dict[str, str] = {}
+    account = source.account
+    dated = any(label and label.time for label in labelled.labels)
+    section = ""
+    for at, ((place, written), label) in enumerate(zip(lines, labelled.labels, strict=True)):
+        line = written.strip()
+        if label is not None and _OMITTED.fullmatch(label.text):
+            account.left_out["omitted media"] += 1
+        elif label is not None:
+            speech.append(label)
+        elif not line:
+            continue
+        elif _RULE.fullmatch(written):
+            account.left_out["rules"] += 1
+        elif not speech:
+            if named := _SECTION.fullmatch(written):
+                section = named[1].casefold()
+            elif _BEGINS.fullmatch(written):
+                section = ""
+            elif section:
+                reference[section] = f"{reference.get(section, '')}\n{line}".strip()
+            else:
+                set_aside(source, "lines above the first speaker", line, place)
+        elif _PAGE.fullmatch(written):
+            account.note_unread("numbers of pages", line, place)
+        elif (_HEADING.match(written) or _SESSION.fullmatch(line)) and _ends_part(lines, labelled, at):
+            account.note_unread("headings", line, place)
+        elif dated and _DATED.match(written.lstrip(_AROUND)):
+            account.note_unread("lines with a time and no speaker", line, place)
+        else:
+            if _DIRECTION.fullmatch(written):
+                account.remark(f"Lines in brackets stay in the turn before them, such as that of {place}.")
+            speech[-1].go_on(line)
+    return speech, reference
+
+
+def set_aside(source: TranscriptMaker, name: str, text: str, place: str) -> None:
+    """Note a text beside the turns; stop at a sentence that may have been said.
+
+    Raises:
+        AmbiguousError: it is one, and the user did not say that it is left out.
+    """
+    if _SENTENCE.search(text) and not _TITLED.match(text):
+        source.check_unread(name, text, place, instead="begin it with who says it")
+    else:
+        source.account.note_unread(name, text, place)
+
+
+def _ends_part(lines: Sequence[Line], labelled: LabelledLines, at: int) -> bool:
+    """Whether nothing but headings, rules and blank lines stands between a line and the next label."""
+    for (_, text), label in zip(lines[at + 1 :], labelled.labels[at + 1 :], strict=True):
+        if label is not None:
+            return True
+        if text.strip() and not _RULE.fullmatch(text) and not _HEADING.match(text):
+            return False
+    return False
+
+
+def _check_one_conversation(source: TranscriptMaker, lines: Sequence[Line], labelled: LabelledLines) -> None:
+    """An error for a text that has several headings such as "Session 2", or rules, with a talk below each."""
+    begins: list[str] = []
+    heading = ""
+    parts: list[list[str]] = [[]]
+    for (place, line), label in zip(lines, labelled.labels, strict=True):
+        if label is not None:
+            parts[-1].append(label.speaker)
+            begins += [heading] if heading else []
+            heading = ""
+        elif _SESSION.fullmatch(line.strip()):
+            heading = f"{line.strip()!r:.40} ({_number(place)})"
+        elif _RULE.fullmatch(line):
+            parts.append([])
+    divided = [part for part in parts if part]
+    if not all(
+        len(part) > 3 and len({*part}) > 1 and part[0] == divided[0][0] != part[-1] for part in divided
+    ):
+        divided = []
+    shown = f": {', '.join(begins[:3])}{' …' if begins[3:] else ''}"
+    for what, number, told in (("headings", len(begins), shown), ("rules", len(divided), "")):
+        if number > 1 and not source.options.leaves_out(what):
+            raise AmbiguousError(
+                f"the text is of {number} conversations, or of one with {what} in it{told}",
+                where=lines[0][0].rpartition(":")[0] or lines[0][0],
+                todo=f"save each as a file of its own, or say that it is one with `leave_out={what}`",
+            )
+
+
+def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Sequence[Line]) -> None:
+    """Give labels their places, say in the account how they were understood, and stop at those in doubt.
+
+    Args:
+        source: the file; takes the roles of short labels.
+        labelled: its labels.
+        lines: place and text of each.
+
+    Raises:
+        UnknownSpeakerError: nothing tells the role of a speaker, and there are labels in doubt.
+        AmbiguousError: there are labels in doubt, or lines that seem to lack one.
+    """
+    for (place, _), label in zip(lines, labelled.labels, strict=True):
+        if label is not None:
+            label.where = place
+    note_short_names(source, labelled.speakers)
+    if labelled.numbered:
+        source.account.remark("Numbers behind labels, as in T1 and C1, are taken for those of turns.")
+    if source.unknown is not None:
+        return  # Another reading tells what else is wrong.
+    if labelled.doubtful:
+        shown = _some(
+            f"{name!r} ({counted(len(at), 'line')}, such as {_number(lines[at[0]][0])}: "
+            f"{lines[at[0]][1].strip():.50})"
+            for name, at in labelled.doubtful.items()
+        )
+        doubt = f"{shown} may be who speaks, or words of the turn before"
+        example = next(iter(labelled.doubtful))
+        name = f'"{example}"' if re.search(r"\W", example) else example
+        decides = (
+            f"say that it is no speaker with `roles={name}=text`, or who it is, such as `roles={name}=other`; what "
+            "stands once or twice is text where `roles` names two who speak"
+        )
+        labels = list(filter(None, labelled.labels))
+        try:
+            source.roles([label.speaker for label in labels], [label.where for label in labels])
+        except UnknownSpeakerError as error:
+            error.beside = f"{doubt}: {decides}"
+            raise
+        raise AmbiguousError(doubt, where=lines[labelled.doubtful[example][0]][0], todo=decides)
+    if labelled.unlabelled:
+        place, text = lines[labelled.unlabelled[0]]
+        raise AmbiguousError(
+            f"this line begins with no speaker, as nearly all others do: {text.strip():.60}",
+            where=place,
+            todo="begin it with who says it; it goes on with the turn before where `roles` names two who speak",
+        )
+    if labelled.plain:
+        names = ", ".join(repr(name)[:60] for name in list(labelled.plain)[:_SHOWN])
+        places = _some(
+            _number(lines[at][0]) for at in sorted(at for of in labelled.plain.values() for at in of)
+        )
+        source.account.remark(
+            f"{names}{' …' if len(labelled.plain) > _SHOWN else ''} before a colon or in brackets ({places}) are taken "
+            "for words of the turn they stand in."
+        )
+
+
+def _some(items: Iterable[str]) -> str:
+    """The first of several, and how many more."""
+    texts = list(items)
+    more = f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
+    return f"{', '.join(texts[:_SHOWN])}{more}"
+
+
+def _number(place: str) -> str:
+    """The part of a place that tells the line within its file."""
+    number = re.split(r"[:,]", place)[-1].strip()
+    return f"line {number}" if number.isdigit() else number
