@@ -266,7 +266,8 @@ class Reading:
 
     def _file(self, path: Path) -> Iterator[Transcript]:
         source = self._source(path, self._span)
-        reader, claim = self._recognised.pop(path, None) or self._recognise(source)
+        known = self._recognised.pop(path) if path in self._recognised else None
+        reader, claim = known or self._recognise(source)
         if claim == "companion":
             return
         record = InputFile(source.name, reader.name)

@@ -270,12 +270,12 @@ class ReadingAccount:
     def merge(self, other: ReadingAccount) -> None:
         """Take in the account of what comes next of the same reading: another file, or a file's next piece."""
         self._add_texts(other)
-        for each in fields(self):
-            own, its = getattr(self, each.name), getattr(other, each.name)
+        for part in fields(self):
+            own, its = getattr(self, part.name), getattr(other, part.name)
             if isinstance(its, int):
-                setattr(self, each.name, own + its)
+                setattr(self, part.name, own + its)
             elif isinstance(its, str):
-                setattr(self, each.name, own or its)
+                setattr(self, part.name, own or its)
             elif isinstance(its, Counter | set):
                 own.update(its)
         for kind, files in other.kinds.items():
@@ -434,11 +434,11 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
         )
     if account.one_sided:
         lacking = {role: other for role in _SIDES for other in _SIDES - {role}}
-        told = [
+        sentences = [
             f"{counted(n, 'transcript')} {'has' if n == 1 else 'have'} no turn of the {lacking[role]}."
             for role, n in account.one_sided.items()
         ]
-        yield "One-sided", " ".join([*told, "What needs both sides is missing there."])
+        yield "One-sided", " ".join([*sentences, "What needs both sides is missing there."])
     if account.tags:
         yield (
             "Tags",
@@ -478,8 +478,8 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
     else:
         yield "Cases", "not stated, so each transcript is a case of its own"
     if account.factors:
-        told = [f"{name:.40}: {_levels(levels)}" for name, levels in account.factors.items()]
-        yield "Factors", " · ".join(_first(told, 2 * _NAMES, "more factors"))
+        shown = [f"{name:.40}: {_levels(levels)}" for name, levels in account.factors.items()]
+        yield "Factors", " · ".join(_first(shown, 2 * _NAMES, "more factors"))
         kinds = " · ".join(_kinds(account))
         if kinds:
             yield "Kinds", kinds
@@ -531,11 +531,11 @@ def _longest_text(value: Any) -> str:
 
 def _texts(texts: Mapping[str, Texts]) -> str:
     """Names of texts, how many there are and how the longest begins."""
-    told = [
+    shown = [
         f"{name:.40} ({own.number:,}, up to {counted(own.longest, 'character')}): {own.example}"
         for name, own in texts.items()
     ]
-    return " · ".join(_first(told, _EXAMPLES))
+    return " · ".join(_first(shown, _EXAMPLES))
 
 
 def _speakers(account: ReadingAccount) -> Iterator[str]:
