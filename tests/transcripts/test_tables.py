@@ -220,13 +220,17 @@ def test_comments_on_cells_are_no_silent_loss(tmp_path: Path) -> None:
     assert reading.account.lost["comments"].number == 1
 
 
-def test_merged_cells_below_the_header_stop(tmp_path: Path) -> None:
-    book = _sheets(Talk=[["Clinic North"], *TALK])
+def test_a_merged_cell_counts_for_its_rectangle_and_a_merged_text_stops(tmp_path: Path) -> None:
+    book = _sheets(Talk=[["Clinic North"], *TALK, ["b", "doctor", "And now?"]])
     book["Talk"].merge_cells("A1:C1")
-    assert len(read(_saved(book, tmp_path / "title"))) == 1
+    assert len(read(_saved(book, tmp_path / "title"))) == 2
     book["Talk"].merge_cells("A3:A4")
-    with pytest.raises(InputError, match="A3:A4"):
-        read(_saved(book, tmp_path / "merged"))
+    reading = Reading([_saved(book, tmp_path / "id")])
+    assert [(one.id, len(one.turns)) for one in reading] == [("a", 2), ("b", 1)]
+    assert any("1 merged cell" in remark for remark in reading.account.remarks)
+    book["Talk"].merge_cells("C4:C5")
+    with pytest.raises(InputError, match="C4:C5"):
+        read(_saved(book, tmp_path / "text"))
 
 
 def test_what_is_hidden_or_struck_through_is_read_and_told(tmp_path: Path) -> None:
@@ -238,7 +242,7 @@ def test_what_is_hidden_or_struck_through_is_read_and_told(tmp_path: Path) -> No
     (one,) = reading
     assert len(one.turns) == 2
     told = " ".join(reading.account.remarks)
-    assert all(words in told for words in ("1 hidden row", "1 hidden column", "1 struck"))
+    assert all(words in told for words in ("1 hidden row", "1 hidden column", "1 cell struck"))
 
 
 def test_columns_without_a_name_are_kept(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.cell_dialogue import DialogueLabel, dialogue_labels, is_speaker
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
-from bedside.transcripts.parquet_rows import cell_text
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, field_columns
-from bedside.transcripts.table_rows import is_delimited, row_spans, table
+from bedside.transcripts.table_rows import row_spans, table, table_kind
 from bedside.transcripts.transcript import Dialogue, Transcript
+from bedside.transcripts.typed_rows import cell_text
 
 _DIALOGUE = (
     "dialogue", "dialog", "conversation", "transcript", "text", "messages", "conversations", "dialogues", "chat",
@@ -177,7 +177,7 @@ def _turn_places(
 ) -> list[str]:
     """The place of each turn: of a text file its line, of a worksheet that of the row."""
     place, _, number = where.rpartition(":")
-    if not is_delimited(source) or not number.isdigit():
+    if table_kind(source) != "delimited" or not number.isdigit():
         return [f"{where}, turn {index}" for index in range(len(labels))]
     after = sum(cell.count("\n") for cell in row[dialogue + 1 :])
     text = row[dialogue]
