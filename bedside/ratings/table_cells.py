@@ -1,14 +1,26 @@
-"""The cells of a table of ratings, row by row, by the columns that were found."""
+"""The cells of a table of ratings, row by row: by the columns that were found, or by two rows of column names, as
+people make them for raters × metrics."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal
 
-from bedside.ratings.column_words import COLUMN_NAMES, names_rater, plain
+from bedside.ratings.column_words import (
+    COLUMN_NAMES,
+    ITEM_NAMES,
+    is_about_the_row,
+    is_derived,
+    names_rater,
+    plain,
+)
 from bedside.ratings.form_contract import CERTAIN, FormClaim
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.scales import number_in
 from bedside.ratings.table_columns import TableColumns
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.table_rows import SHEET
@@ -17,8 +29,12 @@ from bedside.transcripts.table_rows import SHEET
 _ROUND = re.compile(
     "(round|wave|time|t|week|month|day|visit|session|pre|post|test|retest|pilot|main|baseline|follow_?up)_?[0-9]*$"
 )
-#: What a row says of all its ratings.
-_OF_ROW = ("item", "rater", "metric", "system", "case", "turn", "replicate", "round", "drawn", "reason")
+#: What a row may say of all its ratings.
+_OF_ROW = (
+    "item", "rater", "metric", "value", "system", "case", "turn", "replicate", "round", "drawn", "reason"
+)  # fmt: skip
+#: What the upper of two rows of column names holds.
+Upper = Literal["rater", "metric"]
 
 
 class TableCells:
@@ -53,7 +69,7 @@ class TableCells:
             if name not in self.columns.names:
                 raise self.columns.missing(name, self._content.place)
 
-    def rows(self) -> Iterator[tuple[str, Mapping[str, str], list[str]]]:
+    def rows(self) -> Iterator[tuple[str, dict[str, str], list[str]]]:
         """Place, what the row says of all its ratings by bedside's names, and all its cells.
 
         Raises:
@@ -61,11 +77,11 @@ class TableCells:
         """
         positions = {
             name: self._header.index(self.columns.names[name])
-            for name in (*_OF_ROW, "second", "value")
+            for name in _OF_ROW
             if name in self.columns.names
         }
         for where, cells in self._rows:
-            row = {name: cells[position].strip() for name, position in positions.items()}
+            row = {"metric": "", **{name: cells[position].strip() for name, position in positions.items()}}
             if not row["item"]:
                 raise InputError(
                     "the row has no item",
@@ -145,37 +161,28 @@ class TableCells:
         """
         positions = [(name, self._header.index(name)) for name in (*columns, *comments)]
         for where, row, cells in self.rows():
-            said = {name: row[name] for name in _OF_ROW if name in row}
-            said.setdefault("metric", "")
-            said.setdefault("rater", rater)
+            said = {"rater": rater, **row}
             for name, position in positions:
                 yield RatedCell(
                     where=f"{where} column {name}",
                     column=name,
-                    value=cells[position],
                     kind="comment" if name in comments else "",
-                    **{**said, of_column: name},
+                    **{**said, of_column: name, "value": cells[position]},
                 )
 
-    def long(self) -> Iterator[RatedCell]:
-        """The cells of a table with one rating a row."""
-        for where, row, _ in self.rows():
-            said = {name: row[name] for name in _OF_ROW if name in row}
-            said.setdefault("metric", "")
-            yield RatedCell(where=where, column=self.columns.names["value"], value=row["value"], **said)
-
-    def compared(self) -> Iterator[RatedCell]:
-        """The cells of a table with one comparison of two transcripts a row.
+    def one_a_row(self, compared: bool = False) -> Iterator[RatedCell]:
+        """The cells of a table with one rating a row, or one comparison of two transcripts.
 
         Raises:
-            InputError: a row names no second transcript.
+            InputError: a row of a comparison names no second transcript.
         """
-        for where, row, _ in self.rows():
-            if not row["second"]:
-                raise InputError("the row has no second transcript", where=where, todo="fill the column")
-            said = {name: row[name] for name in (*_OF_ROW, "second") if name in row}
-            said.setdefault("metric", "")
-            yield RatedCell(where=where, column=self.columns.names["value"], value=row["value"], **said)
+        names = self.columns.names
+        for where, row, cells in self.rows():
+            if compared:
+                row["second"] = cells[self._header.index(names["second"])].strip()
+                if not row["second"]:
+                    raise InputError("the row has no second transcript", where=where, todo="fill the column")
+            yield RatedCell(where=where, column=names["value"], **row)
 
     def took(self, columns: Mapping[str, str]) -> None:
         """Note which columns were taken besides those of the row, and so which were not."""
@@ -187,6 +194,139 @@ class TableCells:
             for position, name in enumerate(self._header)
             if not name and any(cells[position].strip() for _, cells in self._rows)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderPairs:
+    """Two rows of column names.
+
+    Attributes:
+        names: bedside's name of a column that says something of the row → its position.
+        pairs: position, upper and lower name of each column of ratings.
+        others: the names of the columns of which nothing is taken.
+        width: number of columns.
+    """
+
+    names: dict[str, int]
+    pairs: list[tuple[int, str, str]]
+    others: list[str]
+    width: int
+
+    def named(self, in_upper: bool) -> list[str]:
+        """The names in the upper or the lower row, each once."""
+        return list(dict.fromkeys(upper if in_upper else lower for _, upper, lower in self.pairs))
+
+
+def header_pairs(content: RatingContent) -> HeaderPairs | None:
+    """The two rows of column names at the top of a table; None where there aren't two.
+
+    A name of the upper row holds for the columns to its right that have none, as merged cells do.
+    """
+    if len(content.first_rows) < 3:
+        return None
+    found = HeaderPairs({}, [], [], max(map(len, content.first_rows[:2])))
+    above = ""
+    for position, column in enumerate(zip_longest(*content.first_rows[:2], fillvalue="")):
+        upper, lower = map(str.strip, column)
+        lower = "" if lower == upper else lower  # as cells that are merged over both rows
+        alone = lower if not upper else upper if not lower else ""
+        known = _row_name(alone) if alone and (not above or not lower) else None
+        if known is not None and known not in found.names and known != "value":
+            found.names[known] = position
+            above = ""
+            continue
+        above = upper or above
+        if not (lower and above) or any(
+            is_derived(name) or is_about_the_row(name) for name in (lower, above)
+        ):
+            found.others.append(", ".join(filter(None, (above, lower))) or column_name(position))
+        else:
+            found.pairs.append((position, above, lower))
+    raised, lowered = found.named(True), found.named(False)
+    number = len(found.pairs)
+    # Each pair once, and one of the two names again and again: else it is a preamble above a table.
+    crossed = len(set(found.pairs)) == number <= len(raised) * len(lowered) and number > min(
+        len(raised), len(lowered)
+    )
+    if "item" not in found.names or number < 2 or any(number_in(name) is not None for name in lowered):
+        return None
+    return found if crossed else None
+
+
+def _row_name(name: str) -> str | None:
+    word = plain(name)
+    if word in ITEM_NAMES:
+        return "item"
+    return next((known for known, spellings in COLUMN_NAMES.items() if word in spellings), None)
+
+
+def pairs_claim(content: RatingContent, upper: Upper) -> FormClaim | None:
+    """That a table may have two rows of column names, of which the upper is of raters or of metrics."""
+    crossed = header_pairs(content)
+    if crossed is None:
+        return None
+    raters, metrics = crossed.named(upper == "rater"), crossed.named(upper == "metric")
+    knows = content.reading.knows_metric
+    if any(map(knows, raters)) or any(map(names_rater, metrics)):
+        return None
+    form = "raters_over_metrics" if upper == "rater" else "metrics_over_raters"
+    return possible(
+        f"{quoted_columns(raters)} are raters and {quoted_columns(metrics)} metrics",
+        f"`form={form}`",
+        certain=any(map(knows, metrics)) or all(map(names_rater, raters)),
+    )
+
+
+def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
+    """The cells of a table with two rows of column names.
+
+    Raises:
+        InputError: it has none such, or a row has no item.
+    """
+    crossed = header_pairs(content)
+    if crossed is None:
+        raise InputError(
+            "there are no two rows of column names, of raters and metrics, beside a column for the item",
+            where=content.place,
+            todo="name another form with `form`",
+        )
+    lower: Upper = "metric" if upper == "rater" else "rater"
+    names = list(zip_longest(*content.first_rows[:2], fillvalue=""))
+    for name, at in crossed.names.items():
+        content.account.columns[name] = names[at][0].strip() or names[at][1].strip()
+    for _, above, below in crossed.pairs:
+        content.account.columns[f"{upper} {above}, {below}"] = below
+    content.account.unused = crossed.others
+    for table in content.typed_tables:
+        if [cells for _, cells in table.rows[:2]] != content.first_rows[:2]:
+            raise InputError(
+                f"the worksheet {table.sheet!r} has other column names than the first",
+                where=content.place,
+                todo="read one with `sheet=NAME`, or give them the same columns",
+            )
+        for where, cells in table.rows[2:]:
+            if any(cell.strip() for cell in cells[crossed.width :]):
+                raise InputError(
+                    f"the row has {len(cells)} cells, and there are {crossed.width} columns",
+                    where=where,
+                    todo="name each column, or empty the cells beyond",
+                )
+            row = cells + [""] * (crossed.width - len(cells))
+            said = {name: row[at].strip() for name, at in crossed.names.items()}
+            if not said["item"]:
+                raise InputError(
+                    "the row has no item",
+                    where=where,
+                    todo="fill the item column, or name the first of two rows of column names with "
+                    "`header_row=NUMBER`",
+                )
+            for position, above, below in crossed.pairs:
+                yield RatedCell(
+                    where=f"{where} column {above}, {below}",
+                    column=f"{above}, {below}",
+                    value=row[position],
+                    **{**said, upper: above, lower: below},
+                )
 
 
 def possible(reading: str, option: str, *, certain: bool) -> FormClaim:

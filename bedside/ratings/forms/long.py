@@ -20,7 +20,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table = TableCells(content)
     table.need("item", "rater", "value")
     table.took({})
-    return table.long()
+    return table.one_a_row()
 
 
 FORM = RatingForm(

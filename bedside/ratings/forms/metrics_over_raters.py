@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bedside.ratings.form_contract import RatingForm
-from bedside.ratings.header_pairs import pairs_cells, pairs_claim
+from bedside.ratings.table_cells import pairs_cells, pairs_claim
 
 FORM = RatingForm(
     name="metrics_over_raters",

@@ -24,7 +24,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     table = TableCells(content)
     table.need("item", "second", "rater", "value")
     table.took({"second": table.columns.names["second"]})
-    for cell in table.compared():
+    for cell in table.one_a_row(compared=True):
         rubric = cell.metric or content.reading.only_metric
         metric = rubric if is_preference(rubric) else preference_metric(rubric)
         yield cell._replace(metric=metric, value=_preferred(cell))
