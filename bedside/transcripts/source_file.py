@@ -67,11 +67,10 @@ class SourceFile(JsonSource, TranscriptMaker):
             return None
         first = raw_tables(self)[0]
         shown = first.names, first.below[:_SHOWN]
-        if len(first.names) < 2:
-            return None
-        if known := next((one for one in PUBLISHED if one.fits(*shown)), None):
+        known = next((one for one in PUBLISHED if one.fits(*shown)), None)
+        if known is not None:
             self._take_as_published(known, first.names)
-        return shown
+        return shown if known is not None or len(first.names) > 1 else None
 
     def _take_as_published(self, known: PublishedTable, header: Sequence[str]) -> None:
         """Take columns and roles of a published set where the user says nothing of them."""

@@ -31,6 +31,10 @@ from bedside.transcripts.workbook_rows import Struck, Workbook
 if TYPE_CHECKING:
     import _csv
 
+#: Endings of the names of files that may hold a table.
+TABLE_ENDINGS = (
+    ".csv", ".tsv", ".xlsx", ".parquet", ".sav", ".zsav", ".dta", ".sas7bdat", ".xpt", ".json", ".jsonl", ".ndjson"
+)  # fmt: skip
 #: The column that says of which worksheet a row is, where several are read.
 SHEET = "sheet"
 #: Rows of a table's beginning that are looked at.

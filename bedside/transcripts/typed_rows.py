@@ -218,6 +218,8 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
         _, meta = read(io.BytesIO(data), metadataonly=True, **options)
         most = _MOST_BYTES // max(1, sum(meta.variable_storage_width.values()))
         values, meta = read(io.BytesIO(data), row_limit=most + 1, **options)
+        if None in values or len(values) != meta.number_columns:
+            raise ValueError("columns without a name of their own")
         labels, ranges, letters = meta.variable_value_labels, meta.missing_ranges, meta.missing_user_values
     # A damaged file makes pyreadstat raise whatever its parts happen to raise.
     except Exception as error:

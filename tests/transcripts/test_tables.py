@@ -348,6 +348,13 @@ PUBLISHED: dict[str, tuple[list[Row], list[list[tuple[str, str]]]]] = {
         ],
         [[("clinician", "How are you today?"), ("patient", "Not so well."), ("clinician", "I see.")]],
     ),
+    "HOPE of another spelling": (
+        [
+            {"ID": "9_0", "Type": "T", "Utterance": "How are you today?", "Dialog_Act": "gt"},
+            {"ID": "9_1", "Type": "P", "Utterance": "Not so well.", "Dialog_Act": "id"},
+        ],
+        [[("clinician", "How are you today?"), ("patient", "Not so well.")]],
+    ),
     "DAIC-WOZ": (
         [
             {"start_time": 0.5, "stop_time": 2, "speaker": "Ellie", "value": "are you okay with this"},
@@ -397,6 +404,24 @@ PUBLISHED: dict[str, tuple[list[Row], list[list[tuple[str, str]]]]] = {
         ],
         [[("patient", "I cough."), ("clinician", "Since when?")]],
     ),
+    "MedDialog of utterances alone": (
+        [{"utterances": ["patient: I cough.", "doctor: Since when?"]}],
+        [[("patient", "I cough."), ("clinician", "Since when?")]],
+    ),
+    "MedDialog or COVID-Dialogue": (
+        [
+            {
+                "dialogue_id": 1,
+                "dialogue_url": "https://example.org/1",
+                "dialogue_turns": {"speaker": [0, 1], "utterance": ["I cough a lot.", "Since when?"]},
+            }
+        ],
+        [[("patient", "I cough a lot."), ("clinician", "Since when?")]],
+    ),
+    "AugESC": (
+        [{"text": json.dumps([["usr", "I lost my job."], ["sys", "When was that?"]])}],
+        [[("patient", "I lost my job."), ("clinician", "When was that?")]],
+    ),
     "IMCS-21": (
         [
             {"sentence_id": 1, "speaker": "患者", "sentence": "孩子咳嗽三天了。", "dialogue_act": "Inform"},
@@ -419,7 +444,7 @@ def test_published_tables_need_no_options(name: str, ending: str, tmp_path: Path
         [write(tmp_path, f"t.{ending}", CONTAINERS[ending](rows if ending == "json" else flat))]
     )
     assert [[(turn.role, turn.text) for turn in one.turns] for one in reading] == talks
-    assert any(name in remark for remark in reading.account.remarks)
+    assert any(name.partition(" of ")[0] in remark for remark in reading.account.remarks)
 
 
 def test_times_of_turns_are_seconds(tmp_path: Path) -> None:

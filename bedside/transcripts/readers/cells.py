@@ -15,7 +15,7 @@ from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, field_columns
-from bedside.transcripts.table_rows import row_spans, table, table_kind
+from bedside.transcripts.table_rows import TABLE_ENDINGS, row_spans, table, table_kind
 from bedside.transcripts.transcript import Dialogue, Transcript
 from bedside.transcripts.typed_rows import cell_text
 
@@ -49,9 +49,15 @@ def _json(cell: str) -> Any:
     if cell.lstrip()[:1] not in ("[", "{"):
         return None
     try:
-        return orjson.loads(cell)
+        value = orjson.loads(cell)
     except orjson.JSONDecodeError:
         return None
+    if isinstance(value, dict) and value.keys() == {"speaker", "utterance"}:
+        # Lists beside each other, as datasets write a list of objects; a speaker may be the number of a class.
+        who, said = value["speaker"], value["utterance"]
+        if isinstance(who, list) and isinstance(said, list) and len(who) == len(said):
+            return [{"speaker": str(one), "text": text} for one, text in zip(who, said, strict=True)]
+    return value
 
 
 def _plain(cell: str) -> str:
@@ -201,7 +207,7 @@ READER = Reader(
     ),
     example='id,dialogue\na-1,"Doctor: What brings you here?\nPatient: I sleep badly."\n',
     example_name="dialogues.csv",
-    endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
+    endings=TABLE_ENDINGS,
     claims=_claims,
     read=_read,
     spans=row_spans,

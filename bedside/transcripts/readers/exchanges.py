@@ -18,7 +18,7 @@ from bedside.transcripts.table_layout import (
     field_columns,
     unknown_roles,
 )
-from bedside.transcripts.table_rows import raw_tables, table
+from bedside.transcripts.table_rows import TABLE_ENDINGS, raw_tables, table
 from bedside.transcripts.transcript import Dialogue, Transcript, role_of
 
 #: Names of two columns of which the first says what is asked and the second what is answered, in lower case.
@@ -149,7 +149,7 @@ READER = Reader(
     ),
     example=("id,doctor,patient\na-1,What brings you here?,I sleep badly.\na-1,Since when?,Since May.\n"),
     example_name="exchanges.csv",
-    endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
+    endings=TABLE_ENDINGS,
     claims=_claims,
     read=_read,
     priority=85,

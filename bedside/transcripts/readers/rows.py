@@ -19,7 +19,7 @@ from bedside.transcripts.table_layout import (
     id_columns,
     missing_columns,
 )
-from bedside.transcripts.table_rows import row_spans, table
+from bedside.transcripts.table_rows import TABLE_ENDINGS, row_spans, table
 from bedside.transcripts.transcript import CODES, Dialogue, Role, Transcript
 from bedside.transcripts.transcript_fields import number_or_text
 
@@ -279,7 +279,7 @@ READER = Reader(
         "a-1,1,client,I sleep badly.,\n"
     ),
     example_name="utterances.csv",
-    endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
+    endings=TABLE_ENDINGS,
     claims=_claims,
     read=_read,
     spans=_spans,
