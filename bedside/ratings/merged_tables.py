@@ -42,13 +42,10 @@ def shared_transcripts(sources: Sequence[MergeSource]) -> pl.DataFrame:
     Raises:
         RunError: a transcript of one id has other content in another run.
     """
-    every = pl.concat(
-        [
-            source.index.select("id", "hash", pl.lit(place).alias(_PART))
-            for place, source in enumerate(sources)
-        ]
-    )
-    several = every.filter(pl.len().over("id") > 1).sort("id", _PART, maintain_order=True)
+    placed = [
+        source.index.select("id", "hash", pl.lit(place).alias(_PART)) for place, source in enumerate(sources)
+    ]
+    several = pl.concat(placed).filter(pl.len().over("id") > 1).sort("id", _PART, maintain_order=True)
     # Of a renamed transcript no hash is known yet: it is another one, as its name is new.
     different = several.group_by("id", maintain_order=True).agg(
         (pl.col("hash").n_unique() > 1) | pl.col("hash").is_null().any(), pl.col(_PART)
@@ -127,20 +124,8 @@ def merged_ratings(sources: Sequence[MergeSource], shared: pl.DataFrame) -> Merg
     tables = [source.ratings() for source in sources]
     if shared.is_empty():
         return MergedRatings(pl.concat(tables), 0, 0)
-    ids = shared.lazy()
-    kinds = [
-        table.join(ids, on="transcript_id", how="semi").select("metric", "rater").unique() for table in tables
-    ]
-    common = (
-        pl.concat(kinds).group_by("metric", "rater").len().filter(pl.col("len") > 1).drop("len").collect()
-    )
-    repeated = filled = 0
-    if not common.is_empty():
-        ranked = _ranked(tables, shared, common)
-        _check_values(ranked, sources)
-        losers = _losers(ranked)
-        filled = losers.filter("filled").height
-        repeated = losers.height - filled
+    losers = _losers(tables, shared, sources)
+    if not losers.is_empty():
         tables = [
             table.join(
                 losers.lazy().filter(pl.col(_PART) == place).select(KEY),
@@ -150,6 +135,7 @@ def merged_ratings(sources: Sequence[MergeSource], shared: pl.DataFrame) -> Merg
             )
             for place, table in enumerate(tables)
         ]
+    filled = losers.filter("filled").height
     rounds = _redrawn_rounds(sources, shared)
     everything = pl.concat(tables)
     if rounds:
@@ -160,25 +146,40 @@ def merged_ratings(sources: Sequence[MergeSource], shared: pl.DataFrame) -> Merg
             & (pl.col("drawn") > 0)
         )
         everything = everything.with_columns(pl.when(~doubtful.fill_null(False)).then("drawn").alias("drawn"))
-    return MergedRatings(everything, repeated, filled)
+    return MergedRatings(everything, losers.height - filled, filled)
 
 
-def _ranked(tables: Sequence[pl.LazyFrame], shared: pl.DataFrame, common: pl.DataFrame) -> pl.LazyFrame:
-    """The ratings that may stand in several runs, with the place of their run, and what is there before what isn't."""
-    every = pl.concat(
-        [
-            table.with_columns(pl.lit(place, dtype=pl.Int32()).alias(_PART))
-            for place, table in enumerate(tables)
-        ]
+def _losers(
+    tables: Sequence[pl.LazyFrame], shared: pl.DataFrame, sources: Sequence[MergeSource]
+) -> pl.DataFrame:
+    """The ratings that another run's stand for: their keys and places, and whether a value stands for a missing one.
+
+    Raises:
+        RunError: a rating has two values.
+    """
+    placed = [
+        table.with_columns(pl.lit(place, dtype=pl.Int32()).alias(_PART)) for place, table in enumerate(tables)
+    ]
+    every = pl.concat(placed).join(shared.lazy(), on="transcript_id", how="semi")
+    raters = every.select("metric", "rater", _PART).unique().group_by("metric", "rater").len()
+    common = raters.filter(pl.col("len") > 1).collect()
+    missing = pl.col("error").is_not_null()
+    ranked = every.join(common.lazy(), on=("metric", "rater"), how="semi").select(
+        *KEY, "value", "label", missing.alias("missing"), _PART,
+        (missing * len(tables) + pl.col(_PART)).alias(_RANK),
+    )  # fmt: skip
+    if common.is_empty():
+        ranked = ranked.clear()
+    _check_values(ranked, sources)
+    best = ranked.group_by(KEY).agg(
+        pl.col(_RANK).min().alias("best"), pl.col("missing").all().alias("nowhere"), pl.len().alias("runs")
     )
     return (
-        every.join(shared.lazy(), on="transcript_id", how="semi")
-        .join(common.lazy(), on=("metric", "rater"), how="semi")
-        .select(
-            *KEY, "value", "label", pl.col("error").is_not_null().alias("missing"), _PART,
-            (pl.col("error").is_not_null() * len(tables) + pl.col(_PART)).alias(_RANK),
-        )
-    )  # fmt: skip
+        ranked.join(best.filter(pl.col("runs") > 1), on=KEY, how="inner")
+        .filter(pl.col(_RANK) > pl.col("best"))
+        .select(*KEY, _PART, (pl.col("missing") & ~pl.col("nowhere")).alias("filled"))
+        .collect(engine="streaming")
+    )
 
 
 def _check_values(ranked: pl.LazyFrame, sources: Sequence[MergeSource]) -> None:
@@ -208,19 +209,6 @@ def _check_values(ranked: pl.LazyFrame, sources: Sequence[MergeSource]) -> None:
         todo="if these are two rounds of annotation, import one of them again with a `round` of its own"
         if round_name or is_human(rater)
         else "score one of the runs again with the settings of the other",
-    )
-
-
-def _losers(ranked: pl.LazyFrame) -> pl.DataFrame:
-    """The ratings that another run's stand for: their keys and places, and whether a value stands for a missing one."""
-    best = ranked.group_by(KEY).agg(
-        pl.col(_RANK).min().alias("best"), pl.col("missing").all().alias("nowhere"), pl.len().alias("runs")
-    )
-    return (
-        ranked.join(best.filter(pl.col("runs") > 1), on=KEY, how="inner")
-        .filter(pl.col(_RANK) > pl.col("best"))
-        .select(*KEY, _PART, (pl.col("missing") & ~pl.col("nowhere")).alias("filled"))
-        .collect(engine="streaming")
     )
 
 
