@@ -224,33 +224,30 @@ def header_pairs(content: RatingContent) -> HeaderPairs | None:
     """
     if len(content.first_rows) < 3:
         return None
-    found = HeaderPairs({}, [], [], max(map(len, content.first_rows[:2])))
+    pairs = HeaderPairs({}, [], [], max(map(len, content.first_rows[:2])))
     above = ""
     for position, column in enumerate(zip_longest(*content.first_rows[:2], fillvalue="")):
         upper, lower = map(str.strip, column)
         lower = "" if lower == upper else lower  # as cells that are merged over both rows
         alone = lower if not upper else upper if not lower else ""
         known = _row_name(alone) if alone and (not above or not lower) else None
-        if known is not None and known not in found.names and known != "value":
-            found.names[known] = position
+        if known is not None and known not in pairs.names and known != "value":
+            pairs.names[known] = position
             above = ""
             continue
         above = upper or above
-        if not (lower and above) or any(
-            is_derived(name) or is_about_the_row(name) for name in (lower, above)
-        ):
-            found.others.append(", ".join(filter(None, (above, lower))) or column_name(position))
+        aside = any(is_derived(name) or is_about_the_row(name) for name in (lower, above))
+        if aside or not (lower and above):
+            pairs.others.append(", ".join(filter(None, (above, lower))) or column_name(position))
         else:
-            found.pairs.append((position, above, lower))
-    raised, lowered = found.named(True), found.named(False)
-    number = len(found.pairs)
+            pairs.pairs.append((position, above, lower))
+    raised, lowered = pairs.named(True), pairs.named(False)
+    number = len(pairs.pairs)
     # Each pair once, and one of the two names again and again: else it is a preamble above a table.
-    crossed = len(set(found.pairs)) == number <= len(raised) * len(lowered) and number > min(
-        len(raised), len(lowered)
-    )
-    if "item" not in found.names or number < 2 or any(number_in(name) is not None for name in lowered):
-        return None
-    return found if crossed else None
+    once = len(set(pairs.pairs)) == number <= len(raised) * len(lowered)
+    is_crossed = once and number > max(1, min(len(raised), len(lowered)))
+    are_names = "item" in pairs.names and all(number_in(name) is None for name in lowered)
+    return pairs if is_crossed and are_names else None
 
 
 def _row_name(name: str) -> str | None:
