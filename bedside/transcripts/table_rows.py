@@ -208,18 +208,14 @@ def _record_rows(source: JsonSource, most: int | None = None) -> NumberedRows:
 
 def _several(source: ByteSource, tables: Sequence[RawTable]) -> AmbiguousError:
     names = [table.sheet for table in tables]
-    first = f"`sheet={names[0]}` reads one of them"
+    are, all_of_them = "hold a table, each with its own columns", "say which with `sheet=NAME`:"
     if len({frozenset(table.names) for table in tables}) == 1:
-        return AmbiguousError(
-            f"{len(names)} worksheets have the same columns, and may be read as one table or one alone: "
-            f"{_listed(names)}",
-            where=source.name,
-            todo=f"`sheet=all` reads all of them, {first}",
-        )
+        are = "have the same columns, and may be read as one table or one alone"
+        all_of_them = "`sheet=all` reads all of them,"
     return AmbiguousError(
-        f"{len(names)} worksheets hold a table, each with its own columns: {_listed(names)}",
+        f"{len(names)} worksheets {are}: {_listed(names)}",
         where=source.name,
-        todo=f"say which with `sheet=NAME`: {first}",
+        todo=f"{all_of_them} `sheet={names[0]}` reads one of them",
     )
 
 
