@@ -206,14 +206,14 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
             todo='pip install "bedside[spss]", or save the table as CSV or XLSX',
         ) from error
     data = held_bytes(source, "file")
-    user_missing: dict[str, Any] = {"user_missing": True}
-    read: Any
-    read, options = {
-        b"$FL": (pyreadstat.read_sav, user_missing),
-        b"\0\0\0": (pyreadstat.read_sas7bdat, user_missing),
-        b"HEA": (pyreadstat.read_xport, {}),
-    }.get(data[:3], (pyreadstat.read_dta, user_missing))
-    options = {**options, "output_format": "dict", "encoding": source.options.encoding}
+    read: Any = {
+        b"$FL": pyreadstat.read_sav,
+        b"\0\0\0": pyreadstat.read_sas7bdat,
+        b"HEA": pyreadstat.read_xport,
+    }.get(data[:3], pyreadstat.read_dta)
+    options: dict[str, Any] = {"output_format": "dict", "encoding": source.options.encoding}
+    if read is not pyreadstat.read_xport:
+        options["user_missing"] = True
     try:
         _, meta = read(io.BytesIO(data), metadataonly=True, **options)
         most = _MOST_BYTES // max(1, sum(meta.variable_storage_width.values()))
@@ -227,7 +227,7 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
         raise InputError(what, where=source.name, todo="save it again, or as CSV") from error
     if any(len(column) > most for column in values.values()):
         raise too_large(source, "table", _MOST_BYTES)
-    labelled: dict[bool, list[str]] = {True: [], False: []}
+    told: dict[str, list[str]] = {}
     cells = {}
     for name, column in values.items():
         declared = [(part["lo"], part["hi"]) for part in ranges.get(name, ())]
@@ -237,12 +237,17 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
                 source.account.leave("values declared missing", f"{source.name}:{at + 1} column {name}")
                 column[at] = None
         known = labels.get(name, {})
-        said = {value for value in column if value is not None and value != ""}
-        if known and said:
-            labelled[said <= known.keys()].append(name)
-        mapped = known if said <= known.keys() else {}
+        used = {value for value in column if value is not None and value != ""}
+        own = {known[value] for value in used if value in known}
+        if own:
+            end = (
+                "are read as their labels"
+                if len(own) == len(used)
+                else "stay, as not each has a label of its own"
+            )
+            told.setdefault(end, []).append(repr(name))
+        mapped = known if len(own) == len(used) else {}
         cells[name] = [cell_text(mapped.get(value, value)) for value in column]
-    for all_of_them, end in ((True, "are read as their labels"), (False, "stay, as not all have labels")):
-        if names := labelled[all_of_them]:
-            source.account.remark(f"The values of {', '.join(map(repr, names))} {end}.")
+    for end, names in told.items():
+        source.account.remark(f"The values of {', '.join(names)} {end}.")
     return cells

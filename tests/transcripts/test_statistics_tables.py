@@ -61,14 +61,20 @@ def test_a_table_gives_what_its_csv_gives(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["t.sav", "t.dta"])
 def test_labels_stand_for_values_where_all_have_one(name: str, tmp_path: Path) -> None:
     frame = UTTERANCES.with_columns(pl.Series("speaker", [1, 2, 1, 2], pl.Int32))
-    labels = {"speaker": {1: "therapist", 2: "client"}, "mood": {1: "low", 7: "high"}}
+    labels = {"speaker": {1: "therapist", 2: "client"}, "turn": {0: "first"}}
     reading = Reading([written(tmp_path, name, frame, variable_value_labels=labels)])
     found = list(reading)
     assert [turn.role for one in found for turn in one.turns] == ["clinician", "patient"] * 2
     assert [one.factors["mood"] for one in found] == [2.5, 7.5]
     told = " ".join(reading.account.remarks)
     assert "'speaker' are read as their labels" in told
-    assert "'mood' stay" in told
+    assert "'turn' stay" in told
+
+
+def test_labels_that_say_the_same_leave_the_values(tmp_path: Path) -> None:
+    frame = RATINGS.with_columns(pl.Series("site", [1.0, 2, 1, 2]))
+    path = written(tmp_path, "t.sav", frame, variable_value_labels={"site": {1: "Bern", 2: "Bern"}})
+    assert "'site' stay" in " ".join(read_rating_file(path).account.file.remarks)
 
 
 def test_what_is_declared_missing_is_empty_and_counted(tmp_path: Path) -> None:
