@@ -236,7 +236,7 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
             if any(type(low) is type(value) and low <= value <= high for low, high in declared):
                 source.account.leave("values declared missing", f"{source.name}:{at + 1} column {name}")
                 column[at] = None
-        known = labels.get(name, {})
+        known = {value: said for value, said in labels.get(name, {}).items() if said != cell_text(value)}
         used = {value for value in column if value is not None and value != ""}
         own = {known[value] for value in used if value in known}
         if own:

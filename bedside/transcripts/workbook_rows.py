@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import io
 import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
@@ -42,13 +42,7 @@ _VALUELESS = re.compile(
 # A row and a range of columns in the XML of a worksheet; their attributes.
 _ROW, _COLUMN = re.compile(rb"<row\b([^>]*)>"), re.compile(rb"<col\b([^>]*)>")
 _ATTRIBUTE = re.compile(rb'\b(\w+)="([^"]*)"')
-# A shared text, a cell with a text of its own, a part of one of either, and what is written in it.
-_SHARED = re.compile(rb"<si>(.*?)</si>|<si/>", re.DOTALL)
-_CELL = re.compile(
-    rb'<c\b(?=[^>]*\br="([A-Z]{1,3})(\d+)")[^>]*?(?:/>|\bt="(s|inlineStr)"[^>]*>(.*?)</c>|>)', re.DOTALL
-)
-_RUN = re.compile(rb"<r>(.*?)</r>", re.DOTALL)
-_TEXT = re.compile(rb"<t\b[^>]*>(.*?)</t>", re.DOTALL)
+# That something is struck through.
 _STRUCK = re.compile(rb'<strike\b(?![^>]*\bval="(?:0|false)")')
 
 #: First row and column of merged cells, and their last ones.
@@ -93,7 +87,7 @@ class Workbook:
 
         self._source = source
         self._told: set[str] = set()
-        data = held_bytes(source, "workbook")
+        data = self._data = held_bytes(source, "workbook")
         with _reading(source):
             self._archive = zipfile.ZipFile(io.BytesIO(data))
             _check_parts(source, self._archive, len(data))
@@ -216,28 +210,26 @@ class Workbook:
 
     def _struck_texts(self, sheet: str, header: int) -> dict[tuple[int, int], str]:
         """Row and column of each cell below the header of which something is struck through, and what isn't of it."""
-        from openpyxl.utils.cell import column_index_from_string
+        import openpyxl
+        from openpyxl.cell.rich_text import CellRichText, TextBlock
 
-        text = self._part(self._path(sheet))
-        shared = [match[1] or b"" for match in _SHARED.finditer(self._part("xl/sharedStrings.xml"))]
+        in_cells, *apart = (
+            _STRUCK.search(self._part(part)) is not None
+            for part in (self._path(sheet), "xl/sharedStrings.xml", "xl/styles.xml")
+        )
         left: dict[tuple[int, int], str] = {}
-        if _STRUCK.search(self._part("xl/styles.xml")):
-            for cells in self._sheets[sheet].iter_rows(min_row=header + 1):
-                for cell in cells:
-                    if cell.value is not None and cell.font is not None and cell.font.strike:
-                        left[cell.row, cell.column] = ""
-        if _STRUCK.search(text) or any(map(_STRUCK.search, shared)):
-            for match in _CELL.finditer(text):
-                letters, number, kind, content = match.groups()
-                if kind == b"s":
-                    index = re.search(rb"<v>(\d+)</v>", content)
-                    content = shared[int(index[1])] if index and int(index[1]) < len(shared) else b""
-                if kind is not None and int(number) > header and _STRUCK.search(content):
-                    runs = [run for run in _RUN.findall(content) if not _STRUCK.search(run)]
-                    kept = "".join(
-                        html.unescape(part.decode()) for run in runs for part in _TEXT.findall(run)
-                    )
-                    left.setdefault((int(number), column_index_from_string(letters.decode())), kept.strip())
+        if not in_cells and not any(apart):
+            return left
+        with _reading(self._source):
+            # What is struck through within a cell's own text is told only where the whole workbook is held.
+            book = openpyxl.load_workbook(
+                io.BytesIO(self._data), read_only=not in_cells, data_only=True, rich_text=True
+            )
+            for cell in chain.from_iterable(book[sheet].iter_rows(min_row=header + 1)):
+                runs = cell.value if isinstance(cell.value, CellRichText) else ()
+                kept = [str(run) for run in runs if not (isinstance(run, TextBlock) and run.font.strike)]
+                if cell.value is not None and (cell.font.strike or len(kept) < len(runs)):
+                    left[cell.row, cell.column] = "" if cell.font.strike else "".join(kept).strip()
         return left
 
     def _path(self, sheet: str) -> str:
