@@ -65,7 +65,6 @@ class TableLayout:
         each_row: whether each row is a transcript.
 
     Attributes:
-        places: bedside's name → place of the column.
         others: the places of columns that bedside has no name for.
 
     Raises:
@@ -84,11 +83,11 @@ class TableLayout:
         each_row: bool = False,
     ) -> None:
         self._source, self._header, self._rows, self._each_row = source, header, rows, each_row
-        self.places: dict[str, int] = {name: header.index(column) for name, column in names.items()}
-        self._owner = self.places.get("id")
-        self._spoken = [self.places[name] for name in spoken]
+        self._places = {name: header.index(column) for name, column in names.items()}
+        self._owner = self._places.get("id")
+        self._spoken = [self._places[name] for name in spoken]
         self._spoken_names = [names[name] for name in spoken]
-        taken = {*self.places.values(), *used}
+        taken = {*self._places.values(), *used}
         others = {
             column
             or (f"column {at + 1}" if f"column {at + 1}" not in header else f"column {at + 1} (unnamed)"): at
@@ -102,7 +101,7 @@ class TableLayout:
         if table_kind(source) == "workbook":
             self._check_worksheets()
         self._check_voices()
-        self._keyed = self.places.get("case_id") if each_row and self._owner is None else self._owner
+        self._keyed = self._places.get("case_id") if each_row and self._owner is None else self._owner
         self._sheet = self._repeating_sheets()
 
     def _check_worksheets(self) -> None:
@@ -172,7 +171,7 @@ class TableLayout:
     def _check_voices(self) -> None:
         """See that no column is left that may hold what a further speaker says."""
         rows = raw_tables(self._source)[0].below
-        voices = _ANSWERS | (_ASKED if "question" in self.places else frozenset())
+        voices = _ANSWERS | (_ASKED if "question" in self._places else frozenset())
         for name, at in self.others.items():
             if not (plain_name(name).replace(" ", "_") in voices or names_speaker(name)):
                 continue
@@ -253,7 +252,7 @@ class TableLayout:
                     self._source.account.lose(column, row[at], place)
         fields = {key: value for key, value in more.items() if key != "reference"}
         fields |= {
-            key: _constant(group, self.places[key], key) for key in _OF_TRANSCRIPT if key in self.places
+            key: _constant(group, self._places[key], key) for key in _OF_TRANSCRIPT if key in self._places
         }
         fields["id"] = name.strip()
         if self._sheet is not None and self._keyed is not None and (own := first[self._keyed].strip()):
@@ -274,9 +273,11 @@ def _constant(group: Group, at: int, what: str) -> str | None:
     return first[at].strip() or None
 
 
-def field_columns(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
-    """The columns of a transcript's fields, by bedside's names."""
-    found = {name: source.column(name, aliases, header) for name, aliases in TABLE_FIELDS.items()}
+def field_columns(
+    source: SourceFile, header: Sequence[str], known: Mapping[str, Iterable[str]] = TABLE_FIELDS
+) -> dict[str, str]:
+    """The columns of a transcript's fields, or others that are known, by bedside's names."""
+    found = {name: source.column(name, aliases, header) for name, aliases in known.items()}
     return {name: column for name, column in found.items() if column is not None}
 
 

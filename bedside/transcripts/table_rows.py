@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.byte_source import HEAD_SIZE, MAX_RECORD, ByteSource
 from bedside.transcripts.cell_dialogue import known_labels
 from bedside.transcripts.json_source import JsonSource
-from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 from bedside.transcripts.typed_rows import (
     NumberedRows,
@@ -354,25 +352,6 @@ def _of_width(place: str, numbered: NumberedRows, width: int, padded: bool) -> R
                 continue
             row = row[:width]
         yield where, row
-
-
-def table_records(path: Path, options: ReadOptions | None = None) -> Iterator[tuple[str, dict[str, str]]]:
-    """Place (``file:row``) and cells by column name of each row of a CSV, TSV, XLSX or Parquet file.
-
-    All cells are text; an empty cell is an empty string.
-
-    Args:
-        path: the file.
-        options: which worksheet, header and encoding it has.
-
-    Raises:
-        InputError: a row that can't be read.
-    """
-    header, rows = table(ByteSource(path, options=options))
-    for where, row in rows:
-        if isinstance(row, InputError):
-            raise row
-        yield where, dict(zip(header, row, strict=True))
 
 
 def row_spans(

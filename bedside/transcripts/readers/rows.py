@@ -15,6 +15,7 @@ from bedside.transcripts.table_layout import (
     Group,
     TableLayout,
     check_blocks,
+    field_columns,
     id_column,
     id_columns,
     missing_columns,
@@ -71,11 +72,7 @@ def _names(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
         InputError: the text or the speaker is missing, or the numbers of turns that several people coded.
     """
     source.check_columns(COLUMNS)
-    names = {
-        name: column
-        for name, aliases in COLUMNS.items()
-        if name != "id" and (column := source.column(name, aliases, header)) is not None
-    }
+    names = field_columns(source, header, {name: known for name, known in COLUMNS.items() if name != "id"})
     missing = [name for name in ("text", "speaker") if name not in names]
     if missing:
         raise missing_columns(source, header, names, missing)
