@@ -32,7 +32,7 @@ class PublishedTable:
     def fits(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Whether a table is of the set."""
         plain = [name.strip().casefold() for name in header]
-        if not set(plain).issuperset(self.signature):
+        if not set(plain).issuperset(self.signature) or (self.holds and not rows):
             return False
         return all(
             re.search(pattern, row[at], re.IGNORECASE)

@@ -447,6 +447,13 @@ def test_published_tables_need_no_options(name: str, ending: str, tmp_path: Path
     assert any(name.partition(" of ")[0] in remark for remark in reading.account.remarks)
 
 
+def test_names_alone_tell_no_set_that_its_cells_tell(tmp_path: Path) -> None:
+    long = "I sleep badly and worry. " * 4000
+    path = write(tmp_path, "t.csv", f"id,speaker,text\na,patient,{long}\na,doctor,Since when?\n")
+    (one,) = read(path)
+    assert [turn.role for turn in one.turns] == ["patient", "clinician"]
+
+
 def test_times_of_turns_are_seconds(tmp_path: Path) -> None:
     (one,) = read(write(tmp_path, "t.csv", CONTAINERS["tsv"](PUBLISHED["DAIC-WOZ"][0])))
     assert [dict(turn.meta) for turn in one.turns] == [
