@@ -227,7 +227,7 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
         raise InputError(what, where=source.name, todo="save it again, or as CSV") from error
     if any(len(column) > most for column in values.values()):
         raise too_large(source, "table", _MOST_BYTES)
-    told: dict[str, list[str]] = {}
+    remarks: dict[str, list[str]] = {}
     cells = {}
     for name, column in values.items():
         declared = [(part["lo"], part["hi"]) for part in ranges.get(name, ())]
@@ -245,9 +245,9 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
                 if len(own) == len(used)
                 else "stay, as not each has a label of its own"
             )
-            told.setdefault(end, []).append(repr(name))
+            remarks.setdefault(end, []).append(repr(name))
         mapped = known if len(own) == len(used) else {}
         cells[name] = [cell_text(mapped.get(value, value)) for value in column]
-    for end, names in told.items():
+    for end, names in remarks.items():
         source.account.remark(f"The values of {', '.join(names)} {end}.")
     return cells
