@@ -44,6 +44,7 @@ PURPOSES = {
     "polars": "tables and Parquet",
     "pyarrow": "tables as data frames, for those who want them",
     "pydantic": "checking of rubrics, suites and replies",
+    "pyreadstat": "files of SPSS, Stata and SAS",
     "python-docx": "Word documents",
     "pyyaml": "rubrics and suites",
     "ray": "scoring spread over many processes or machines",
@@ -69,6 +70,7 @@ _EXTRAS = (
     "annotate",
     "pandas",
     "forms",
+    "spss",
     "dask",
     "ray",
 )

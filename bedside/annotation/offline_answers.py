@@ -24,7 +24,7 @@ from bedside.ratings.run import Run
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import ByteSource
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.table_rows import table_records
+from bedside.transcripts.table_rows import table
 from bedside.transcripts.workbook_rows import UNREADABLE, Workbook
 
 
@@ -57,14 +57,15 @@ class FilledTable:
         """
         if self._path.suffix.lower() == ".xlsx":
             self._check_cells()
-        first = True
-        for where, row in table_records(self._path, ReadOptions(sheet=ANSWER_SHEET)):
-            place = self._place(where)
-            cells = {name.strip().lstrip("\ufeff"): cell.strip() for name, cell in row.items()}
-            if first:
+        header, rows = table(ByteSource(self._path, options=ReadOptions(sheet=ANSWER_SHEET)))
+        names = [name.strip().lstrip("\ufeff") for name in header]
+        for number, (where, row) in enumerate(rows):
+            if isinstance(row, InputError):
+                raise row
+            cells = dict(zip(names, map(str.strip, row), strict=True))
+            if number == 0:
                 self._check_header(cells)
-                first = False
-            self._row(cells, place)
+            self._row(cells, self._place(where))
         return [
             RaterAnswer(*key, "submitted", chosen, self._texts.get(key, {}), where=self._places[key])
             for key, chosen in self._choices.items()

@@ -38,6 +38,7 @@ EXTRAS = {
     "view": "a run's conversations on a local page",
     "diversity": "self-BLEU of simulated patients",
     "forms": "Word: transcripts, and tables of reports",
+    "spss": "files of SPSS, Stata and SAS: transcripts and ratings",
     "pandas": "tables as pandas data frames",
     "scrub": "looking for names and numbers before transcripts leave",
     "dask": "scoring spread over a dask cluster",

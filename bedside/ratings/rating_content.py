@@ -20,16 +20,16 @@ from bedside.ratings.table import COLUMNS, KEY, ROW_SCHEMA, SCHEMA
 from bedside.ratings.table_columns import TableColumns, table_columns
 from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts.json_source import JsonSource
-from bedside.transcripts.parquet_rows import (
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading_account import FileAccount
+from bedside.transcripts.table_rows import RawTable, raw_tables, table
+from bedside.transcripts.typed_rows import (
     is_parquet,
     parquet_height,
     parquet_records,
     parquet_rows,
     parquet_schema,
 )
-from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.reading_account import FileAccount
-from bedside.transcripts.table_rows import RawTable, raw_tables, table
 
 #: Most rows of a table, and letters of text.
 _MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
@@ -191,7 +191,7 @@ class FileContent(RatingContent):
             )
         if self._source.json is not None:
             return None
-        header, rows = table(self._source, as_seen=True, struck=self.reading.struck)
+        header, rows = table(self._source, self.reading.struck)
         return header, _held(rows, self.place)
 
     @property
@@ -200,7 +200,7 @@ class FileContent(RatingContent):
         if self._source.json is not None:
             return [], []
         first = raw_tables(self._source)[0] if self._parquet else self._raw_tables[0]
-        return first.names, [row for number, row in first.sample if number > first.header]
+        return first.names, first.below
 
     def _check_height(self) -> None:
         if parquet_height(self._source) > _MOST_ROWS:
@@ -210,7 +210,7 @@ class FileContent(RatingContent):
     def _raw_tables(self) -> list[RawTable]:
         if self._parquet or self._source.json is not None:
             return []
-        return raw_tables(self._source, as_seen=True, struck=self.reading.struck)
+        return raw_tables(self._source, self.reading.struck)
 
     @cached_property
     def typed_tables(self) -> list[tuple[str, Rows]]:

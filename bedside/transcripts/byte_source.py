@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import stat
 import zlib
 from collections.abc import Callable, Collection, Iterator
@@ -46,8 +47,16 @@ MAX_COMPANION = 64 * 2**20
 _PIECE = 1 << 18
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
-_PARQUET = b"PAR1"
+#: How files of SPSS, Stata and SAS begin.
+STATISTICS = re.compile(
+    rb"\$FL[23]@\(#\)|<stata_dta>|[\x69-\x73][\x01\x02]\x01\0|\0{12}\xc2\xea\x81\x60|HEADER RECORD\*{7}"
+)
 _MARK = b"\xef\xbb\xbf"
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether a file begins as one that is read and is no text."""
+    return data[:4] in (_ZIP, b"PAR1") or STATISTICS.match(data) is not None
 
 
 def printable_path(path: str | Path) -> str:
@@ -234,7 +243,7 @@ class ByteSource:
         """
         if self.span is not None:
             return "utf-8"
-        if self._start[:4] in (_ZIP, _PARQUET):
+        if _is_binary(self._start):
             return None
         if self.options.encoding is not None:
             encoding: str | None = checked_encoding(self.options.encoding)
@@ -264,7 +273,7 @@ class ByteSource:
             InputError: the file is empty, can't be read or unpacked, or is no text.
         """
         data = self.whole[:HEAD_SIZE] if self.whole is not None else self._start
-        if data[:4] in (_ZIP, _PARQUET):
+        if _is_binary(data):
             return data
         if self.whole is None:
             if self.encoding not in (None, "utf-8"):

@@ -94,11 +94,6 @@ KINDS: tuple[Foreign, ...] = (
         told=True,
     ),
     Foreign("a Dedoose or QDA Miner project", _ANY, _CODED, ".ppj .wpj .qdp", told=True),
-    Foreign("an SPSS data file (SAV)", rb"\$FL[23]@\(#\)", _TABLE, ".sav .zsav"),
-    Foreign(
-        "a Stata data file (DTA)", rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00", _TABLE, ".dta", told=True
-    ),
-    Foreign("a SAS data file", rb"\x00{12}\xc2\xea\x81\x60|HEADER RECORD\*{7}", _TABLE, ".sas7bdat .xpt"),
     Foreign(
         "R data (RData, RDS)",
         rb"RD[XA][23]\n|X\n\x00\x00\x00[\x02\x03]|\x1f\x8b|BZh|\xfd7zXZ",

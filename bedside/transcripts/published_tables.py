@@ -32,7 +32,7 @@ class PublishedTable:
     def fits(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Whether a table is of the set."""
         plain = [name.strip().casefold() for name in header]
-        if not set(plain).issuperset(self.signature):
+        if not set(plain).issuperset(self.signature) or (self.holds and not rows):
             return False
         return all(
             re.search(pattern, row[at], re.IGNORECASE)
@@ -53,10 +53,12 @@ class PublishedTable:
 PUBLISHED: tuple[PublishedTable, ...] = (
     PublishedTable(
         "HOPE",
-        ("type", "utterance", "dialogue_act"),
+        # The column of acts is called Dialog_Act in some files and Dialogue_Act in others.
+        ("id", "type", "utterance"),
         # Its ids number the utterances of a file.
         {"id": "", "speaker": "type", "text": "utterance"},
         {"T": "clinician", "P": "patient"},
+        {"type": r"^\s*[TP]?\s*$"},
     ),
     PublishedTable(
         "DAIC-WOZ",
@@ -78,11 +80,31 @@ PUBLISHED: tuple[PublishedTable, ...] = (
         {"dialogue": "context+response"},
         {"User": "patient", "System": "clinician"},
     ),
-    PublishedTable("MedDialog", ("description", "utterances"), {"dialogue": "utterances"}),
     PublishedTable(
+        "MedDialog",
+        ("utterances",),
+        {"dialogue": "utterances"},
+        holds={"utterances": r"^\s*\[\s*\"(?:patient|doctor|病人|医生)\s*[:：]"},
+    ),
+    PublishedTable(
+        # As datasets write both before they are processed: who speaks is a number.
+        "MedDialog or COVID-Dialogue",
+        ("dialogue_id", "dialogue_url", "dialogue_turns"),
+        {"dialogue": "dialogue_turns"},
+        {"0": "patient", "1": "clinician"},
+    ),
+    PublishedTable(
+        # Those of its test have no acts.
         "IMCS-21",
-        ("sentence_id", "speaker", "sentence", "dialogue_act"),
+        ("sentence_id", "speaker", "sentence"),
         {"turn": "sentence_id", "text": "sentence"},
+    ),
+    PublishedTable(
+        "AugESC",
+        ("text",),
+        {"dialogue": "text"},
+        {"usr": "patient", "sys": "clinician"},
+        {"text": r"^\s*\[\s*\[\s*\"(?:usr|sys)\""},
     ),
     PublishedTable(
         "MT-bench",

@@ -11,13 +11,15 @@ from typing import Any
 
 from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts.json_source import JsonSource
-from bedside.transcripts.parquet_rows import is_parquet
 from bedside.transcripts.published_tables import PUBLISHED, PublishedTable
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Span
-from bedside.transcripts.table_rows import first_rows, has_records, is_workbook
+from bedside.transcripts.table_rows import raw_tables, table_kind
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_maker import TranscriptMaker
+
+#: Rows of a table that are shown to readers.
+_SHOWN = 5
 
 
 class SourceFile(JsonSource, TranscriptMaker):
@@ -65,13 +67,14 @@ class SourceFile(JsonSource, TranscriptMaker):
     @cached_property
     def columns(self) -> tuple[list[str], list[list[str]]] | None:
         """Header and first rows of a table; None where the file is none."""
-        if not (is_workbook(self) or is_parquet(self) or has_records(self)) and self.json is not None:
+        if table_kind(self) == "delimited" and self.json is not None:
             return None
-        shown = first_rows(self)
-        known = None if shown is None else next((one for one in PUBLISHED if one.fits(*shown)), None)
-        if shown is not None and known is not None:
-            self._take_as_published(known, shown[0])
-        return shown
+        first = raw_tables(self)[0]
+        shown = first.names, first.below[:_SHOWN]
+        known = next((one for one in PUBLISHED if one.fits(*shown)), None)
+        if known is not None:
+            self._take_as_published(known, first.names)
+        return shown if known is not None or len(first.names) > 1 else None
 
     def _take_as_published(self, known: PublishedTable, header: Sequence[str]) -> None:
         """Take columns and roles of a published set where the user says nothing of them."""

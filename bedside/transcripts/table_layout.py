@@ -9,11 +9,10 @@ from typing import Any
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
-from bedside.transcripts.delimited_rows import SAMPLE
 from bedside.transcripts.labelled_text import known_labels
 from bedside.transcripts.role_evidence import names_speaker
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.table_rows import SHEET, Rows, first_rows, is_workbook, raw_tables, worksheets
+from bedside.transcripts.table_rows import SHEET, Rows, raw_tables, table_kind, worksheets
 from bedside.transcripts.transcript import Dialogue, Transcript, Turn, is_speaker_word, plain_name, role_of
 from bedside.transcripts.transcript_fields import FIELDS, factor_or_reference
 from bedside.transcripts.transcript_maker import is_speech
@@ -66,7 +65,6 @@ class TableLayout:
         each_row: whether each row is a transcript.
 
     Attributes:
-        places: bedside's name → place of the column.
         others: the places of columns that bedside has no name for.
 
     Raises:
@@ -85,10 +83,11 @@ class TableLayout:
         each_row: bool = False,
     ) -> None:
         self._source, self._header, self._rows, self._each_row = source, header, rows, each_row
-        self.places: dict[str, int] = {name: header.index(column) for name, column in names.items()}
-        self._owner = self.places.get("id")
-        self._spoken = [self.places[name] for name in spoken]
-        taken = {*self.places.values(), *used}
+        self._places = {name: header.index(column) for name, column in names.items()}
+        self._owner = self._places.get("id")
+        self._spoken = [self._places[name] for name in spoken]
+        self._spoken_names = [names[name] for name in spoken]
+        taken = {*self._places.values(), *used}
         others = {
             column
             or (f"column {at + 1}" if f"column {at + 1}" not in header else f"column {at + 1} (unnamed)"): at
@@ -99,16 +98,80 @@ class TableLayout:
         self.others: dict[str, int] = {name: at for name, at in others.items() if name not in self._left}
         source.account.columns.update(names)
         source.account.unused = [*self._left]
-        _check_worksheets(source)
+        if table_kind(source) == "workbook":
+            self._check_worksheets()
         self._check_voices()
-        self._ids = SheetIds(
-            source, header, self.places.get("case_id") if each_row and self._owner is None else self._owner
-        )
+        self._keyed = self._places.get("case_id") if each_row and self._owner is None else self._owner
+        self._sheet = self._repeating_sheets()
+
+    def _check_worksheets(self) -> None:
+        """See that nothing of a workbook is lost without a word: comments, texts in merged cells, and worksheets
+        that aren't read.
+
+        Raises:
+            AmbiguousError: a worksheet that isn't read may hold a talk, or a comment what was said.
+            InputError: a text stands in cells that are merged, or a cell reads as empty where it isn't.
+        """
+        from openpyxl.utils.cell import range_boundaries
+
+        source = self._source
+        tables = raw_tables(source)
+        hidden: Counter[str] = Counter()
+        for table in tables:
+            spoken = [at for at, name in enumerate(table.names, 1) if name in self._spoken_names]
+            for kind, cells, text in source.book.oddities(table.sheet):
+                if kind == "comment":
+                    source.check_unread("comments", text, f"{table.place}:{cells}")
+                elif kind not in UNREADABLE:
+                    hidden[kind] += 1
+                else:
+                    left, _, right, bottom = range_boundaries(cells)
+                    # Another cell counts for all that are merged into it; a text would be said again.
+                    lost = kind == "formula" or any(left <= at <= right for at in spoken)
+                    if bottom > table.header and lost:
+                        raise InputError(
+                            f"the value of {cells} can't be read: {UNREADABLE[kind]}",
+                            where=table.place,
+                            todo="write the value into each cell, and save the file again",
+                        )
+        for kind, number in hidden.items():
+            source.account.remark(f"{counted(number, kind)} in the worksheets: read as all others.")
+        for name in source.account.other_sheets if source.options.sheet is None else ():
+            texts = [cell for _, row in worksheets(source)[name].sample for cell in row if cell.strip()]
+            roles = source.options.roles
+            speakers = sum(is_speaker_word(text, roles) or known_labels(text, roles) > 0 for text in texts)
+            if min(speakers, sum(map(is_speech, texts))) > 1:
+                raise AmbiguousError(
+                    f"the worksheet {name!r}, which isn't read, may hold a talk, too",
+                    where=source.name,
+                    todo=f"say `sheet={as_typed(tables[0].sheet)}` to read that alone, or `sheet={as_typed(name)}`",
+                )
+
+    def _repeating_sheets(self) -> int | None:
+        """The place of the column of worksheets where several have the same ids (or cases, where there is no other), so
+        that a transcript's id is told with its worksheet; None where it isn't needed."""
+        source = self._source
+        if self._keyed is None or SHEET not in self._header or len(source.account.sheets) < 2:
+            return None
+        sheet_of: dict[str, str] = {}
+        for table in raw_tables(source):
+            at = table.names.index(self._header[self._keyed])
+            for number, row in table.numbered():
+                if number <= table.header or isinstance(row, InputError) or len(row) <= at:
+                    continue
+                own = row[at].strip()
+                if own and sheet_of.setdefault(own, table.sheet) != table.sheet:
+                    source.account.remark(
+                        "The worksheets have the same ids, which are taken for cases; a transcript's id is sheet/id. "
+                        "`columns=system=sheet` takes the worksheets for systems."
+                    )
+                    return self._header.index(SHEET)
+        return None
 
     def _check_voices(self) -> None:
         """See that no column is left that may hold what a further speaker says."""
-        rows = sample_rows(self._source)
-        voices = _ANSWERS | (_ASKED if "question" in self.places else frozenset())
+        rows = raw_tables(self._source)[0].below
+        voices = _ANSWERS | (_ASKED if "question" in self._places else frozenset())
         for name, at in self.others.items():
             if not (plain_name(name).replace(" ", "_") in voices or names_speaker(name)):
                 continue
@@ -116,7 +179,7 @@ class TableLayout:
             if 2 * sum(map(is_speech, cells)) > len(cells) and (len(cells) > 1 or len(rows) == 1):
                 raise AmbiguousError(
                     f"the column {name!r} holds what may have been said, beside "
-                    f"{' and '.join(repr(self._header[at]) for at in self._spoken)}: {min(cells):.60}",
+                    f"{' and '.join(map(repr, self._spoken_names))}: {min(cells):.60}",
                     where=self._source.header_place,
                     todo=f"leave it out with `leave_out={as_typed(name)}`, or name the columns of those who speak with "
                     "`columns`",
@@ -139,7 +202,7 @@ class TableLayout:
                 yield transcript
 
     def _items(self) -> Iterator[tuple[str, str, int, list[str]] | InputError]:
-        owner, name, stem, spoken = self._owner, self._ids.name, self._source.stem, self._spoken
+        owner, sheet, stem, spoken = self._owner, self._sheet, self._source.stem, self._spoken
         width = len(self._header) - (self._header[-1] == SHEET)
         first, names = self._header[0], list(self._header[:width])
         for where, row in self._rows:
@@ -152,8 +215,10 @@ class TableLayout:
                     todo="remove the row, or put the other table in a file of its own",
                 )
             else:
-                size = sum([len(row[at]) for at in spoken])
-                yield where, stem if owner is None else name(row, row[owner]), size, row
+                name = stem if owner is None else row[owner]
+                if owner is not None and sheet is not None:
+                    name = f"{row[sheet]}/{name.strip()}"
+                yield where, name, sum([len(row[at]) for at in spoken]), row
 
     def _single_rows(self) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
         for position, (where, row) in enumerate(self._rows, self._source.values_before):
@@ -187,15 +252,12 @@ class TableLayout:
                     self._source.account.note_unread(column, row[at], place)
         fields = {key: value for key, value in more.items() if key != "reference"}
         fields |= {
-            key: _constant(group, self.places[key], key) for key in _OF_TRANSCRIPT if key in self.places
+            key: _constant(group, self._places[key], key) for key in _OF_TRANSCRIPT if key in self._places
         }
-        return self._source.transcript(
-            dialogue,
-            where,
-            factors=factors,
-            reference=reference,
-            **self._ids.fields(first, {**fields, "id": name.strip()}),
-        )
+        fields["id"] = name.strip()
+        if self._sheet is not None and self._keyed is not None and (own := first[self._keyed].strip()):
+            fields |= {"id": f"{first[self._sheet]}/{own}", "case_id": fields.get("case_id") or own}
+        return self._source.transcript(dialogue, where, factors=factors, reference=reference, **fields)
 
 
 def _constant(group: Group, at: int, what: str) -> str | None:
@@ -211,16 +273,12 @@ def _constant(group: Group, at: int, what: str) -> str | None:
     return first[at].strip() or None
 
 
-def field_columns(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
-    """The columns of a transcript's fields, by bedside's names."""
-    found = {name: source.column(name, aliases, header) for name, aliases in TABLE_FIELDS.items()}
+def field_columns(
+    source: SourceFile, header: Sequence[str], known: Mapping[str, Iterable[str]] = TABLE_FIELDS
+) -> dict[str, str]:
+    """The columns of a transcript's fields, or others that are known, by bedside's names."""
+    found = {name: source.column(name, aliases, header) for name, aliases in known.items()}
     return {name: column for name, column in found.items() if column is not None}
-
-
-def sample_rows(source: SourceFile) -> list[list[str]]:
-    """The first rows below the header."""
-    sampled = first_rows(source, SAMPLE)
-    return [] if sampled is None else sampled[1]
 
 
 def missing_columns(
@@ -234,7 +292,7 @@ def missing_columns(
         names: bedside's name → column, of those that are known.
         missing: ``text``, ``speaker`` or both.
     """
-    rows = sample_rows(source)
+    rows = raw_tables(source)[0].below
     every = {
         column: [row[at].strip() for row in rows if at < len(row) and row[at].strip()]
         for at, column in enumerate(header)
@@ -321,7 +379,7 @@ def id_column(source: SourceFile, header: Sequence[str]) -> str | None:
     names = id_columns(source, header)
     if not names or source.span is not None:
         return names[0] if names else None
-    rows = sample_rows(source)
+    rows = raw_tables(source)[0].below
     telling = [name for name in names if _comes_back(rows, header.index(name))]
     if not telling:
         raise AmbiguousError(
@@ -373,7 +431,7 @@ def tells_transcripts(source: SourceFile, speaker: Sequence[str]) -> bool:
         return False
     if "text" in source.options.columns:
         return True
-    header, rows = source.columns[0], sample_rows(source)
+    header, rows = source.columns[0], raw_tables(source)[0].below
     if any(_comes_back(rows, header.index(name)) for name in id_columns(source, header)):
         return True
     names = [name for name in speaker if name in header]
@@ -420,87 +478,3 @@ def _blocks(rows: Iterable[Sequence[str]], speaker: int, columns: Mapping[str, i
         if len(values) > 1 and len(set(values)) == len(values) and 2 * spoken >= len(values):
             dividing.append((name, len(values)))
     return dividing
-
-
-def _check_worksheets(source: SourceFile) -> None:
-    """See that nothing of a workbook is lost without a word: comments, merged cells, worksheets that aren't read.
-
-    Raises:
-        AmbiguousError: a worksheet that isn't read may hold a talk, or a comment what was said.
-        InputError: a cell reads as empty where it isn't.
-    """
-    if not is_workbook(source):
-        return
-    tables = raw_tables(source)
-    odd: Counter[str] = Counter()
-    for table in tables:
-        for oddity in table.oddities():
-            last_row = int("0" + re.sub(r".*\D", "", oddity.cells))
-            if oddity.kind == "comment":
-                source.check_unread("comments", oddity.text, f"{table.place}:{oddity.cells}")
-            elif oddity.kind not in UNREADABLE:
-                odd[oddity.kind] += 1
-            elif last_row > table.header:
-                raise InputError(
-                    f"the value of {oddity.cells} can't be read: {UNREADABLE[oddity.kind]}",
-                    where=table.place,
-                    todo="write the value into each cell, and save the file again",
-                )
-    for kind, number in odd.items():
-        source.account.remark(f"{counted(number, kind)} in the worksheets: read as all others.")
-    for name in source.account.other_sheets if source.options.sheet is None else ():
-        cells = [cell for _, row in worksheets(source)[name].sample for cell in row if cell.strip()]
-        roles = source.options.roles
-        speakers = sum(is_speaker_word(cell, roles) or known_labels(cell, roles) > 0 for cell in cells)
-        if min(speakers, sum(map(is_speech, cells))) > 1:
-            raise AmbiguousError(
-                f"the worksheet {name!r}, which isn't read, may hold a talk, too",
-                where=source.name,
-                todo=f"say `sheet={as_typed(tables[0].sheet)}` to read that alone, or `sheet={as_typed(name)}`",
-            )
-
-
-class SheetIds:
-    """Ids of transcripts in several worksheets, which may have the same ones.
-
-    Args:
-        source: the file.
-        header: its columns.
-        place: of the column of ids, or of cases where there is no other; None where there is none.
-    """
-
-    def __init__(self, source: SourceFile, header: Sequence[str], place: int | None) -> None:
-        self._sheet = None
-        self._place = place
-        if place is None or SHEET not in header or len(source.account.sheets) < 2:
-            return
-        if _repeats(source, header[place]):
-            self._sheet = header.index(SHEET)
-            source.account.remark(
-                "The worksheets have the same ids, which are taken for cases; a transcript's id is sheet/id. "
-                "`columns=system=sheet` takes the worksheets for systems."
-            )
-
-    def name(self, row: Sequence[str], name: str) -> str:
-        """The id of the transcript of a row, which has this one in its worksheet."""
-        return name if self._sheet is None else f"{row[self._sheet]}/{name.strip()}"
-
-    def fields(self, row: Sequence[str], fields: Mapping[str, Any]) -> dict[str, Any]:
-        """A transcript's id and case as they are among all worksheets."""
-        if self._sheet is None or self._place is None or not row[self._place].strip():
-            return dict(fields)
-        own = row[self._place].strip()
-        return {**fields, "id": self.name(row, own), "case_id": fields.get("case_id") or own}
-
-
-def _repeats(source: SourceFile, column: str) -> bool:
-    """Whether a column has a value in two worksheets."""
-    sheet_of: dict[str, str] = {}
-    for table in raw_tables(source):
-        at = table.names.index(column)
-        for number, row in table.numbered():
-            if number <= table.header or isinstance(row, InputError) or len(row) <= at or not row[at].strip():
-                continue
-            if sheet_of.setdefault(row[at].strip(), table.sheet) != table.sheet:
-                return True
-    return False

@@ -1,42 +1,52 @@
-"""Rows of tables, as text: of CSV, TSV and Parquet files, of records in JSON, and of the worksheets of XLSX files."""
+"""Rows of tables, as text: of CSV, TSV and typed files, of records in JSON, and of the worksheets of XLSX files."""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bedside.support.errors import AmbiguousError, InputError
-from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
-from bedside.transcripts.delimited_rows import (
-    SAMPLE,
-    delimited_rows,
-    delimiter,
-    first_line_mark,
-    sampled_rows,
-)
+from bedside.transcripts.byte_source import HEAD_SIZE, MAX_RECORD, ByteSource
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.labelled_text import known_labels
-from bedside.transcripts.parquet_rows import cell_text, is_parquet, parquet_rows
-from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
-from bedside.transcripts.workbook_rows import Oddity, Workbook
+from bedside.transcripts.typed_rows import (
+    NumberedRows,
+    cell_text,
+    is_parquet,
+    is_statistics,
+    parquet_rows,
+    statistics_rows,
+)
+from bedside.transcripts.workbook_rows import Struck, Workbook
 
+if TYPE_CHECKING:
+    import _csv
+
+#: Endings of the names of files that may hold a table.
+TABLE_ENDINGS = (
+    ".csv", ".tsv", ".xlsx", ".parquet", ".sav", ".zsav", ".dta", ".sas7bdat", ".xpt", ".json", ".jsonl", ".ndjson"
+)  # fmt: skip
 #: The column that says of which worksheet a row is, where several are read.
 SHEET = "sheet"
-#: Rows at a table's beginning that are shown to readers.
-_SHOWN = 5
+#: Rows of a table's beginning that are looked at.
+_SAMPLE = 60
 #: Names of worksheets that a message holds.
 _NAMED = 8
 #: What the account calls what stands above a header.
 _ABOVE = "rows above the column names"
 #: Most columns of a table of records.
 _MOST_COLUMNS = 10_000
+#: Longest row of several lines, in bytes.
+_MAX_ROW = 4 * MAX_RECORD
+#: What may stand between the cells of a text.
+_MARKS = ",\t;"
 
 #: Place (``file:line``) and cells of each row; an error in place of a bad row.
 Rows = Iterator[tuple[str, list[str] | InputError]]
@@ -49,112 +59,101 @@ class RawTable:
     Attributes:
         sheet: the worksheet's name; empty for a file without any.
         place: of the table, which a row's number follows.
-        numbered: gives the number of each row that isn't blank, from 1 (of Parquet, of the names 0), and its cells.
+        numbered: gives the number of each row that isn't blank, from 1 (of names that stand apart, below), and its
+            cells.
         sample: the first rows, with their numbers.
         header: number of the row of column names.
         mark: what stands between the place and a row's number.
-        oddities: gives what a worksheet has beside the values of its cells.
     """
 
     sheet: str
     place: str
-    numbered: Callable[[], Iterator[tuple[int, list[str] | InputError]]]
+    numbered: Callable[[], NumberedRows]
     sample: Sequence[tuple[int, list[str]]]
     header: int
     mark: str = ":"
-    oddities: Callable[[], Iterator[Oddity]] = field(default=lambda: iter(()))
-
-    def place_of(self, number: int) -> str:
-        """The place of a row."""
-        return f"{self.place}{self.mark}{number}"
 
     @property
     def names(self) -> list[str]:
         """The names of the columns; none where the table has no header."""
-        row = next((row for number, row in self.sample if number >= self.header), [])
-        return _names(row)
+        return _names(next((row for number, row in self.sample if number >= self.header), []))
 
     @property
-    def holds_rows(self) -> bool:
-        """Whether there are columns, and a row below their names."""
-        return len(self.names) > 1 and any(number > self.header for number, _ in self.sample)
+    def below(self) -> list[list[str]]:
+        """The first rows below the names."""
+        return [row for number, row in self.sample if number > self.header]
 
 
-def is_workbook(source: ByteSource) -> bool:
-    """Whether the file is packed as workbooks are."""
-    return source.head[:2] == b"PK"
-
-
-def is_delimited(source: ByteSource) -> bool:
-    """Whether the file is a text of cells between delimiters."""
-    return not (is_workbook(source) or is_parquet(source) or has_records(source))
-
-
-def has_records(source: ByteSource) -> bool:
-    """Whether the file is JSON of several objects: one a line, or as items of an array."""
+def table_kind(source: ByteSource) -> Literal["workbook", "parquet", "statistics", "records", "delimited"]:
+    """In what a table of this file would stand; a text is one of cells between delimiters, unless it is JSON of several
+    objects: one a line, or as items of an array."""
+    if source.head[:2] == b"PK":
+        return "workbook"
+    if is_parquet(source):
+        return "parquet"
+    if is_statistics(source):
+        return "statistics"
     content = source.json if isinstance(source, JsonSource) else None
-    return content is not None and content.form != "object" and isinstance(content.first, dict)
+    several = content is not None and content.form != "object" and isinstance(content.first, dict)
+    return "records" if several else "delimited"
 
 
-def raw_tables(
-    source: ByteSource, as_seen: bool = False, struck: Literal["keep", "leave"] | None = None
-) -> list[RawTable]:
+def raw_tables(source: ByteSource, struck: Struck = "keep") -> list[RawTable]:
     """The tables that are read: of a workbook those that ``sheet`` names, else the only one there is.
 
-    What was chosen and what was left out is noted in the source's account.
+    What was chosen and what was left out is noted in the source's account. A merged cell of a worksheet counts for all
+    of its rectangle, as :meth:`~bedside.transcripts.workbook_rows.Workbook.rows` does.
 
     Args:
         source: the file.
-        as_seen: whether merged cells of a worksheet count for all of their rectangle, and cells that are struck through
-            are asked about, as :meth:`~bedside.transcripts.workbook_rows.Workbook.rows_as_seen` does.
-        struck: what becomes of those then.
+        struck: what becomes of texts of a worksheet that are struck through.
 
     Raises:
         AmbiguousError: several worksheets hold a table, and none is named.
-        InputError: there is no such worksheet, or the workbook can't be read.
+        InputError: there is no such worksheet, or the file can't be read.
+        MissingExtraError: it needs a library that isn't installed.
     """
-    if is_parquet(source):
-        first = [(number, row) for number, row in parquet_rows(source, SAMPLE) if isinstance(row, list)]
-        return [RawTable("", source.name, partial(parquet_rows, source), first, 0)]
-    if isinstance(source, JsonSource) and has_records(source):
-        numbered = partial(_record_rows, source)
-        mark = ":" if source.json and source.json.form == "lines" else " item "
-        first = [(number, row) for number, row in _record_rows(source, SAMPLE) if isinstance(row, list)]
-        return [RawTable("", source.name, numbered, first, -1, mark)]
-    if not is_workbook(source):
-        mark = delimiter(source)
-        sample = sampled_rows(source, mark)
-        numbered = partial(delimited_rows, source, mark)
-        return [RawTable("", source.name, numbered, sample, _header_number(source, sample))]
+    kind = table_kind(source)
+    if kind == "workbook":
+        return _chosen_worksheets(source, struck)
+    if kind == "delimited":
+        mark = _delimiter(source)
+        sample = _sampled_rows(source, mark)
+        rows: Callable[[], NumberedRows] = partial(_delimited_rows, source, mark)
+        return [RawTable("", source.name, rows, sample, _header_number(source, sample))]
+    typed: dict[str, Callable[[Any, int | None], NumberedRows]] = {
+        "parquet": parquet_rows, "statistics": statistics_rows, "records": _record_rows
+    }  # fmt: skip
+    first = [(number, row) for number, row in typed[kind](source, _SAMPLE) if isinstance(row, list)]
+    in_array = isinstance(source, JsonSource) and source.json is not None and source.json.form == "array"
+    mark = " item " if kind == "records" and in_array else ":"
+    return [RawTable("", source.name, partial(typed[kind], source, None), first, first[0][0], mark)]
+
+
+def _chosen_worksheets(source: ByteSource, struck: Struck) -> list[RawTable]:
     by_name = worksheets(source)
     book = source.book
-    tables = [by_name[name] for name in book.sheets]
+    names = [*book.sheets, *book.hidden]
+    shown = [by_name[name] for name in book.sheets]
     wanted = source.options.sheet
-    chosen = [table for table in tables if table.holds_rows] or tables[:1]
+    chosen = [table for table in shown if len(table.names) > 1 and table.below] or shown[:1]
     if wanted is not None and wanted != "all":
-        names = [*book.sheets, *book.hidden]
-        name = next((name for name in names if name == wanted), None) or next(
-            (name for name in names if name.strip().casefold() == wanted.strip().casefold()), None
-        )
-        if name is None:
+        alike = [name for name in names if name.strip().casefold() == wanted.strip().casefold()]
+        if not alike:
             raise InputError(
                 f"the workbook has no worksheet {wanted!r:.60} (`sheet`)",
                 where=source.name,
                 todo=f"name one of {_listed(names)}, or all",
             )
-        chosen = [by_name[name]]
+        chosen = [by_name[wanted if wanted in alike else alike[0]]]
     elif wanted is None and len(chosen) > 1:
         raise _several(source, chosen)
-    if as_seen:
-        chosen = [
-            replace(table, numbered=partial(book.rows_as_seen, table.sheet, table.header, struck))
-            for table in chosen
-        ]
     source.account.sheets = [table.sheet for table in chosen]
-    source.account.other_sheets = [
-        name for name in (*book.sheets, *book.hidden) if name not in source.account.sheets
+    source.account.other_sheets = [name for name in names if name not in source.account.sheets]
+    return [
+        replace(table, numbered=partial(book.rows, table.sheet, table.header, struck, tell=True))
+        for table in chosen
     ]
-    return chosen
 
 
 def worksheets(source: ByteSource) -> dict[str, RawTable]:
@@ -164,21 +163,16 @@ def worksheets(source: ByteSource) -> dict[str, RawTable]:
         InputError: the workbook can't be read.
     """
     if source.book is None:
-        source.book = Workbook(source)
-        source.worksheets = {
-            name: _worksheet(source, source.book, name) for name in (*source.book.sheets, *source.book.hidden)
-        }
+        book = source.book = Workbook(source)
+        for name in (*book.sheets, *book.hidden):
+            header = _header_number(source, list(islice(book.rows(name), _SAMPLE)))
+            sample = list(islice(book.rows(name, header), _SAMPLE))
+            place = source.name if len(book.sheets) == 1 else f"{source.name} sheet {name}"
+            source.worksheets[name] = RawTable(name, place, partial(book.rows, name, header), sample, header)
     return source.worksheets
 
 
-def _worksheet(source: ByteSource, book: Workbook, name: str) -> RawTable:
-    sample = list(islice(book.rows(name), SAMPLE))
-    place = source.name if len(book.sheets) == 1 else f"{source.name} sheet {name}"
-    rows, oddities = partial(book.rows, name), partial(book.oddities, name)
-    return RawTable(name, place, rows, sample, _header_number(source, sample), oddities=oddities)
-
-
-def _record_rows(source: JsonSource, most: int | None = None) -> Iterator[tuple[int, list[str] | InputError]]:
+def _record_rows(source: JsonSource, most: int | None = None) -> NumberedRows:
     """Number and cells of each object, behind the names of the columns under the number -1: all keys in the order in
     which they come.
 
@@ -212,18 +206,14 @@ def _record_rows(source: JsonSource, most: int | None = None) -> Iterator[tuple[
 
 def _several(source: ByteSource, tables: Sequence[RawTable]) -> AmbiguousError:
     names = [table.sheet for table in tables]
-    first = f"`sheet={names[0]}` reads one of them"
+    are, all_of_them = "hold a table, each with its own columns", "say which with `sheet=NAME`:"
     if len({frozenset(table.names) for table in tables}) == 1:
-        return AmbiguousError(
-            f"{len(names)} worksheets have the same columns, and may be read as one table or one alone: "
-            f"{_listed(names)}",
-            where=source.name,
-            todo=f"`sheet=all` reads all of them, {first}",
-        )
+        are = "have the same columns, and may be read as one table or one alone"
+        all_of_them = "`sheet=all` reads all of them,"
     return AmbiguousError(
-        f"{len(names)} worksheets hold a table, each with its own columns: {_listed(names)}",
+        f"{len(names)} worksheets {are}: {_listed(names)}",
         where=source.name,
-        todo=f"say which with `sheet=NAME`: {first}",
+        todo=f"{all_of_them} `sheet={names[0]}` reads one of them",
     )
 
 
@@ -263,9 +253,7 @@ def _header_number(source: ByteSource, sample: Sequence[tuple[int, list[str]]]) 
     return sample[0][0]
 
 
-def table(
-    source: ByteSource, as_seen: bool = False, struck: Literal["keep", "leave"] | None = None
-) -> tuple[list[str], Rows]:
+def table(source: ByteSource, struck: Struck = "keep") -> tuple[list[str], Rows]:
     """Column names, and place (``file:line``) and cells of each row; an error in place of a bad row.
 
     Blank rows are left out; every row has as many cells as there are columns. Where several worksheets are read, their
@@ -275,7 +263,7 @@ def table(
         AmbiguousError: several worksheets hold a table, and none is named.
         InputError: the file has no header, a column twice, or is no workbook; or worksheets differ in their columns.
     """
-    tables = raw_tables(source, as_seen, struck)
+    tables = raw_tables(source, struck)
     headed = [_headed(source, table) for table in tables]
     names, rows = headed[0]
     if len(headed) == 1:
@@ -289,28 +277,28 @@ def table(
                 where=source.name,
                 todo="read one with `sheet=NAME`, or give them the same columns",
             )
-    labelled = SHEET not in names
-    return [*names, SHEET] if labelled else names, _joined(tables, headed, names, labelled)
+    labelled = [SHEET] if SHEET not in names else []
 
+    def joined() -> Rows:
+        for raw, (columns, rows) in zip(tables, headed, strict=True):
+            order = [columns.index(name) for name in names]
+            for where, row in rows:
+                if not isinstance(row, InputError):
+                    row = [row[at] for at in order] + ([raw.sheet] if labelled else [])
+                yield where, row
 
-def _joined(
-    tables: Sequence[RawTable],
-    headed: Sequence[tuple[list[str], Rows]],
-    names: Sequence[str],
-    labelled: bool,
-) -> Rows:
-    """The rows of several worksheets, their cells in the order of the first one's columns."""
-    for raw, (columns, rows) in zip(tables, headed, strict=True):
-        order = [columns.index(name) for name in names]
-        for where, row in rows:
-            if not isinstance(row, InputError):
-                row = [row[at] for at in order] + ([raw.sheet] if labelled else [])
-            yield where, row
+    return [*names, *labelled], joined()
 
 
 def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
-    """Column names of a table, and the rows below them."""
+    """Column names of a table, and the rows below them; what stands above is noted, such as a title.
+
+    Raises:
+        AmbiguousError: somebody speaks there.
+        InputError: there are no names, or one stands twice.
+    """
     numbered = table.numbered()
+    place = f"{table.place}{table.mark}"
     above: list[tuple[int, str]] = []
     for number, row in numbered:
         # Whether a row that can't be read stands above the column names, or is them, nobody but the user knows.
@@ -321,19 +309,23 @@ def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
             continue
         names = _names(row)
         doubled = sorted(name for name, times in Counter(names).items() if times > 1 and name)
-        where = table.place_of(number)
         if doubled or not names:
             raise InputError(
                 f"column {doubled[0]!r} stands twice in the header" if doubled else "the header is blank",
-                where=where,
+                where=f"{place}{number}",
                 todo="rename one of them, or say with `header_row=NUMBER` which row names the columns",
             )
-        if above:
+        for line, text in above:
             source.account.header = number
-            for place, text in above:
-                _leave_above(source, text, table.place_of(place))
-        rows = ((table.place_of(number), row) for number, row in numbered)
-        return names, _of_width(rows, len(names), padded=is_workbook(source))
+            if known_labels(text, source.options.roles) and not source.options.leaves_out(_ABOVE):
+                raise AmbiguousError(
+                    f"above the column names somebody speaks: {text:.60}",
+                    where=f"{place}{line}",
+                    todo=f'leave the {_ABOVE} out with `leave_out="{_ABOVE}"`, or say which row names the columns '
+                    "with `header_row=NUMBER`",
+                )
+            source.account.note_unread(_ABOVE, text, f"{place}{line}")
+        return names, _of_width(place, numbered, len(names), padded=table_kind(source) == "workbook")
     if table.header > 1:
         raise InputError(
             f"the table has no row {table.header} (`header_row`)", where=table.place, todo="check the number"
@@ -341,24 +333,9 @@ def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
     raise InputError("the table has no header", where=table.place, todo="name the columns in its first row")
 
 
-def _leave_above(source: ByteSource, text: str, where: str) -> None:
-    """Note what stands above a header, such as a title.
-
-    Raises:
-        AmbiguousError: somebody speaks there.
-    """
-    if known_labels(text, source.options.roles) and not source.options.leaves_out(_ABOVE):
-        raise AmbiguousError(
-            f"above the column names somebody speaks: {text:.60}",
-            where=where,
-            todo=f'leave the {_ABOVE} out with `leave_out="{_ABOVE}"`, or say which row names the columns with '
-            "`header_row=NUMBER`",
-        )
-    source.account.note_unread(_ABOVE, text, where)
-
-
-def _of_width(rows: Rows, width: int, padded: bool) -> Rows:
-    for where, row in rows:
+def _of_width(place: str, numbered: NumberedRows, width: int, padded: bool) -> Rows:
+    for number, row in numbered:
+        where = f"{place}{number}"
         if type(row) is list and len(row) != width:
             if padded and len(row) < width:
                 # A worksheet's rows end with their last cell that is filled.
@@ -377,43 +354,6 @@ def _of_width(rows: Rows, width: int, padded: bool) -> Rows:
         yield where, row
 
 
-def table_records(path: Path, options: ReadOptions | None = None) -> Iterator[tuple[str, dict[str, str]]]:
-    """Place (``file:row``) and cells by column name of each row of a CSV, TSV, XLSX or Parquet file.
-
-    All cells are text; an empty cell is an empty string.
-
-    Args:
-        path: the file.
-        options: which worksheet, header and encoding it has.
-
-    Raises:
-        InputError: a row that can't be read.
-    """
-    header, rows = table(ByteSource(path, options=options))
-    for where, row in rows:
-        if isinstance(row, InputError):
-            raise row
-        yield where, dict(zip(header, row, strict=True))
-
-
-def first_rows(source: ByteSource, most: int = _SHOWN) -> tuple[list[str], list[list[str]]] | None:
-    """Header and first rows, looked at to recognise a format; None for what is no table of several columns.
-
-    Args:
-        source: the file.
-        most: rows wanted.
-
-    Raises:
-        AmbiguousError: several worksheets hold a table, and none is named.
-        InputError: a workbook that can't be read.
-    """
-    first = raw_tables(source)[0]
-    if len(first.names) < 2:
-        return None
-    shown = [row for number, row in first.sample if number > first.header][:most]
-    return first.names, shown
-
-
 def row_spans(
     source: ByteSource, size: int, owner: Callable[[list[str]], int | None] | None = None
 ) -> list[Span]:
@@ -428,14 +368,13 @@ def row_spans(
     Raises:
         NotDivisible: it holds what only a reading of the whole tells rightly, such as a row that is none.
     """
-    if not is_delimited(source):
+    if table_kind(source) != "delimited":
         raise NotDivisible
-    mark = delimiter(source)
-    sample = sampled_rows(source, mark)
+    mark = _delimiter(source)
+    sample = _sampled_rows(source, mark)
     # A piece begins with the header, which has to tell the delimiter.
-    if mark != first_line_mark(source) or not sample or sample[0][0] != _header_number(source, sample):
+    if mark != _first_line_mark(source) or not sample or sample[0][0] != _header_number(source, sample):
         raise NotDivisible
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
     offset = 0
 
     def lines() -> Iterator[str]:
@@ -448,7 +387,7 @@ def row_spans(
             offset += len(line)
             yield line.decode("utf-8-sig" if first else "utf-8")
 
-    reader = csv.reader(lines(), delimiter=mark, strict=True)
+    reader = _csv_reader(lines(), mark)
     try:
         header = next(row for row in reader if any(row))
         while not header[-1].strip():
@@ -472,3 +411,109 @@ def row_spans(
     # A header may be blank.
     except (csv.Error, UnicodeDecodeError, StopIteration, IndexError) as error:
         raise NotDivisible from error
+
+
+def _first_line_mark(source: ByteSource) -> str:
+    """The delimiter that the first line has most of."""
+    line = source.head.partition(b"\n")[0]
+    return max(_MARKS, key=lambda mark: line.count(mark.encode()))
+
+
+def _delimiter(source: ByteSource) -> str:
+    """The delimiter that divides most of the first lines into rows of equally many cells: above a header may stand
+    anything, and a cell may be of many lines."""
+    by_first_line = _first_line_mark(source)
+    if source.span is not None:
+        # A piece begins with the header, and is divided only where that tells.
+        return by_first_line
+
+    def evenness(mark: str) -> tuple[int, int, bool]:
+        rows, lines = Counter[int](), Counter[int]()
+        before = 0
+        for number, row in _sampled_rows(source, mark):
+            if len(row) > 1:
+                rows[len(row)] += 1
+                lines[len(row)] += number - before
+            before = number
+        width = max(rows, key=lambda width: rows[width], default=0)
+        return lines[width] if rows[width] > 1 else rows[width], width, mark == by_first_line
+
+    return max(_MARKS, key=evenness)
+
+
+def _sampled_rows(source: ByteSource, mark: str) -> list[tuple[int, list[str]]]:
+    """Number of the last line, and cells, of the first rows that aren't blank, as far as the file's head has them."""
+    text = source.head.decode("utf-8", "replace")
+    reader = _csv_reader(io.StringIO(text, newline=""), mark, strict=False)
+    sample = []
+    try:
+        for row in islice((row for row in reader if any(row)), _SAMPLE + 1):
+            sample.append((reader.line_num, row))
+    except csv.Error:
+        return sample  # A long cell may be cut.
+    # The last row may be cut.
+    return sample[:-1] if len(source.head) >= HEAD_SIZE and len(sample) > 1 else sample[:_SAMPLE]
+
+
+def _delimited_rows(source: ByteSource, mark: str) -> NumberedRows:
+    """Number of the last line, and cells, of each row that isn't blank; an error in place of a bad row."""
+    damage: list[tuple[int, InputError]] = []
+    size = 0  # bytes of the lines that may yet be one row
+
+    def bad(number: int, what: str, todo: str) -> None:
+        damage.append((number, InputError(what, where=f"{source.name}:{number}", todo=todo)))
+
+    def lines() -> Iterator[str]:
+        nonlocal size
+        if source.whole is not None and b"\x00" not in source.whole:
+            try:
+                yield from io.StringIO(source.whole.decode(), newline="")
+                return
+            except UnicodeDecodeError:
+                pass  # Only the lines that are bad shall be lost.
+        with source.open() as file:
+            number = source.lines_before
+            while line := source.unpacking(file.readline, MAX_RECORD + 1):
+                number += 1
+                size += len(line)
+                if size > _MAX_ROW:
+                    raise InputError(
+                        f"a row doesn't end within {_MAX_ROW // 2**20} MB",
+                        where=f"{source.name}:{number}",
+                        todo="mend its quotes",
+                    )
+                if len(line) > MAX_RECORD:
+                    damage.append((number, source.too_long(number)))
+                    source.pass_over(line, file)
+                    yield "\n"
+                    continue
+                if b"\x00" in line:
+                    bad(number, "the row holds a NUL byte", "save the table as UTF-8 text")
+                try:
+                    yield line.decode()
+                except UnicodeDecodeError as error:
+                    damage.append((number, source.undecodable(line, error, number)))
+                    yield line.decode("utf-8", "replace")
+
+    reader = _csv_reader(lines(), mark)
+    while True:
+        size = 0
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            number = source.lines_before + reader.line_num
+            bad(number, f"the table can't be read ({error})", "mend the quotes of this row")
+            row = []
+        if damage:
+            yield damage[0]
+            damage.clear()
+        elif row is None:
+            return
+        elif any(row):
+            yield source.lines_before + reader.line_num, row
+
+
+def _csv_reader(lines: Iterable[str], mark: str, strict: bool = True) -> _csv.Reader:
+    # The module's only limit on a cell is one for the whole process, and it is lower than long dialogues.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
+    return csv.reader(lines, delimiter=mark, strict=strict)

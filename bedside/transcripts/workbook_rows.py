@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import html
 import io
 import posixpath
 import re
 import zipfile
-from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.plurals import counted
 from bedside.transcripts.byte_source import MAX_COMPANION, ByteSource
-from bedside.transcripts.parquet_rows import cell_text
+from bedside.transcripts.typed_rows import cell_text, held_bytes, too_large
 
-#: Largest workbook, in bytes on disk and unpacked.
-MAX_WORKBOOK = MAX_COMPANION
+#: Largest workbook unpacked, in bytes.
 MAX_UNPACKED = 2 * MAX_COMPANION
 #: Rows of a worksheet, as Excel has them.
 MAX_ROWS = 1_048_576
@@ -43,18 +42,13 @@ _VALUELESS = re.compile(
 # A row and a range of columns in the XML of a worksheet; their attributes.
 _ROW, _COLUMN = re.compile(rb"<row\b([^>]*)>"), re.compile(rb"<col\b([^>]*)>")
 _ATTRIBUTE = re.compile(rb'\b(\w+)="([^"]*)"')
-# A shared text, a cell with a text of its own, a part of one of either, and what is written in it.
-_SHARED = re.compile(rb"<si>(.*?)</si>|<si/>", re.DOTALL)
-_CELL = re.compile(
-    rb'<c\b(?=[^>]*\br="([A-Z]{1,3})(\d+)")[^>]*?(?:/>|\bt="(s|inlineStr)"[^>]*>(.*?)</c>|>)', re.DOTALL
-)
-_RUN = re.compile(rb"<r>(.*?)</r>", re.DOTALL)
-_TEXT = re.compile(rb"<t\b[^>]*>(.*?)</t>", re.DOTALL)
+# That something is struck through.
 _STRUCK = re.compile(rb'<strike\b(?![^>]*\bval="(?:0|false)")')
 
 #: First row and column of merged cells, and their last ones.
 _Rectangle = tuple[int, int, int, int]
-
+#: What becomes of texts that are struck through; None asks.
+Struck = Literal["keep", "leave"] | None
 
 #: Oddities by which a cell reads as empty where it isn't, and why.
 UNREADABLE = {"merged": "they are merged into one", "formula": "it holds a formula that was never worked out"}
@@ -64,7 +58,7 @@ class Oddity(NamedTuple):
     """What a worksheet has beside the values of its cells.
 
     Attributes:
-        kind: ``comment``, ``struck``, ``hidden row``, ``hidden column``, ``merged`` or ``formula``.
+        kind: ``comment``, ``hidden row``, ``hidden column``, ``merged`` or ``formula``.
         cells: where.
         text: of a comment.
     """
@@ -92,63 +86,53 @@ class Workbook:
         import openpyxl
 
         self._source = source
-        data = self._data = _workbook_bytes(source)
-        try:
-            _check_parts(source, data)
+        self._told: set[str] = set()
+        data = self._data = held_bytes(source, "workbook")
+        with _reading(source):
+            self._archive = zipfile.ZipFile(io.BytesIO(data))
+            _check_parts(source, self._archive, len(data))
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
             self._sheets: dict[str, Any] = {sheet.title: sheet for sheet in book.worksheets}
             shown = [name for name, sheet in self._sheets.items() if sheet.sheet_state == "visible"]
             if not self._sheets:
                 raise ValueError("no worksheet")
-        except InputError:
-            raise
-        # A damaged workbook makes openpyxl raise whatever its parts happen to raise.
-        except Exception as error:
-            raise _damaged(source) from error
         self.sheets: list[str] = shown or list(self._sheets)
         self.hidden: list[str] = [name for name in self._sheets if name not in self.sheets]
 
-    def rows(self, sheet: str) -> Iterator[tuple[int, list[str]]]:
-        """Number, from 1, and cells of each row of a worksheet that isn't blank."""
-        for number, row in self._all_rows(sheet):
-            if any(row):
-                yield number, row
-
-    def rows_as_seen(
-        self, sheet: str, header: int, struck: Literal["keep", "leave"] | None
+    def rows(
+        self, sheet: str, header: int = MAX_ROWS, struck: Struck = "keep", tell: bool = False
     ) -> Iterator[tuple[int, list[str]]]:
-        """The rows of a worksheet with each merged cell below the header in its whole rectangle.
+        """Number, from 1, and cells of each row of a worksheet that isn't blank, with each merged cell below the header
+        in its whole rectangle.
 
-        A merged cell that is alone in its row is a title, and stands in the first of its cells only. What was done is
-        noted in the source's account.
+        A merged cell that is alone in its row is a title, and stands in the first of its cells only.
 
         Args:
             sheet: the worksheet.
             header: number of the row of column names.
             struck: whether texts that are struck through count, or are left; None where nobody said.
+            tell: whether what was done is noted in the source's account.
 
         Raises:
-            AmbiguousError: there are some, and nobody said.
+            AmbiguousError: texts are struck through, and nobody said.
         """
-        left = self._struck_texts(sheet, header)
+        left = self._struck_texts(sheet, header) if tell else {}
         if left and struck is None:
-            (at, column), _ = min(left.items())
             are = "cell is" if len(left) == 1 else "cells are"
             raise AmbiguousError(
                 f"{len(left):,} {are} struck through in {sheet!r}, and may be withdrawn or count all the same",
-                where=f"{self._source.name}:{at} cell {_column_letters(column)}{at}",
+                where=self._cell(*min(left)),
                 todo="`struck=leave` leaves them out, `struck=keep` takes them",
             )
-        merged: dict[int, list[_Rectangle]] = defaultdict(list)
-        for rectangle in self._merged(sheet):
-            if rectangle[0] > header:
-                merged[rectangle[0]].append(rectangle)
+        merged = [rectangle for rectangle in self._merged(sheet) if rectangle[0] > header]
         texts: dict[_Rectangle, str] = {}
         over: list[_Rectangle] = []
         for number, row in self._all_rows(sheet):
             if struck == "leave":
                 row = [left.get((number, column), text) for column, text in enumerate(row, 1)]
-            over = [rectangle for rectangle in (*over, *merged.get(number, ())) if rectangle[2] >= number]
+            over = [rectangle for rectangle in over if rectangle[2] >= number]
+            while merged and merged[0][0] <= number:
+                over.append(merged.pop(0))
             if not any(row):
                 continue
             for rectangle in over:
@@ -160,35 +144,42 @@ class Workbook:
                 if texts.get(rectangle):
                     row[first - 1 : last] = [texts[rectangle]] * (last - first + 1)
             yield number, row
-        for match in _VALUELESS.finditer(self._part(self._sheets[sheet]._worksheet_path)):
-            self._source.account.count_left_out(
+        if tell and sheet not in self._told:
+            self._told.add(sheet)
+            self._tell(sheet, sum(map(bool, texts.values())), sorted(left), struck)
+
+    def _tell(self, sheet: str, merged: int, struck: list[tuple[int, int]], what: Struck) -> None:
+        """Note in the account what was done with merged cells, those struck through, and formulas."""
+        account = self._source.account
+        for match in _VALUELESS.finditer(self._part(self._path(sheet))):
+            account.count_left_out(
                 "formulas that were never worked out", f"{self._source.name} cell {match[1].decode()}"
             )
-        filled = sum(map(bool, texts.values()))
-        if filled:
-            self._source.account.remark(
-                f"{counted(filled, 'merged cell')} of {sheet!r} {'counts' if filled == 1 else 'count'} for each cell "
-                "of the rectangle."
+        if merged:
+            count = "counts" if merged == 1 else "count"
+            account.remark(
+                f"{counted(merged, 'merged cell')} of {sheet!r} {count} for each cell of the rectangle."
             )
-        if left and struck == "keep":
-            self._source.account.remark(f"{counted(len(left), 'cell')} struck through of {sheet!r} count.")
-        for at, column in sorted(left) if struck == "leave" else ():
-            self._source.account.count_left_out(
-                "texts struck through", f"{self._source.name}:{at} cell {_column_letters(column)}{at}"
-            )
+        if struck and what == "keep":
+            count = "counts" if len(struck) == 1 else "count"
+            account.remark(f"{counted(len(struck), 'cell')} struck through of {sheet!r} {count}.")
+        for place in struck if what == "leave" else ():
+            account.count_left_out("texts struck through", self._cell(*place))
+
+    def _cell(self, row: int, column: int) -> str:
+        """The place of a cell."""
+        from openpyxl.utils.cell import get_column_letter
+
+        return f"{self._source.name}:{row} cell {get_column_letter(column)}{row}"
 
     def _all_rows(self, sheet: str) -> Iterator[tuple[int, list[str]]]:
-        try:
+        with _reading(self._source):
             # The stated size may be wrong, and rows are padded to it.
             self._sheets[sheet].reset_dimensions()
             for number, cells in enumerate(self._sheets[sheet].iter_rows(values_only=True), 1):
                 if number > MAX_ROWS:
                     raise ValueError("more rows than a worksheet can have")
                 yield number, [cell_text(cell) for cell in cells]
-        except InputError:
-            raise
-        except Exception as error:
-            raise _damaged(self._source) from error
 
     def oddities(self, sheet: str) -> Iterator[Oddity]:
         """What a worksheet has beside the values of its cells, and cells that read as empty where they aren't: all but
@@ -197,12 +188,9 @@ class Workbook:
         Raises:
             InputError: the workbook is damaged.
         """
-        path = self._sheets[sheet]._worksheet_path
-        try:
-            with zipfile.ZipFile(io.BytesIO(self._data)) as book:
-                yield from _comments(book, path)
-        except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError) as error:
-            raise _damaged(self._source) from error
+        path = self._path(sheet)
+        with _reading(self._source):
+            yield from _comments(self._archive, path)
         text = self._part(path)
         for kind, pattern in (("merged", _MERGED), ("formula", _VALUELESS)):
             for match in pattern.finditer(text):
@@ -212,52 +200,44 @@ class Workbook:
                 attributes = dict(_ATTRIBUTE.findall(match[1]))
                 if attributes.get(b"hidden") in (b"1", b"true"):
                     yield Oddity(kind, attributes.get(name, b"").decode())
-        for row, column in self._struck_texts(sheet, 0):
-            yield Oddity("struck", f"{_column_letters(column)}{row}")
 
     def _merged(self, sheet: str) -> list[_Rectangle]:
         from openpyxl.utils.cell import range_boundaries
 
-        text = self._part(self._sheets[sheet]._worksheet_path)
-        rectangles = (range_boundaries(match[1].decode()) for match in _MERGED.finditer(text))
+        ranges = _MERGED.finditer(self._part(self._path(sheet)))
+        rectangles = (range_boundaries(match[1].decode()) for match in ranges)
         return sorted((top, left, bottom, right) for left, top, right, bottom in rectangles)
 
     def _struck_texts(self, sheet: str, header: int) -> dict[tuple[int, int], str]:
         """Row and column of each cell below the header of which something is struck through, and what isn't of it."""
-        from openpyxl.utils.cell import column_index_from_string
+        import openpyxl
+        from openpyxl.cell.rich_text import CellRichText, TextBlock
 
-        text = self._part(self._sheets[sheet]._worksheet_path)
-        shared = [match[1] or b"" for match in _SHARED.finditer(self._part("xl/sharedStrings.xml"))]
+        in_cells, *apart = (
+            _STRUCK.search(self._part(part)) is not None
+            for part in (self._path(sheet), "xl/sharedStrings.xml", "xl/styles.xml")
+        )
         left: dict[tuple[int, int], str] = {}
-        if _STRUCK.search(self._part("xl/styles.xml")):
-            for cells in self._sheets[sheet].iter_rows(min_row=header + 1):
-                for cell in cells:
-                    if cell.value is not None and cell.font is not None and cell.font.strike:
-                        left[cell.row, cell.column] = ""
-        if _STRUCK.search(text) or any(map(_STRUCK.search, shared)):
-            for match in _CELL.finditer(text):
-                letters, number, kind, content = match.groups()
-                if kind == b"s":
-                    index = re.search(rb"<v>(\d+)</v>", content)
-                    content = shared[int(index[1])] if index and int(index[1]) < len(shared) else b""
-                if kind is not None and int(number) > header and _STRUCK.search(content):
-                    runs = [run for run in _RUN.findall(content) if not _STRUCK.search(run)]
-                    kept = "".join(
-                        html.unescape(part.decode()) for run in runs for part in _TEXT.findall(run)
-                    )
-                    left.setdefault((int(number), column_index_from_string(letters.decode())), kept.strip())
+        if not in_cells and not any(apart):
+            return left
+        with _reading(self._source):
+            # What is struck through within a cell's own text is told only where the whole workbook is held.
+            book = openpyxl.load_workbook(
+                io.BytesIO(self._data), read_only=not in_cells, data_only=True, rich_text=True
+            )
+            for cell in chain.from_iterable(book[sheet].iter_rows(min_row=header + 1)):
+                runs = cell.value if isinstance(cell.value, CellRichText) else ()
+                kept = [str(run) for run in runs if not (isinstance(run, TextBlock) and run.font.strike)]
+                if cell.value is not None and (cell.font.strike or len(kept) < len(runs)):
+                    left[cell.row, cell.column] = "" if cell.font.strike else "".join(kept).strip()
         return left
+
+    def _path(self, sheet: str) -> str:
+        return str(self._sheets[sheet]._worksheet_path)
 
     def _part(self, name: str) -> bytes:
         """A part of the workbook's archive; empty where it has none of the name."""
-        with zipfile.ZipFile(io.BytesIO(self._data)) as book:
-            return book.read(name) if name in book.namelist() else b""
-
-
-def _column_letters(column: int) -> str:
-    from openpyxl.utils.cell import get_column_letter
-
-    return str(get_column_letter(column))
+        return self._archive.read(name) if name in self._archive.namelist() else b""
 
 
 def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:
@@ -275,47 +255,33 @@ def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:
                 yield Oddity("comment", comment.get("ref", ""), text)
 
 
-def _damaged(source: ByteSource) -> InputError:
-    return InputError(
-        "the XLSX workbook can't be read", where=source.name, todo="save it again as XLSX or CSV"
-    )
+@contextmanager
+def _reading(source: ByteSource) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    # A damaged workbook makes openpyxl raise whatever its parts happen to raise.
+    except Exception as error:
+        raise InputError(
+            "the XLSX workbook can't be read", where=source.name, todo="save it again as XLSX or CSV"
+        ) from error
 
 
-def _workbook_bytes(source: ByteSource) -> bytes:
-    if source.whole is not None:
-        return source.whole
-    with source.open() as file:
-        data = source.unpacking(file.read, MAX_WORKBOOK + 1)
-    if len(data) > MAX_WORKBOOK:
-        raise _too_large(source, MAX_WORKBOOK)
-    return data
-
-
-def _check_parts(source: ByteSource, data: bytes) -> None:
+def _check_parts(source: ByteSource, book: zipfile.ZipFile, size: int) -> None:
     """Refuse a workbook that would unpack to too much or declares entities."""
-    with zipfile.ZipFile(io.BytesIO(data)) as book:
-        parts = book.infolist()
-        unpacked = sum(part.file_size for part in parts)
-        # What people type packs to a tenth; what packs to a hundredth was made to be large.
-        if (
-            unpacked > MAX_UNPACKED
-            or len(parts) > MAX_PARTS
-            or unpacked > max(MAX_MEANS, MAX_RATIO * len(data))
-        ):
-            raise _too_large(source, MAX_UNPACKED)
-        for part in parts:
-            if part.file_size > MAX_MEANS and not _CONTENT_PARTS.search(part.filename):
-                raise _too_large(source, MAX_UNPACKED)
-        for part in parts:
-            if part.filename.lower().endswith((".xml", ".rels")):
-                with book.open(part) as file:
-                    if not _PROLOGUE.match(file.read(1 << 16)):
-                        raise ValueError("a part that is not plain XML")
-
-
-def _too_large(source: ByteSource, limit: int) -> InputError:
-    return InputError(
-        f"the workbook is larger than {limit // 2**20} MB",
-        where=source.name,
-        todo="save it as CSV or split it",
-    )
+    parts = book.infolist()
+    unpacked = sum(part.file_size for part in parts)
+    # What people type packs to a tenth; what packs to a hundredth was made to be large.
+    if (
+        unpacked > MAX_UNPACKED
+        or len(parts) > MAX_PARTS
+        or unpacked > max(MAX_MEANS, MAX_RATIO * size)
+        or any(part.file_size > MAX_MEANS and not _CONTENT_PARTS.search(part.filename) for part in parts)
+    ):
+        raise too_large(source, "workbook", MAX_UNPACKED)
+    for part in parts:
+        if part.filename.lower().endswith((".xml", ".rels")):
+            with book.open(part) as file:
+                if not _PROLOGUE.match(file.read(1 << 16)):
+                    raise ValueError("a part that is not plain XML")

@@ -220,13 +220,17 @@ def test_comments_on_cells_are_no_silent_loss(tmp_path: Path) -> None:
     assert reading.account.lost["comments"].number == 1
 
 
-def test_merged_cells_below_the_header_stop(tmp_path: Path) -> None:
-    book = _sheets(Talk=[["Clinic North"], *TALK])
+def test_a_merged_cell_counts_for_its_rectangle_and_a_merged_text_stops(tmp_path: Path) -> None:
+    book = _sheets(Talk=[["Clinic North"], *TALK, ["b", "doctor", "And now?"]])
     book["Talk"].merge_cells("A1:C1")
-    assert len(read(_saved(book, tmp_path / "title"))) == 1
+    assert len(read(_saved(book, tmp_path / "title"))) == 2
     book["Talk"].merge_cells("A3:A4")
-    with pytest.raises(InputError, match="A3:A4"):
-        read(_saved(book, tmp_path / "merged"))
+    reading = Reading([_saved(book, tmp_path / "id")])
+    assert [(one.id, len(one.turns)) for one in reading] == [("a", 2), ("b", 1)]
+    assert any("1 merged cell" in remark for remark in reading.account.remarks)
+    book["Talk"].merge_cells("C4:C5")
+    with pytest.raises(InputError, match="C4:C5"):
+        read(_saved(book, tmp_path / "text"))
 
 
 def test_what_is_hidden_or_struck_through_is_read_and_told(tmp_path: Path) -> None:
@@ -238,7 +242,7 @@ def test_what_is_hidden_or_struck_through_is_read_and_told(tmp_path: Path) -> No
     (one,) = reading
     assert len(one.turns) == 2
     told = " ".join(reading.account.remarks)
-    assert all(words in told for words in ("1 hidden row", "1 hidden column", "1 struck"))
+    assert all(words in told for words in ("1 hidden row", "1 hidden column", "1 cell struck"))
 
 
 def test_columns_without_a_name_are_kept(tmp_path: Path) -> None:
@@ -344,6 +348,13 @@ PUBLISHED: dict[str, tuple[list[Row], list[list[tuple[str, str]]]]] = {
         ],
         [[("clinician", "How are you today?"), ("patient", "Not so well."), ("clinician", "I see.")]],
     ),
+    "HOPE of another spelling": (
+        [
+            {"ID": "9_0", "Type": "T", "Utterance": "How are you today?", "Dialog_Act": "gt"},
+            {"ID": "9_1", "Type": "P", "Utterance": "Not so well.", "Dialog_Act": "id"},
+        ],
+        [[("clinician", "How are you today?"), ("patient", "Not so well.")]],
+    ),
     "DAIC-WOZ": (
         [
             {"start_time": 0.5, "stop_time": 2, "speaker": "Ellie", "value": "are you okay with this"},
@@ -393,6 +404,24 @@ PUBLISHED: dict[str, tuple[list[Row], list[list[tuple[str, str]]]]] = {
         ],
         [[("patient", "I cough."), ("clinician", "Since when?")]],
     ),
+    "MedDialog of utterances alone": (
+        [{"utterances": ["patient: I cough.", "doctor: Since when?"]}],
+        [[("patient", "I cough."), ("clinician", "Since when?")]],
+    ),
+    "MedDialog or COVID-Dialogue": (
+        [
+            {
+                "dialogue_id": 1,
+                "dialogue_url": "https://example.org/1",
+                "dialogue_turns": {"speaker": [0, 1], "utterance": ["I cough a lot.", "Since when?"]},
+            }
+        ],
+        [[("patient", "I cough a lot."), ("clinician", "Since when?")]],
+    ),
+    "AugESC": (
+        [{"text": json.dumps([["usr", "I lost my job."], ["sys", "When was that?"]])}],
+        [[("patient", "I lost my job."), ("clinician", "When was that?")]],
+    ),
     "IMCS-21": (
         [
             {"sentence_id": 1, "speaker": "患者", "sentence": "孩子咳嗽三天了。", "dialogue_act": "Inform"},
@@ -415,7 +444,14 @@ def test_published_tables_need_no_options(name: str, ending: str, tmp_path: Path
         [write(tmp_path, f"t.{ending}", CONTAINERS[ending](rows if ending == "json" else flat))]
     )
     assert [[(turn.role, turn.text) for turn in one.turns] for one in reading] == talks
-    assert any(name in remark for remark in reading.account.remarks)
+    assert any(name.partition(" of ")[0] in remark for remark in reading.account.remarks)
+
+
+def test_names_alone_tell_no_set_that_its_cells_tell(tmp_path: Path) -> None:
+    long = "I sleep badly and worry. " * 4000
+    path = write(tmp_path, "t.csv", f"id,speaker,text\na,patient,{long}\na,doctor,Since when?\n")
+    (one,) = read(path)
+    assert [turn.role for turn in one.turns] == ["patient", "clinician"]
 
 
 def test_times_of_turns_are_seconds(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import cell_labels
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, loaded_json, message_turns
-from bedside.transcripts.parquet_rows import cell_text
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.request_answers import list_of
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, field_columns
-from bedside.transcripts.table_rows import is_delimited, row_spans, table
+from bedside.transcripts.table_rows import TABLE_ENDINGS, row_spans, table, table_kind
 from bedside.transcripts.transcript import Dialogue, Transcript, is_speaker_word
+from bedside.transcripts.typed_rows import cell_text
 
 _DIALOGUE = (
     "dialogue", "dialog", "conversation", "transcript", "text", "messages", "conversations", "dialogues", "chat",
@@ -27,6 +27,11 @@ def _content(cell: str) -> tuple[list[Any] | str, dict[str, Any]]:
     """What a cell holds: messages, where it is JSON of them or of pairs of a speaker and a text, or else a text; and
     what stands beside a list of messages."""
     value, beside = loaded_json(cell), {}
+    if isinstance(value, dict) and value.keys() == {"speaker", "utterance"}:
+        # Lists beside each other, as datasets write a list of objects; a speaker may be the number of a class.
+        who, said = value["speaker"], value["utterance"]
+        if isinstance(who, list) and isinstance(said, list) and len(who) == len(said):
+            value = [{"speaker": str(one), "text": text} for one, text in zip(who, said, strict=True)]
     if isinstance(value, dict):
         key = list_of(value)
         beside = {name: inner for name, inner in value.items() if name != key}
@@ -146,7 +151,7 @@ def _turns(source: SourceFile, cell: str, where: str, below: int = 0) -> Dialogu
         return source.turns(speakers, texts, where)
     except InputError:
         place, _, last = where.rpartition(":")
-        if not is_delimited(source) or not last.isdigit():
+        if table_kind(source) != "delimited" or not last.isdigit():
             raise
         # What is wrong is told by the line it stands on.
         numbers = [int(last) - below - cell.count("\n", label.start) for label in labels]
@@ -176,7 +181,7 @@ READER = Reader(
         "left": "other worksheets, comments, rows above the column names; not counted: colours",
         "decided_by": "`--columns dialogue=NAME`",
     },
-    endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
+    endings=TABLE_ENDINGS,
     claims=_claims,
     read=_read,
     spans=row_spans,

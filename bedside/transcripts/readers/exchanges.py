@@ -16,10 +16,9 @@ from bedside.transcripts.table_layout import (
     Group,
     TableLayout,
     field_columns,
-    sample_rows,
     unknown_roles,
 )
-from bedside.transcripts.table_rows import table
+from bedside.transcripts.table_rows import TABLE_ENDINGS, raw_tables, table
 from bedside.transcripts.transcript import Dialogue, Transcript, role_of
 
 #: Names of two columns of which the first says what is asked and the second what is answered, in lower case.
@@ -81,7 +80,7 @@ def _check_rows(source: SourceFile, header: Sequence[str], pair: tuple[str, str]
     Raises:
         AmbiguousError: it isn't. Who speaks is asked for at once, where that isn't told either.
     """
-    rows = sample_rows(source)
+    rows = raw_tables(source)[0].below
     if len(rows) < 2:
         return
     said = [(name, row[header.index(name)]) for row in rows for name in pair if header.index(name) < len(row)]
@@ -158,7 +157,7 @@ READER = Reader(
         "left": "empty cells of those who speak, other worksheets, comments, rows above the column names",
         "decided_by": "`--columns question=NAME,answer=NAME,id=row`",
     },
-    endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
+    endings=TABLE_ENDINGS,
     claims=_claims,
     read=_read,
     priority=85,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from bedside.support.errors import InputError
@@ -17,11 +15,12 @@ from bedside.transcripts.table_layout import (
     Group,
     TableLayout,
     check_blocks,
+    field_columns,
     id_column,
     id_columns,
     missing_columns,
 )
-from bedside.transcripts.table_rows import row_spans, table
+from bedside.transcripts.table_rows import TABLE_ENDINGS, row_spans, table
 from bedside.transcripts.transcript import CODES, Dialogue, Role, Transcript
 from bedside.transcripts.transcript_fields import number_or_text
 
@@ -46,6 +45,12 @@ _SPEAKERS: Mapping[str, Role] = {name: role for name, role in MODEL_SPEAKERS.ite
 
 _ANNOMI = {"transcript_id", "utterance_id", "interlocutor", "utterance_text", "main_therapist_behaviour"}
 _ANNOMI_REFERENCE = {"video_title", "video_url"}
+#: AnnoMI's columns of each code: it says whether some exist and, in another column, of which kind.
+_ANNOMI_CODES: Mapping[str, tuple[str, ...]] = {
+    **{name: (f"{name}_exists", f"{name}_subtype") for name in ("question", "reflection", "therapist_input")},
+    "main_behaviour": ("main_therapist_behaviour",),
+    "client_talk": ("client_talk_type",),
+}
 _NOT_CODED = {"", "n/a", "na"}
 
 
@@ -59,22 +64,6 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     return "transcripts" if head.first is None or told or flat else None
 
 
-@dataclass(slots=True)
-class _RowLayout:
-    """Where things stand in a row of an utterance."""
-
-    text: int
-    speaker: int
-    turn: int | None = None
-    coder: int | None = None
-    annomi: bool = False
-    #: Of each turn: time, start, stop, stage.
-    meta: dict[str, int] = field(default_factory=dict)
-    #: Columns of codes, and how their cells become labels.
-    coded: list[int] = field(default_factory=list)
-    codes: Callable[[tuple[str, ...], str], dict[str, str]] = lambda cells, where: {}
-
-
 def _names(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
     """The columns by bedside's names.
 
@@ -83,11 +72,7 @@ def _names(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
         InputError: the text or the speaker is missing, or the numbers of turns that several people coded.
     """
     source.check_columns(COLUMNS)
-    names = {
-        name: column
-        for name, aliases in COLUMNS.items()
-        if name != "id" and (column := source.column(name, aliases, header)) is not None
-    }
+    names = field_columns(source, header, {name: known for name, known in COLUMNS.items() if name != "id"})
     missing = [name for name in ("text", "speaker") if name not in names]
     if missing:
         raise missing_columns(source, header, names, missing)
@@ -105,174 +90,158 @@ def _names(source: SourceFile, header: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _layout(header: Sequence[str], names: Mapping[str, str]) -> _RowLayout:
-    place = {name: position for position, name in enumerate(header)}
-    places = {name: place[column] for name, column in names.items()}
-    layout = _RowLayout(
-        text=places["text"],
-        speaker=places["speaker"],
-        turn=places.get("turn"),
-        coder=places.get("coder"),
-        annomi=place.keys() >= _ANNOMI,
-        meta={name: places[name] for name in _OF_TURN if name in places},
-    )
-    if layout.annomi:
-        _place_annomi_codes(layout, place)
-    else:
-        codes = [code for code in CODES if code in places]
-        layout.coded = [places[code] for code in codes]
-        layout.codes = partial(_codes, codes)
-    return layout
+class _Utterances:
+    """The utterances of a table, and what is known of each.
 
+    Args:
+        source: the file.
+        header: its columns.
+        names: bedside's name → column.
+    """
 
-def _place_annomi_codes(layout: _RowLayout, place: Mapping[str, int]) -> None:
-    """Say in the layout where AnnoMI's codes stand and how they are read."""
-    pairs = [name for name in ("question", "reflection", "therapist_input") if f"{name}_exists" in place]
-    singles = [
-        (code, column)
-        for code, column in (
-            ("main_behaviour", "main_therapist_behaviour"),
-            ("client_talk", "client_talk_type"),
+    def __init__(self, source: SourceFile, header: Sequence[str], names: Mapping[str, str]) -> None:
+        place = {name: position for position, name in enumerate(header)}
+        places = {name: place[column] for name, column in names.items()}
+        self._source = source
+        self.text, self.speaker = places["text"], places["speaker"]
+        self._turn, self._coder = places.get("turn"), places.get("coder")
+        self._meta = {name: places[name] for name in _OF_TURN if name in places}
+        self.is_annomi: bool = place.keys() >= _ANNOMI
+        columns = (
+            _ANNOMI_CODES if self.is_annomi else {name: (names[name],) for name in CODES if name in names}
         )
-        if column in place
-    ]
-    layout.coded = [
-        *(place[f"{name}_{part}"] for name in pairs for part in ("exists", "subtype")),
-        *(place[column] for _, column in singles),
-    ]
-    layout.codes = partial(_annomi_codes, pairs, [code for code, _ in singles])
+        self._codes = {
+            name: [place[column] for column in of_code]
+            for name, of_code in columns.items()
+            if of_code[0] in place
+        }
+        self.coded: list[int] = [at for of_code in self._codes.values() for at in of_code]
+        self._labels: dict[tuple[str, ...], dict[str, str]] = {}
 
+    def dialogue(self, group: Group, varying: Mapping[str, int]) -> Dialogue:
+        """The turns of a transcript's rows."""
+        utterances = self._divided(group)
+        opening = [rows[0] for rows in utterances]
+        return self._source.turns(
+            [row[self.speaker] for _, row in opening],
+            [row[self.text] for _, row in opening],
+            [place for place, _ in opening],
+            [self._known(rows, varying) for rows in utterances],
+        )
 
-def _codes(names: Sequence[str], cells: tuple[str, ...], where: str) -> dict[str, str]:
-    codes = {}
-    for name, cell in zip(names, cells, strict=True):
-        label = cell.strip().casefold()
-        if label not in _NOT_CODED:
+    def _divided(self, group: Group) -> list[Group]:
+        """The rows of each utterance (several where several people coded it), in order of the turns."""
+        if self._turn is None:
+            return [[placed] for placed in group]
+        utterances: dict[str, Group] = {}
+        for where, row in group:
+            turn = row[self._turn]
+            rows = utterances.setdefault(turn, [])
+            if rows:
+                self._check_same(turn, rows, where, row)
+            rows.append((where, row))
+        try:
+            return [utterances[key] for key in sorted(utterances, key=int)]
+        except ValueError:
+            return list(utterances.values())
+
+    def _check_same(self, turn: str, rows: Group, where: str, row: list[str]) -> None:
+        """See that a further row of an utterance is another coder's."""
+        place, other = rows[0]
+        if self._coder is None:
+            raise InputError(
+                f"turn {turn!r} stands twice",
+                where=f"{place} and {where}",
+                todo="number each turn once, or name the column of coders with `columns=coder=NAME`",
+            )
+        for at, what in ((self.text, "texts"), (self.speaker, "speakers")):
+            if row[at] != other[at]:
+                raise InputError(
+                    f"the utterance {turn!r} has two {what}",
+                    where=f"{place} and {where}",
+                    todo="make its rows agree, or number the turns anew",
+                )
+        if any(row[self._coder] == before[self._coder] for _, before in rows):
+            raise InputError(
+                f"coder {row[self._coder]!r} coded turn {turn!r} twice",
+                where=where,
+                todo="keep one of the rows",
+            )
+
+    def _known(self, rows: Group, varying: Mapping[str, int]) -> dict[str, object]:
+        """What is known of a turn, of which there are several rows where several people coded it."""
+        _, row = rows[0]
+        meta: dict[str, object] = {}
+        for column, at in (*self._meta.items(), *varying.items()):
+            if len(rows) > 1 and self._coder is not None and len({coded[at] for _, coded in rows}) > 1:
+                meta[column] = {coded[self._coder]: coded[at] for _, coded in rows}
+            elif row[at]:
+                meta[column] = _seconds(row[at]) if column in ("start", "stop") else row[at]
+        codes = {}
+        for place, row in rows if self.coded else ():
+            cells = tuple([row[at] for at in self.coded])
+            labels = self._labels.get(cells)
+            if labels is None:
+                labels = self._labels[cells] = self._labels_of(row, place)
+            if labels:
+                coder = "coder" if self._coder is None else row[self._coder].strip()
+                if not coder:
+                    raise InputError(
+                        "the row has codes but no coder", where=place, todo="fill in who coded it"
+                    )
+                codes[coder] = labels.copy()
+        if codes:
+            meta["codes"] = codes
+        return meta
+
+    def _labels_of(self, row: Sequence[str], where: str) -> dict[str, str]:
+        """The labels of a row by their codes."""
+        labels = {}
+        for name, places in self._codes.items():
+            *exists, label = (row[at].strip().casefold() for at in places)
+            if exists and (
+                exists[0] not in ("true", "false", "n/a") or (exists != ["true"] and label not in _NOT_CODED)
+            ):
+                raise InputError(
+                    f"{name}_exists is {exists[0]!r:.20} and {name}_subtype {label!r:.20}",
+                    where=where,
+                    todo="an existing code has a kind, others none: mend the row",
+                )
+            # That a code exists without its kind is known of no label: it counts as not coded.
+            label = "none" if exists == ["false"] else label
+            if label in _NOT_CODED:
+                continue
             if label not in CODES[name]:
+                cell = label if exists else row[places[-1]]
                 raise InputError(
                     f"{name} has no label {cell!r:.40}", where=where, todo=f"labels: {', '.join(CODES[name])}"
                 )
-            codes[name] = label
-    return codes
-
-
-def _annomi_codes(
-    pairs: Sequence[str], singles: Sequence[str], cells: tuple[str, ...], where: str
-) -> dict[str, str]:
-    """AnnoMI says whether a code exists and, in another column, which kind it is."""
-    values = [cell.strip().casefold() for cell in cells]
-    names = [*pairs, *singles]
-    labels = values[2 * len(pairs) :]
-    kinds = []
-    for position, name in enumerate(pairs):
-        exists, subtype = values[2 * position : 2 * position + 2]
-        if exists not in ("true", "false", "n/a") or (exists != "true" and subtype not in _NOT_CODED):
-            raise InputError(
-                f"{name}_exists is {exists!r:.20} and {name}_subtype {subtype!r:.20}",
-                where=where,
-                todo="an existing code has a kind, others none: mend the row",
-            )
-        # That a code exists without its kind is known of no label: it counts as not coded.
-        kinds.append("none" if exists == "false" else subtype)
-    return _codes(names, (*kinds, *labels), where)
+            labels[name] = label
+        return labels
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = _SPEAKERS
     header, rows = table(source)
     names = _names(source, header)
-    layout = _layout(header, names)
-    transcripts = TableLayout(source, header, rows, names, spoken=("text",), used=layout.coded)
-    codes_of_cells: dict[tuple[str, ...], dict[str, str]] = {}
+    utterances = _Utterances(source, header, names)
+    transcripts = TableLayout(source, header, rows, names, spoken=("text",), used=utterances.coded)
 
     def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
         if "id" not in names and "id" not in source.options.columns:
-            check_blocks(source, [row for _, row in group], layout.speaker, transcripts.others)
-        utterances = _utterances(layout, group)
-        opening = [rows[0] for rows in utterances]
-        return source.turns(
-            [row[layout.speaker] for _, row in opening],
-            [row[layout.text] for _, row in opening],
-            [place for place, _ in opening],
-            [_meta(layout, rows, varying, codes_of_cells) for rows in utterances],
-        )
+            check_blocks(source, [row for _, row in group], utterances.speaker, transcripts.others)
+        return utterances.dialogue(group, varying)
 
     more: Mapping[str, Any] = (
-        {"system": "human", "language": "en", "reference": _ANNOMI_REFERENCE} if layout.annomi else {}
+        {"system": "human", "language": "en", "reference": _ANNOMI_REFERENCE} if utterances.is_annomi else {}
     )
     return transcripts.transcripts(dialogue, **more)
-
-
-def _meta(
-    layout: _RowLayout,
-    rows: Group,
-    varying: Mapping[str, int],
-    codes_of_cells: dict[tuple[str, ...], dict[str, str]],
-) -> dict[str, object]:
-    """What is known of a turn, of which there are several rows where several people coded it."""
-    _, row = rows[0]
-    meta: dict[str, object] = {}
-    for column, at in (*layout.meta.items(), *varying.items()):
-        if len(rows) > 1 and layout.coder is not None and len({coded[at] for _, coded in rows}) > 1:
-            meta[column] = {coded[layout.coder]: coded[at] for _, coded in rows}
-        elif row[at]:
-            meta[column] = _seconds(row[at]) if column in ("start", "stop") else row[at]
-    codes = {}
-    for place, row in rows if layout.coded else ():
-        cells = tuple([row[at] for at in layout.coded])
-        labels = codes_of_cells.get(cells)
-        if labels is None:
-            labels = codes_of_cells[cells] = layout.codes(cells, place)
-        if labels:
-            coder = "coder" if layout.coder is None else row[layout.coder].strip()
-            if not coder:
-                raise InputError("the row has codes but no coder", where=place, todo="fill in who coded it")
-            codes[coder] = labels.copy()
-    if codes:
-        meta["codes"] = codes
-    return meta
 
 
 def _seconds(cell: str) -> float | str:
     """A time in seconds as a number; another as it is written."""
     number = number_or_text(cell.strip())
     return cell if isinstance(number, str) else float(number)
-
-
-def _utterances(layout: _RowLayout, group: Group) -> list[Group]:
-    """The rows of each utterance (several where several people coded it), in order of the turns."""
-    if layout.turn is None:
-        return [[placed] for placed in group]
-    utterances: dict[str, Group] = {}
-    for placed in group:
-        where, row = placed
-        rows = utterances.setdefault(row[layout.turn], [])
-        if rows:
-            place, other = rows[0]
-            if layout.coder is None:
-                raise InputError(
-                    f"turn {row[layout.turn]!r} stands twice",
-                    where=f"{place} and {where}",
-                    todo="number each turn once, or name the column of coders with `columns=coder=NAME`",
-                )
-            for at, what in ((layout.text, "texts"), (layout.speaker, "speakers")):
-                if row[at] != other[at]:
-                    raise InputError(
-                        f"the utterance {row[layout.turn]!r} has two {what}",
-                        where=f"{place} and {where}",
-                        todo="make its rows agree, or number the turns anew",
-                    )
-            if any(row[layout.coder] == before[layout.coder] for _, before in rows):
-                raise InputError(
-                    f"coder {row[layout.coder]!r} coded turn {row[layout.turn]!r} twice",
-                    where=where,
-                    todo="keep one of the rows",
-                )
-        rows.append(placed)
-    try:
-        return [utterances[key] for key in sorted(utterances, key=int)]
-    except ValueError:
-        return list(utterances.values())
 
 
 def _spans(source: SourceFile, size: int) -> list[Span]:
@@ -315,7 +284,7 @@ READER = Reader(
         "left": "other worksheets, comments, rows above the column names; not counted: colours",
         "decided_by": "`--columns text=NAME,speaker=NAME,id=NAME`",
     },
-    endings=(".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson"),
+    endings=TABLE_ENDINGS,
     claims=_claims,
     read=_read,
     spans=_spans,
