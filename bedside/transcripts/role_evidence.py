@@ -103,8 +103,8 @@ _LETTERS = 1.6
 _CLEAR = 0.01
 #: Least turns of each side of a log that is looked at, and letters of both.
 _LEAST_TURNS, _LEAST_LETTERS = 2, 60
-#: Letters of both sides from which that is enough to see.
-_ENOUGH = 500
+#: Letters of both sides from which that is enough to see, and most letters of a side's beginning that are looked at.
+_ENOUGH, _BEGINNING = 500, 1_000
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(
@@ -255,7 +255,7 @@ def may_be_exchanged(assistant: Sequence[str], user: Sequence[str]) -> bool:
     to_user, to_assistant = "\n".join(assistant), "\n".join(user)
     letters = len(to_user) + len(to_assistant)
     if letters < _LEAST_LETTERS or (
-        letters > _ENOUGH and _towards(to_user) - _towards(to_assistant) > _CLEAR
+        letters > _ENOUGH and _towards(to_user[:_BEGINNING]) - _towards(to_assistant[:_BEGINNING]) > _CLEAR
     ):
         return False
     return _often(_ASKS, user) > 0.5 or counts(assistant)[0][0] > 0

@@ -252,7 +252,8 @@ class TranscriptMaker:
             for index, speaker in enumerate(speakers):
                 check_speaker(speaker, _place(where, index))
         roles = self.roles(speakers if named is None else named, where)
-        self._remark_on_lacking_side(roles, provenance)
+        if provenance:
+            self._remark_on_lacking_side(roles, provenance)
         return Dialogue(new_turns(roles, speakers, said, metas), provenance)
 
     def _remark_on_lacking_side(self, roles: Sequence[Role], provenance: Sequence[Provenance]) -> None:
@@ -274,8 +275,11 @@ class TranscriptMaker:
     ) -> Mapping[int, ProvenanceKind]:
         """Position → kind of what is no turn, by the name that tells its role; by that of the speaker where the role
         is told to be ``other``."""
-        names = {name for name in (*speakers, *named) if type(name) is str}
-        kinds = {name: kind for name in names if (kind := self._kind(name)) is not None}
+        try:
+            names = {*speakers, *named}
+        except TypeError:  # A list or an object can't be one's name.
+            names = {name for name in (*speakers, *named) if type(name) is str}
+        kinds = {name: kind for name in names if type(name) is str and (kind := self._kind(name)) is not None}
         if not kinds:
             return {}
         kinds_at: dict[int, ProvenanceKind] = {}
