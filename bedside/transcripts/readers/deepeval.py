@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.request_answers import fields_of, record_transcript, talks
+from bedside.transcripts.request_answers import record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -31,7 +31,7 @@ _REFERENCE = (
 _SEE = "see bedside readers show deepeval"
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     first = head.first
     turns = first.get("turns") if isinstance(first, dict) else None
     if not isinstance(turns, list) or not (turns or "scenario" in first):
@@ -56,10 +56,8 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     ]
     apart = {key: case[key] for key in _REFERENCE if case.get(key)}
     unused = ("name", "multimodal", "voice", *_REFERENCE)
-    (talk,) = talks(source, {key: value for key, value in case.items() if key not in unused}, where)
-    fields = fields_of(source, talk, where)
-    fields["reference"] |= apart
-    return record_transcript(source, talk, where, name, {"id": case.get("name") or name, **fields})
+    record = {key: value for key, value in case.items() if key not in unused}
+    return record_transcript(source, record, where, case.get("name") or name, reference=apart)
 
 
 READER = Reader(
