@@ -332,11 +332,13 @@ def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialog
         said = (_entries(source, message, f"{where}, turn {at}") for at, message in enumerate(messages))
         speakers, texts, metas = _columns([entry for entries in said for entry in entries])
     check_roles(speakers, texts, source.options.roles, where)
-    out = {name for name in speakers if isinstance(name, str) and name and source.options.leaves_out(name)}
-    if source.options.leave_out and out:
+    if source.options.leave_out:
+        out = {
+            name for name in speakers if isinstance(name, str) and name and source.options.leaves_out(name)
+        }
         kept = []
         for at, entry in enumerate(zip(speakers, texts, metas or repeat({}), strict=False)):
-            if entry[0] in out:
+            if isinstance(entry[0], str) and entry[0] in out:
                 source.leave(entry[0], str(entry[1]), f"{where}, turn {at}")
             else:
                 kept.append(entry)

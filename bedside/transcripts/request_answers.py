@@ -7,7 +7,7 @@ may stand the last question and the answer under evaluation. Nothing of it is ta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.json_shape import json_kind
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.message_lists import (
+    MODEL_SPEAKERS,
     SeveralAnswersError,
     is_message,
     is_of_tools,
@@ -238,22 +240,21 @@ def _only_talk(source: SourceFile, item: dict[str, Any], where: str) -> Talk:
             )
         path = () if key is None else (key,)
         return Talk(source, where, [], path, _holders(item, path))
-    lists = [_at(item, path) for path in paths]
-    lists = [messages_in(messages, "user") if is_pair(messages[0]) else messages for messages in lists]
     # A list may be the beginning of another: what was sent, and all that came of it.
-    longest = max(range(len(paths)), key=lambda at: len(lists[at]))
-    path, messages = paths[longest], lists[longest]
-    rest = [
-        other
-        for other, some in zip(paths, lists, strict=True)
-        if other != path and not _begins(some, messages)
-    ]
+    path = max(paths, key=lambda path: len(_list_at(item, path))) if paths[1:] else paths[0]
+    messages = _list_at(item, path)
+    rest = [other for other in paths if other != path and not _begins(_list_at(item, other), messages)]
     if rest:
-        raise _several_lists([path, *rest] if longest == 0 else paths, where)
+        raise _several_lists([path, *rest] if path == paths[0] else paths, where)
     if len(paths) == 1 and (path[-1] not in LISTS or len(path) > 1):
         source.account.remark(f"The messages stand under {'.'.join(path)}.")
     used = {other[0] for other in paths if len(other) == 1}
     return Talk(source, where, messages, path, _holders(item, path, used))
+
+
+def _list_at(item: Any, path: tuple[str, ...]) -> list[Any]:
+    messages: list[Any] = _at(item, path)
+    return messages_in(messages, "user") if is_pair(messages[0]) else messages
 
 
 def _holders(
@@ -348,7 +349,8 @@ class Talk:
             AmbiguousError: they may be others, or a message of one of the sides stands elsewhere.
         """
         columns = self.source.options.columns
-        beside = [each for each in self._rest() if each[2] and meaning(each[1]) in ("answer", "question")]
+        rest = list(self._rest())
+        beside = [each for each in rest if each[2] and meaning(each[1]) in ("answer", "question")]
         # Of what is no message, whoever makes turns of them says what is wrong.
         if (beside or columns.get("answer") or columns.get("question")) and all(
             isinstance(message, dict) for message in self.messages
@@ -358,27 +360,36 @@ class Talk:
             answers = self._answers(beside)
             self._ask(beside, bool(answers))
             self._answer(answers)
+            rest = list(self._rest())
+        self._check_strays(rest)
+        if (
+            rest
+            and "answer" not in columns
+            and self.messages
+            and speaker_of(self.messages[-1]) in ("user", "human")
+        ):
+            for _, key, value in rest:
+                if type(value) is str and meaning(key) != "expected" and is_speech(value):
+                    self.source.account.remark(
+                        f"Messages end with the user, and a text stands under {key!r}: say `columns=answer={key}` if "
+                        "it is the model's answer."
+                    )
+
+    def _check_strays(self, rest: list[tuple[int, str, Any]]) -> None:
+        """An error for a message of one of the sides that stands elsewhere in the record."""
         said: set[Any] | None = None
-        unanswered = (
-            "answer" not in columns and self.messages and speaker_of(self.messages[-1]) in ("user", "human")
-        )
-        for level, key, value in self._rest():
-            if type(value) in (dict, list) and meaning(key) not in ("answer", "expected"):
-                for path, message in _messages_below(value, self._path(level, key)):
-                    said = said or {message_key(each) for each in self.messages if isinstance(each, dict)}
-                    if message_key(message) not in said:
-                        raise AmbiguousError(
-                            f"a message stands under {path} too, apart from the others",
-                            where=self.where,
-                            todo=f"say `columns=answer={path}` if it was said after them, or leave it out with "
-                            f"`leave_out={key}`",
-                        )
-        for _, key, value in self._rest() if unanswered else ():
-            if type(value) is str and meaning(key) != "expected" and is_speech(value):
-                self.source.account.remark(
-                    f"Messages end with the user, and a text stands under {key!r}: say `columns=answer={key}` if it is "
-                    "the model's answer."
-                )
+        for level, key, value in rest:
+            if type(value) not in (dict, list) or meaning(key) in ("answer", "expected"):
+                continue
+            for path, message in _messages_below(value, self._path(level, key)):
+                said = said or {message_key(each) for each in self.messages if isinstance(each, dict)}
+                if message_key(message) not in said:
+                    raise AmbiguousError(
+                        f"a message stands under {path} too, apart from the others",
+                        where=self.where,
+                        todo=f"say `columns=answer={path}` if it was said after them, or leave it out with "
+                        f"`leave_out={key}`",
+                    )
 
     def _rest(self) -> Iterator[tuple[int, str, Any]]:
         """Level, key and value of what stands beside the messages and isn't taken."""
@@ -643,6 +654,31 @@ def record_transcript(
     transcript = talk.transcript(name, {**own, **fields})
     leave_rest(source, rest, transcript, where)
     return transcript
+
+
+def record_reader(
+    claims: Callable[[dict[str, Any]], bool],
+    build: Callable[[SourceFile, Any, str, str], Transcript],
+    *,
+    priority: int = 20,
+    **entry: Any,
+) -> Reader:
+    """A reader of JSON of which each value is a conversation with a language model.
+
+    Args:
+        claims: whether an object is such a value.
+        build: makes the transcript of a value, with its place and an id for want of another.
+        priority, entry: of the reader.
+    """
+
+    def read(source: SourceFile) -> Iterator[Transcript]:
+        source.aliases = MODEL_SPEAKERS
+        return source.json_transcripts(build)
+
+    def claim(head: Head) -> Claim | None:
+        return "transcripts" if isinstance(head.first, dict) and claims(head.first) else None
+
+    return Reader(claims=claim, read=read, priority=priority, **entry)
 
 
 def unrepeated(source: SourceFile, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:

@@ -65,16 +65,17 @@ def check_roles(
     Raises:
         AmbiguousError: both readings are possible.
     """
-    said: dict[str, list[str]] = {"system": [], "user": [], "model": []}
-    names: dict[str, str] = {}
+    if {*map(type, speakers), *map(type, texts)} != {str}:
+        told = [each for each in zip(speakers, texts, strict=True) if {*map(type, each)} == {str}]
+        speakers, texts = [speaker for speaker, _ in told], [text for _, text in told]
+    sides = {name: _SIDES.get(name) or _SIDES.get(name.casefold()) for name in {*speakers}}
+    said: dict[str | None, list[str]] = {"system": [], "user": [], "model": [], None: []}
     for speaker, text in zip(speakers, texts, strict=True):
-        side = _SIDES.get(speaker) or _SIDES.get(speaker.casefold()) if isinstance(speaker, str) else None
-        if side is not None and isinstance(text, str):
-            said[side].append(text)
-            names[side] = speaker
-    if names.keys() >= {"user", "model"} and not any(name.strip().casefold() in _SIDES for name in mapping):
+        said[sides[speaker]].append(text)
+    if said["user"] and said["model"] and not any(name.strip().casefold() in _SIDES for name in mapping):
         reason = _sign(said)
         if reason:
+            names = {sides[speaker]: speaker for speaker in speakers}
             user, model = names["user"], names["model"]
             raise AmbiguousError(
                 f"in this conversation the {model} may be the patient: {reason}",
@@ -84,7 +85,7 @@ def check_roles(
             )
 
 
-def _sign(said: Mapping[str, Sequence[str]]) -> str | None:
+def _sign(said: Mapping[str | None, Sequence[str]]) -> str | None:
     """What speaks for it, as the end of a sentence; None where nothing does."""
     # Some write the instruction as the first message of the user.
     first = said["user"][0]

@@ -276,7 +276,7 @@ class TranscriptMaker:
         """Position → kind of what is no turn, by the name that tells its role; by that of the speaker where the role
         is told to be ``other``."""
         try:
-            names = {*speakers, *named}
+            names = {*speakers} if named is speakers else {*speakers, *named}
         except TypeError:  # A list or an object can't be one's name.
             names = {name for name in (*speakers, *named) if type(name) is str}
         kinds = {name: kind for name in names if type(name) is str and (kind := self._kind(name)) is not None}
@@ -373,7 +373,7 @@ class TranscriptMaker:
             raise _sideless(where)
         check_turns(dialogue.turns, where, sided=self.unknown is None, reference=reference)
         provenance = [*dialogue.provenance]
-        if not told_apart:
+        if not told_apart and (system or factors or reference):
             beside: dict[str, Any] = {}
             if isinstance(system, str) and "system" not in self.options.columns and reads_as_prompt(system):
                 beside["system"], system = system, None

@@ -308,6 +308,19 @@ def test_batches_are_joined_with_their_replies(tmp_path: Path) -> None:
         read(path)
 
 
+def test_several_answers_to_a_request_of_a_batch_stop(tmp_path: Path) -> None:
+    choices = [{"message": SAID[1]}, {"message": {**SAID[1], "content": "Take a pill."}}]
+    reply = {"custom_id": "x", "response": {"status_code": 200, "body": {"choices": choices}}}
+    path = write(
+        tmp_path, "requests.jsonl", lines({"custom_id": "x", "body": {"model": "A", "messages": SAID[:1]}})
+    )
+    write(tmp_path, "results.jsonl", lines(reply))
+    with pytest.raises(AmbiguousError, match=r"2 answers stand under response\.body\.choices"):
+        read(path)
+    (transcript,) = read(path, columns={"answer": "response.body.choices.0"})
+    assert said(transcript) == TALK
+
+
 def test_anthropic_batches(tmp_path: Path) -> None:
     request = {
         "custom_id": "x",

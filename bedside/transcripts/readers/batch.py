@@ -14,7 +14,7 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import HEAD_SIZE
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import loaded
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, messages_in
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, SeveralAnswersError, messages_in
 from bedside.transcripts.request_answers import record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
@@ -117,13 +117,20 @@ def _transcript(source: SourceFile, item: Any, replies: dict[Any, Any], where: s
         raise InputError(f"this is no request of a batch but {json_kind(item)}", where=where, todo=_SEE)
     name = item["custom_id"]
     reply = replies.get(name)
-    if replies and (reply is None or not messages_in(reply, "assistant")):
+    if replies and not _has_answer(reply):
         source.account.left_out["replies that failed or are missing"] += 1
         reply = None
     rest = {key: value for key, value in item.items() if key != "custom_id"}
     return record_transcript(
         source, rest if reply is None else {**rest, "response": reply}, where, name, id=name
     )
+
+
+def _has_answer(reply: Any) -> bool:
+    try:
+        return bool(messages_in(reply, "assistant"))
+    except SeveralAnswersError:
+        return True
 
 
 READER = Reader(

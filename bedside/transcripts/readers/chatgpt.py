@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS
-from bedside.transcripts.request_answers import record_transcript
+from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
 _SEE = "see bedside readers show chatgpt"
 #: Contents that were shown to the person.
 _SAID = ("text", "multimodal_text")
-
-
-def _claims(head: Head) -> Claim | None:
-    first = head.first
-    return "transcripts" if isinstance(first, dict) and isinstance(first.get("mapping"), dict) else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = MODEL_SPEAKERS
-    return source.json_transcripts(_transcript)
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
@@ -113,7 +100,9 @@ def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, 
     return said
 
 
-READER = Reader(
+READER = record_reader(
+    lambda first: isinstance(first.get("mapping"), dict),
+    _transcript,
     name="chatgpt",
     title="ChatGPT's export (conversations.json)",
     description=(
@@ -131,7 +120,4 @@ READER = Reader(
     ),
     example_name="conversations.json",
     endings=(".json",),
-    claims=_claims,
-    read=_read,
-    priority=20,
 )

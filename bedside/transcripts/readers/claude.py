@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS
-from bedside.transcripts.request_answers import record_transcript
+from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
 _SEE = "see bedside readers show claude"
-
-
-def _claims(head: Head) -> Claim | None:
-    first = head.first
-    return "transcripts" if isinstance(first, dict) and isinstance(first.get("chat_messages"), list) else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = MODEL_SPEAKERS
-    return source.json_transcripts(_transcript)
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
@@ -57,7 +44,9 @@ def _message(source: SourceFile, message: Any, where: str) -> dict[str, Any]:
     return said
 
 
-READER = Reader(
+READER = record_reader(
+    lambda first: isinstance(first.get("chat_messages"), list),
+    _transcript,
     name="claude",
     title="Claude's export (conversations.json)",
     description=(
@@ -71,7 +60,4 @@ READER = Reader(
     ),
     example_name="conversations.json",
     endings=(".json",),
-    claims=_claims,
-    read=_read,
-    priority=20,
 )

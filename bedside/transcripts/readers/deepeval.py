@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.request_answers import record_transcript
+from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -31,17 +29,11 @@ _REFERENCE = (
 _SEE = "see bedside readers show deepeval"
 
 
-def _claims(head: Head) -> Claim | None:
-    first = head.first
-    turns = first.get("turns") if isinstance(first, dict) else None
-    if not isinstance(turns, list) or not (turns or "scenario" in first):
-        return None
-    right = not turns or (isinstance(turns[0], dict) and "content" in turns[0])
-    return "transcripts" if right else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    return source.json_transcripts(_transcript)
+def _claims(first: dict[str, Any]) -> bool:
+    turns = first.get("turns")
+    if not isinstance(turns, list) or not turns:
+        return turns == [] and "scenario" in first
+    return isinstance(turns[0], dict) and "content" in turns[0]
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
@@ -60,7 +52,9 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     return record_transcript(source, record, where, case.get("name") or name, reference=apart)
 
 
-READER = Reader(
+READER = record_reader(
+    _claims,
+    _transcript,
     name="deepeval",
     title="DeepEval's conversational test cases (JSON)",
     description=(
@@ -75,8 +69,6 @@ READER = Reader(
     ),
     example_name="test_cases.json",
     endings=(".json", ".jsonl", ".ndjson"),
-    claims=_claims,
-    read=_read,
     spans=line_spans,
     priority=30,
 )

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.message_lists import MODEL_SPEAKERS
-from bedside.transcripts.request_answers import talks
+from bedside.transcripts.request_answers import record_reader, talks
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
 _SEE = "see bedside readers show health_bench"
-
-
-def _claims(head: Head) -> Claim | None:
-    first = head.first
-    right = isinstance(first, dict) and "prompt_id" in first and isinstance(first.get("prompt"), list)
-    return "transcripts" if right else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = MODEL_SPEAKERS
-    return source.json_transcripts(_transcript)
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
@@ -55,7 +41,9 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     return talk.transcript(name, fields)
 
 
-READER = Reader(
+READER = record_reader(
+    lambda first: "prompt_id" in first and isinstance(first.get("prompt"), list),
+    _transcript,
     name="health_bench",
     title="HealthBench (JSON lines)",
     description=(
@@ -71,8 +59,5 @@ READER = Reader(
     ),
     example_name="healthbench.jsonl",
     endings=(".jsonl", ".ndjson", ".json"),
-    claims=_claims,
-    read=_read,
     spans=line_spans,
-    priority=20,
 )

@@ -87,31 +87,31 @@ _KIND = ("type", "run_type", "span_kind", "attributes.openinference.span.kind", 
 _CALLS = frozenset(("generation", "llm", "chat_model", "chat", "generate_content", "text_completion"))
 _COLUMNS = ("id", "time")
 #: Events of OpenTelemetry that are messages.
+_EVENT_NAME = ("event_name", "eventName", "EventName", "attributes.event.name", "name")
 _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message|gen_ai\.choice")
+#: Keys of which a record that is a trace has at least one, and those of a record within a record.
+_ROOTS = frozenset(
+    path.partition(".")[0] for path in (*_TRACE, *_SESSION, *_WITHIN, *_EVENT_NAME, "run_type", "htmlPath")
+)
+_OF_PARTS = ("run_type", "span_kind", "attributes", "scopeSpans", "traceId", "trace_id", "context")
 #: Roles of what a model is told, which a call may repeat in other words.
 _TOLD = ("system", "developer")
 
 
 def _claims(head: Head) -> Claim | None:
-    first = _record(head.first)
-    if first is None:
+    if not isinstance(head.first, dict) or _ROOTS.isdisjoint(key.partition(".")[0] for key in head.first):
         return None
-    traced = any(_value(first, (key,)) is not None for key in (*_TRACE, *_SESSION)) or "htmlPath" in first
+    first = _record(head.first) or {}
+    traced = _value(first, (*_TRACE, *_SESSION)) is not None or "htmlPath" in first
     right = (
         ("run_type" in first and "inputs" in first)
         or (traced and "input" in first and "output" in first)
         or (traced and ("attributes" in first or "context" in first))
         or (isinstance(first.get("info"), dict) and traced)
         or bool(_event(first))
-        or any(_record(part) is not None and _claims_part(part) for part in _within(first))
+        or any(isinstance(part, dict) and not part.keys().isdisjoint(_OF_PARTS) for part in _within(first))
     )
     return "transcripts" if right else None
-
-
-def _claims_part(part: Any) -> bool:
-    return isinstance(part, dict) and not part.keys().isdisjoint(
-        ("run_type", "span_kind", "attributes", "scopeSpans", "traceId", "trace_id", "context")
-    )
 
 
 @dataclass(slots=True)
@@ -345,7 +345,7 @@ def _said(record: dict[str, Any]) -> tuple[Any, Any]:
 
 def _event(record: dict[str, Any]) -> dict[str, Any] | None:
     """The message that an event of OpenTelemetry is; None where it is none."""
-    name = _value(record, ("event_name", "eventName", "EventName", "attributes.event.name", "name"))
+    name = _value(record, _EVENT_NAME)
     kind = _EVENT.fullmatch(name) if isinstance(name, str) else None
     if kind is None:
         return None
