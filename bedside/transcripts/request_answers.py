@@ -572,11 +572,11 @@ class Talk:
         first = self.messages[0] if self.messages else None
         # ShareGPT's key holds the prompt, whatever it reads like; the model stands elsewhere.
         of_sharegpt = isinstance(first, dict) and "from" in first
-        fields: dict[str, Any] = {"factors": {}, "reference": {}}
-        for holder, used in reversed(self.holders):
+        fields: dict[str, Any] = {}
+        for holder, used in reversed(self.holders or [(item, set())]):
             outer = described(holder, used | {"system"} if of_sharegpt and holder is item else used)
-            parts = {part: fields[part] | outer[part] for part in ("factors", "reference")}
-            fields = {**fields, **outer, **parts}
+            parts = {part: fields[part] | outer[part] for part in ("factors", "reference") if fields}
+            fields = {**fields, **outer, **parts} if fields else outer
         factors, reference = fields["factors"], fields["reference"]
         for key in [key for key in factors if meaning(key) == "expected"]:
             reference[key] = factors.pop(key)
