@@ -87,6 +87,8 @@ _MARKS = frozenset(
     tool_calls function_call
     """.split()
 )
+#: Keys beside role and content by which a message may say something else than its content.
+_TOLD_APART = _THOUGHT_KEYS.union(TEXT_KEYS[1:], _CALLS, ("type", "thought", "isThought", "refusal"))
 _ROLE, _CONTENT = itemgetter("role"), itemgetter("content")
 _WORDS = re.compile(r"\S\s+\S|[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 
@@ -359,6 +361,12 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
             where=where,
             todo="give role and content",
         )
+    if message.get("role") and type(message.get("content")) is str and _TOLD_APART.isdisjoint(message):
+        # Most have a text, and marks that are single values.
+        meta = {key: value for key, value in message.items() if value is not None and value != ""}
+        speaker, text = meta.pop("role"), meta.pop("content", "")
+        if text:
+            return [(speaker, text, _timed(meta, where))]
     message = plain_message(message, "") or message
     if is_thought(message):
         source.account.left_out[THOUGHTS] += 1
@@ -394,13 +402,23 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
         _parts(source, [meta], {}, where)
         return []
     calls = [part for part in (called, *(meta.pop(key, None) for key in _CALLS)) if part]
+    meta = _timed(meta, where)
+    # What a model calls is said to no party, but what it did must not vanish.
+    done: list[_Entry] = [("tool", _dumped(part, where), {} if text else meta) for part in calls]
+    return [(speaker, text, meta), *done] if text or not calls else done
+
+
+def _timed(meta: dict[str, Any], where: str) -> dict[str, Any]:
+    """What is known of a message, with its time under its name.
+
+    Raises:
+        InputError: it is nested too deep.
+    """
     if "timestamp" in meta and "time" not in meta:
         meta["time"] = meta.pop("timestamp")
     if meta:
         check_nesting(meta, where)
-    # What a model calls is said to no party, but what it did must not vanish.
-    done: list[_Entry] = [("tool", _dumped(part, where), {} if text else meta) for part in calls]
-    return [(speaker, text, meta), *done] if text or not calls else done
+    return meta
 
 
 def _dumped(part: Any, where: str) -> str:

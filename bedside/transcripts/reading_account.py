@@ -149,11 +149,13 @@ class ReadingAccount:
                 self._add_levels(name, {level: 1})
 
     def _add_meta(self, meta: Mapping[str, Any]) -> None:
-        if len(self.examples) < MOST_FACTORS:
-            for key in meta.keys() - self.examples.keys():
+        room = len(self.examples) < MOST_FACTORS
+        for key, value in meta.items():
+            if room and key not in self.examples:
                 # Of codes, how many turns have them is what tells.
-                self.examples[key] = "" if key == "codes" else text_of(_longest_text(meta[key]), "").example
-        self.with_turns.update(meta.keys() & self.examples.keys())
+                self.examples[key] = "" if key == "codes" else text_of(_longest_text(value), "").example
+            if key in self.examples:
+                self.with_turns[key] += 1
 
     def _add_tags(self, text: str) -> None:
         tags = tags_in(text)

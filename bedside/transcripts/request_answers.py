@@ -46,34 +46,25 @@ LISTS = (
     "dialogue", "dialog", "turns", "contents", "chunks", "target_messages", "input", "prompt",
 )  # fmt: skip
 #: Names, without case and underscores, of what a model answered, and ends of such names.
-ANSWERS: tuple[str, ...] = (
-    "response", "responses", "output", "outputs", "completion", "completions", "choices", "candidates", "answer",
-    "answers", "generation", "generations", "sampled", "reply", "replies", "result", "prediction", "predictions",
-    "responsetext", "outputtext", "completiontext", "answertext", "assistant", "assistantmessage", "generatedtext",
-    "responsebody", "outputbodyjson", "modelmessage",
-)  # fmt: skip
+ANSWERS: tuple[str, ...] = tuple(
+    """
+    response responses output outputs completion completions choices candidates answer answers generation generations
+    sampled reply replies result prediction predictions responsetext outputtext completiontext answertext
+    assistant assistantmessage generatedtext responsebody outputbodyjson modelmessage
+    """.split()
+)
 ANSWER_ENDS = ("response", "output", "completion", "reply", "answer", "generation", "prediction")
 #: The same of what it was asked last.
-QUESTIONS: tuple[str, ...] = (
-    "question", "query", "prompt", "input", "instruction", "userinput", "usermessage", "userprompt", "userquery",
-    "userquestion", "lastusermessage", "currentinput", "currentmessage", "currentquestion", "newmessage",
-)  # fmt: skip
+QUESTIONS: tuple[str, ...] = tuple(
+    """
+    question query prompt input instruction userinput usermessage userprompt userquery userquestion lastusermessage
+    currentinput currentmessage currentquestion newmessage
+    """.split()
+)
 #: Names of what a model should say, how they begin, and beginnings of what is another's or no answer.
 _EXPECTED = ("ideal", "reference", "target", "expected", "gold", "golden", "groundtruth")
 _BEST = (*_EXPECTED, "correct", "true", "best")
-_OF_OTHERS = (
-    "human",
-    "user",
-    "patient",
-    "client",
-    "previous",
-    "last",
-    "num",
-    "max",
-    "min",
-    "rejected",
-    "chosen",
-)
+_OF_OTHERS = tuple("human user patient client previous last num max min rejected chosen".split())
 #: Names of answers that may be no more than a label.
 _LABELS = ("answer", "answers", "prediction", "predictions", "result", "output", "finalanswer")
 #: The value of ``columns=id=…`` by which each record is a transcript.
@@ -238,8 +229,8 @@ def _only_talk(source: SourceFile, item: dict[str, Any], where: str) -> Talk:
             raise InputError(
                 "there is no list of messages", where=where, todo="see bedside readers show messages"
             )
-        path = () if key is None else (key,)
-        return Talk(source, where, [], path, _holders(item, path))
+        there = () if key is None else (key,)
+        return Talk(source, where, [], there, _holders(item, there))
     # A list may be the beginning of another: what was sent, and all that came of it.
     path = max(paths, key=lambda path: len(_list_at(item, path))) if paths[1:] else paths[0]
     messages = _list_at(item, path)

@@ -209,7 +209,7 @@ def _call(
     named, timed = columns.get("id"), columns.get("time")
     sessions = (named,) if named and named != EACH_ROW else _SESSION
     owners = ((part, sessions), (record, sessions), (part, _TRACE), (record, _TRACE), (part, _NAME))
-    session = next((found for each, paths in owners if (found := _value(each, paths))), number)
+    session = next((found for owner, paths in owners if (found := _value(owner, paths))), number)
     name = str(_value(part, _NAME) or number)
     if source.options.leaves_out(name):
         source.account.left_out["calls that the user left out"] += 1
