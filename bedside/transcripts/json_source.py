@@ -111,40 +111,36 @@ class JsonSource(ByteSource):
         In place of a value that can't be read stands its :class:`InputError`; what follows goes on where
         the format allows.
         """
+        values = self._values()
+        if not self.options.leave_out:
+            return values
+        return ((where, name, self._without_left_out(value, where)) for where, name, value in values)
+
+    def _values(self) -> Iterator[tuple[str, str, Any]]:
         form, _ = self.json or ("object", None)
         if form == "object":
-            yield self.name, self.stem, self._without_left_out(self._object(), self.name)
+            yield self.name, self.stem, self._object()
         elif form == "lines":
             for position, (number, line) in enumerate(self.lines(), self.values_before):
                 value = line if isinstance(line, InputError) else self._parsed(line, number)
-                yield (
-                    f"{self.name}:{number}",
-                    f"{self.stem}#{position}",
-                    self._without_left_out(value, f"{self.name}:{number}"),
-                )
+                yield f"{self.name}:{number}", f"{self.stem}#{position}", value
         elif self._value is not None:
             for position, value in enumerate(self._value):
-                where = f"{self.name} item {position}"
-                yield where, f"{self.stem}#{position}", self._without_left_out(value, where)
+                yield f"{self.name} item {position}", f"{self.stem}#{position}", value
         else:
-            yield from self._items()
-
-    def _items(self) -> Iterator[tuple[str, str, Any]]:
-        position = 0
-        with self.open() as file:
-            items = array_items(lambda size: self.unpacking(file.read, size), MAX_RECORD)
-            try:
-                for position, (line, item) in enumerate(items):
-                    where = f"{self.name} item {position}"
-                    value = self._parsed(item, line, " of the item")
-                    yield where, f"{self.stem}#{position}", self._without_left_out(value, where)
-            except ArrayError as error:
-                where = f"{self.name}:{error.line}"
-                yield where, self.stem, InputError(f"not JSON ({error.what})", where=where, todo=_MEND)
+            with self.open() as file:
+                items = array_items(lambda size: self.unpacking(file.read, size), MAX_RECORD)
+                try:
+                    for position, (line, item) in enumerate(items):
+                        value = self._parsed(item, line, " of the item")
+                        yield f"{self.name} item {position}", f"{self.stem}#{position}", value
+                except ArrayError as error:
+                    where = f"{self.name}:{error.line}"
+                    yield where, self.stem, InputError(f"not JSON ({error.what})", where=where, todo=_MEND)
 
     def _without_left_out(self, value: Any, where: str, path: str = "") -> Any:
         """A value without the keys that the user left out, whose texts are counted."""
-        if not self.options.leave_out or not isinstance(value, dict | list):
+        if not isinstance(value, dict | list):
             return value
         if isinstance(value, list):
             return [self._without_left_out(part, where, path) for part in value]
