@@ -620,6 +620,18 @@ class Talk:
         return transcript
 
 
+def one_talk(source: SourceFile, record: Mapping[str, Any], where: str) -> Talk:
+    """The one conversation of a record, as :func:`talks`.
+
+    Raises:
+        AmbiguousError: the user's pattern finds several.
+    """
+    found = talks(source, record, where)
+    if len(found) > 1:
+        raise _several_lists([talk.path for talk in found], where)
+    return found[0]
+
+
 def record_transcript(
     source: SourceFile,
     record: Mapping[str, Any],
@@ -639,7 +651,7 @@ def record_transcript(
         rest: values of which all that may have been said has to be in the transcript.
         fields: of the transcript, in place of what the record says.
     """
-    (talk,) = talks(source, record, where)
+    talk = one_talk(source, record, where)
     own = talk.fields()
     own["reference"] |= reference or {}
     transcript = talk.transcript(name, {**own, **fields})

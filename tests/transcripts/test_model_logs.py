@@ -274,6 +274,13 @@ def test_health_bench_with_and_without_an_answer(tmp_path: Path) -> None:
     assert "canary" not in transcript.factors
 
 
+def test_of_one_conversation_an_object_a_pattern_takes_one(tmp_path: Path) -> None:
+    item = {"prompt_id": "p", "prompt": SAID, "prompt_before": SAID}
+    path = write(tmp_path, "h.jsonl", lines(item))
+    with pytest.raises(AmbiguousError, match="2 lists of messages: prompt, prompt_before"):
+        read(path, columns={"messages": "prompt*"})
+
+
 def test_arena_pairs_are_two_systems_on_one_case(tmp_path: Path) -> None:
     item = {
         "question_id": "q", "model_a": "A", "model_b": "A", "winner": "tie", "language": "English", "turn": 1,

@@ -7,7 +7,7 @@ from typing import Any
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.request_answers import record_reader, talks
+from bedside.transcripts.request_answers import one_talk, record_reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -25,7 +25,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         for key, value in item.items()
         if key not in (*apart, "canary", "example_tags", "prompt_id")
     }
-    (talk,) = talks(source, rest, where)
+    talk = one_talk(source, rest, where)
     tags = item["example_tags"] if isinstance(item.get("example_tags"), list) else []
     themes = [tag.partition(":")[2] for tag in tags if isinstance(tag, str) and tag.startswith("theme:")]
     fields = talk.fields()

@@ -16,7 +16,7 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, leave_rest, texts_in
-from bedside.transcripts.request_answers import talks
+from bedside.transcripts.request_answers import one_talk
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import factor_or_reference
@@ -123,7 +123,7 @@ def _transcript(source: SourceFile, evaluation: dict[str, Any], sample: Any, whe
     case, epoch = sample.get("id"), sample.get("epoch", 1)
     factors["epoch"] = epoch
     said = {key: resolved(sample[key]) for key in ("messages", "output") if sample.get(key)}
-    (talk,) = talks(source, {"messages": [], **said}, where)
+    talk = one_talk(source, {"messages": [], **said}, where)
     fields = {
         "id": f"{source.stem}/{case}/{epoch}",
         "system": evaluation.get("model"),
