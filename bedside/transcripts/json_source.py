@@ -131,8 +131,8 @@ class JsonSource(ByteSource):
             with self.open() as file:
                 items = array_items(lambda size: self.unpacking(file.read, size), MAX_RECORD)
                 try:
-                    for position, (line, item) in enumerate(items):
-                        value = self._parsed(item, line, " of the item")
+                    for position, (begun, item) in enumerate(items):
+                        value = self._parsed(item, begun, " of the item")
                         yield f"{self.name} item {position}", f"{self.stem}#{position}", value
                 except ArrayError as error:
                     where = f"{self.name}:{error.line}"
