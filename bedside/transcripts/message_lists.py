@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -30,16 +31,15 @@ MODEL_SPEAKERS: Mapping[str, Role] = {
     **dict.fromkeys(USERS, "patient"),
     **dict.fromkeys(MODELS, "clinician"),
     **dict.fromkeys(PROVENANCE_SPEAKERS, "other"),
-}  # fmt: skip
+}
 
 SPEAKER_KEYS = ("role", "from", "speaker", "sender", "author")
 TEXT_KEYS = ("content", "value", "message", "text", "utterance", "parts")
 _SPEAKER_KEYS, _TEXT_KEYS = frozenset(SPEAKER_KEYS), frozenset(TEXT_KEYS)
 
-#: What the account calls what a model thought and didn't say, and parts that hold no text.
+#: What the account calls what a model thought and didn't say, parts that hold no text, and messages that hold nothing.
 THOUGHTS = "thoughts of the model that nobody was told"
 PICTURES = "pictures and other parts that are no text"
-#: What the account calls messages that hold nothing.
 EMPTY = "empty messages"
 #: Types of thoughts, and keys of a message or a part that hold one.
 _THINKING = ("thinking", "redacted_thinking", "reasoning", "thought")
@@ -87,6 +87,8 @@ _MARKS = frozenset(
     tool_calls function_call
     """.split()
 )
+#: Keys beside role and content by which a message may say something else than its content.
+_TOLD_APART = _THOUGHT_KEYS.union(TEXT_KEYS[1:], _CALLS, ("type", "thought", "isThought", "refusal"))
 _ROLE, _CONTENT = itemgetter("role"), itemgetter("content")
 _WORDS = re.compile(r"\S\s+\S|[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 
@@ -131,11 +133,8 @@ def side_of(speaker: Any) -> Role | None:
 
 def speaker_of(message: Any) -> Any:
     """Who says a message; None where that is not told."""
-    return (
-        next((message[key] for key in SPEAKER_KEYS if key in message), None)
-        if isinstance(message, dict)
-        else None
-    )
+    keys = SPEAKER_KEYS if isinstance(message, dict) else ()
+    return next((message[key] for key in keys if key in message), None)
 
 
 # -- from any object to messages ------------------------------------------------------------------------
@@ -205,27 +204,17 @@ def messages_in(
     if key is None:
         return []
     inner, below = value[key], (*path, key)
-    if key in _ALTERNATIVES and isinstance(inner, list) and len(inner) > 1:
-        return _only(inner, role, below, depth - 1)
-    if (
-        isinstance(inner, list)
-        and role == "assistant"
-        and inner
-        and all(isinstance(part, str) for part in inner)
-    ):
-        return _only(inner, role, below, depth - 1)
-    if key in ("content", "parts") and isinstance(inner, list) and not any(map(is_message, inner)):
-        return [{"role": role, "content": inner}]
+    if isinstance(inner, list):
+        texts = role == "assistant" and all(isinstance(part, str) for part in inner)
+        if texts or (key in _ALTERNATIVES and len(inner) > 1):
+            found = [messages_in(part, role, (*below, str(at)), depth - 1) for at, part in enumerate(inner)]
+            given = [messages for messages in found if messages] or [[]]
+            if any(messages != given[0] for messages in given):
+                raise SeveralAnswersError(below, len(given))
+            return given[0]
+        if key in ("content", "parts") and not any(map(is_message, inner)):
+            return [{"role": role, "content": inner}]
     return messages_in(inner, role, below, depth - 1)
-
-
-def _only(answers: list[Any], role: str, path: tuple[str, ...], depth: int) -> list[dict[str, Any]]:
-    """The one answer that a list of them holds."""
-    found = [messages_in(answer, role, (*path, str(at)), depth) for at, answer in enumerate(answers)]
-    given = [messages for messages in found if messages]
-    if len(given) > 1 and any(messages != given[0] for messages in given):
-        raise SeveralAnswersError(path, len(given))
-    return given[0] if given else []
 
 
 def loaded_json(text: str) -> Any:
@@ -289,14 +278,14 @@ def _of_langchain(value: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
 def message_key(message: dict[str, Any]) -> tuple[str, bytes]:
     """What a message is known by in another record, where thoughts and calls may be left out or written otherwise."""
     message = plain_message(message, "") or message
-    content = next((message[key] for key in TEXT_KEYS if message.get(key)), message.get("refusal") or "")
+    content = _content(message)
     if isinstance(content, list):
         parts = [part for part in content if not is_thought(part) and not is_of_tools(part)]
-        texts = [
-            said[1] if isinstance(part, dict) and (said := _text_of_part(part)) else part for part in parts
+        content = [
+            (_text_of_part(part) or ("", part))[1] if isinstance(part, dict) else part for part in parts
         ]
-        alone = [text for text in texts if isinstance(text, str)]
-        content = "\n".join(alone) if len(alone) == len(texts) else texts
+        if all(isinstance(text, str) for text in content):
+            content = "\n".join(content)
     who = speaker_of(message)
     return side_of(who) or repr(who), orjson.dumps(content.strip() if isinstance(content, str) else content)
 
@@ -305,11 +294,26 @@ def is_empty(message: Mapping[str, Any]) -> bool:
     """Whether a message says nothing and calls nothing."""
     if is_thought(message) or is_of_tools(message) or any(message.get(key) for key in _CALLS):
         return False
-    content = next((message[key] for key in TEXT_KEYS if message.get(key)), message.get("refusal") or "")
+    content = _content(message)
     return not content or (isinstance(content, str) and content.isspace())
 
 
+def _content(message: Mapping[str, Any]) -> Any:
+    """What a message says, or the model's refusal."""
+    return next((message[key] for key in TEXT_KEYS if message.get(key)), message.get("refusal") or "")
+
+
+def _text_of_part(part: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The key of a part's text, and the text; None where it has none."""
+    if part.get("type", "text") not in ("text", "output_text", "input_text", "refusal"):
+        return None
+    return next(((key, part[key]) for key in _PART_TEXTS if isinstance(part.get(key), str)), None)
+
+
 # -- from messages to turns -----------------------------------------------------------------------------
+
+#: Speaker, text and what else is known of what becomes a turn or stands beside the turns.
+_Entry = tuple[Any, Any, dict[str, Any]]
 
 
 def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialogue:
@@ -319,53 +323,50 @@ def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialog
         InputError: a message is none, or its speaker is not known.
         AmbiguousError: the model may play the patient, or a part of a message would be lost that may have been said.
     """
+    metas: list[dict[str, Any]] | None = None
     try:
         # Most files have these two keys and no more.
         speakers, texts = list(map(_ROLE, messages)), list(map(_CONTENT, messages))
         plain = {*map(len, messages)} == {2} and {*map(type, texts)} == {str}
     except (KeyError, TypeError):
         plain = False
-    if plain:
-        metas: list[dict[str, Any]] | None = None
-    else:
-        said = [_said(source, message, f"{where}, turn {at}") for at, message in enumerate(messages)]
-        entries = [entry for message in said for entry in message]
-        speakers, texts = [entry[0] for entry in entries], [entry[1] for entry in entries]
-        metas = [entry[2] for entry in entries]
+    if not plain:
+        said = (_entries(source, message, f"{where}, turn {at}") for at, message in enumerate(messages))
+        speakers, texts, metas = _columns([entry for entries in said for entry in entries])
     check_roles(speakers, texts, source.options.roles, where)
     if source.options.leave_out:
-        speakers, texts, metas = _without_speakers(source, speakers, texts, metas, where)
+        out = {
+            name for name in speakers if isinstance(name, str) and name and source.options.leaves_out(name)
+        }
+        kept = []
+        for at, entry in enumerate(zip(speakers, texts, metas or repeat({}), strict=False)):
+            if isinstance(entry[0], str) and entry[0] in out:
+                source.check_unread(entry[0], str(entry[1]), f"{where}, turn {at}")
+            else:
+                kept.append(entry)
+        speakers, texts, metas = _columns(kept)
     return source.turns(speakers, texts, where, metas)
 
 
-def _without_speakers(
-    source: SourceFile, speakers: list[Any], texts: list[Any], metas: list[dict[str, Any]] | None, where: str
-) -> tuple[list[Any], list[Any], list[dict[str, Any]] | None]:
-    """What is said without the speakers whom the user left out."""
-    out = {name for name in {*filter(None, map(_text, speakers))} if source.options.leaves_out(name)}
-    if not out:
-        return speakers, texts, metas
-    kept = []
-    for at, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
-        if speaker in out:
-            source.check_unread(speaker, str(text), f"{where}, turn {at}")
-        else:
-            kept.append(at)
-    return [speakers[at] for at in kept], [texts[at] for at in kept], metas and [metas[at] for at in kept]
+def _columns(entries: list[_Entry]) -> tuple[list[Any], list[Any], list[dict[str, Any]]]:
+    speakers, texts, metas = map(list, zip(*entries, strict=True)) if entries else ([], [], [])
+    return speakers, texts, metas
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _said(source: SourceFile, message: Any, where: str) -> list[tuple[Any, Any, dict[str, Any]]]:
-    """Speaker, text and what else is known of a message, and of what it calls; nothing where nothing was said."""
+def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
+    """What a message says, and what it calls; nothing where nothing was said."""
     if not isinstance(message, dict):
         raise InputError(
             f"a message must be an object, not {json_kind(message)}",
             where=where,
             todo="give role and content",
         )
+    if message.get("role") and type(message.get("content")) is str and _TOLD_APART.isdisjoint(message):
+        # Most have a text, and marks that are single values.
+        meta = {key: value for key, value in message.items() if value is not None and value != ""}
+        speaker, text = meta.pop("role"), meta.pop("content", "")
+        if text:
+            return [(speaker, text, _timed(meta, where))]
     message = plain_message(message, "") or message
     if is_thought(message):
         source.account.left_out[THOUGHTS] += 1
@@ -375,22 +376,18 @@ def _said(source: SourceFile, message: Any, where: str) -> list[tuple[Any, Any, 
         return [("tool", _dumped(message, where), {})]
     meta = {key: value for key, value in message.items() if value is not None and value != ""}
     speaker = next((meta.pop(key) for key in SPEAKER_KEYS if key in meta), None)
-    for key in [*_THOUGHT_KEYS.intersection(meta)]:
+    for key in _THOUGHT_KEYS.intersection(meta):
         source.account.left_out[THOUGHTS] += bool(meta.pop(key))
     held = [key for key in TEXT_KEYS if key in meta]
-    key = next(
-        (key for key in held if isinstance(meta[key], list) and meta[key]), held[0] if held else "refusal"
-    )
+    key = next((key for key in held if isinstance(meta[key], list) and meta[key]), (*held, "refusal")[0])
     text = meta.pop(key, message.get(key))
-    called: Any = None
+    called: list[Any] = []
     if isinstance(text, dict):
         text = text["parts"] if isinstance(text.get("parts"), list) else [text]
     if isinstance(text, list):
-        parts = _MessageParts(source, where, meta)
-        for part in text:
-            parts.add(part)
-        text, called = "\n".join(parts.texts), parts.calls
-        if not text and not called and parts.unsaid:
+        texts, called, unsaid = _parts(source, text, meta, where)
+        text = "\n".join(texts)
+        if not text and not called and unsaid:
             return []
     for other in (*TEXT_KEYS, "refusal"):
         # A message that has its text twice, in parts and whole.
@@ -402,17 +399,26 @@ def _said(source: SourceFile, message: Any, where: str) -> list[tuple[Any, Any, 
         and any(isinstance(part, dict) for part in meta.values())
     ):
         # Google AI Studio has pictures and files among the messages.
-        parts = _MessageParts(source, where, {})
-        parts.add(meta)
+        _parts(source, [meta], {}, where)
         return []
     calls = [part for part in (called, *(meta.pop(key, None) for key in _CALLS)) if part]
+    meta = _timed(meta, where)
+    # What a model calls is said to no party, but what it did must not vanish.
+    done: list[_Entry] = [("tool", _dumped(part, where), {} if text else meta) for part in calls]
+    return [(speaker, text, meta), *done] if text or not calls else done
+
+
+def _timed(meta: dict[str, Any], where: str) -> dict[str, Any]:
+    """What is known of a message, with its time under its name.
+
+    Raises:
+        InputError: it is nested too deep.
+    """
     if "timestamp" in meta and "time" not in meta:
         meta["time"] = meta.pop("timestamp")
     if meta:
         check_nesting(meta, where)
-    # What a model calls is said to no party, but what it did must not vanish.
-    done = [("tool", _dumped(part, where), {} if text else meta) for part in calls]
-    return [(speaker, text, meta), *done] if text or not calls else done
+    return meta
 
 
 def _dumped(part: Any, where: str) -> str:
@@ -421,66 +427,49 @@ def _dumped(part: Any, where: str) -> str:
     return orjson.dumps(part).decode()
 
 
-class _MessageParts:
-    """The parts of a message, told apart.
-
-    Attributes:
-        texts: what was said.
-        calls: parts that call a tool or bring what it gave.
-        unsaid: whether there are others, which are counted.
-        typed: whether there are objects with a text; a lone text behind them may be a stranger's.
-    """
-
-    def __init__(self, source: SourceFile, where: str, meta: dict[str, Any]) -> None:
-        self.texts: list[str] = []
-        self.calls: list[Any] = []
-        self.unsaid = False
-        self.typed = False
-        self._source = source
-        self._where = where
-        self._meta = meta
-
-    def add(self, part: Any) -> None:
-        if isinstance(part, str) and self.typed:
-            self._source.check_unread("untyped part", part, self._where)
+def _parts(
+    source: SourceFile, parts: list[Any], meta: dict[str, Any], where: str
+) -> tuple[list[str], list[Any], bool]:
+    """The texts of a message's parts, the parts that call a tool or bring what it gave, and whether there are others,
+    which are counted; what else is known of a text goes to ``meta``."""
+    texts: list[str] = []
+    calls: list[Any] = []
+    left_out = source.account.left_out
+    unsaid = typed = False
+    ahead = parts[::-1]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, str) and typed:
+            # Behind objects with a text, a lone one may be a stranger's.
+            source.check_unread("untyped part", part, where)
         elif isinstance(part, str):
-            self.texts.append(part)
+            texts.append(part)
         elif is_thought(part):
-            self._count(THOUGHTS)
+            unsaid = True
+            left_out[THOUGHTS] += 1
         elif is_of_tools(part):
-            self.calls.append(part)
+            calls.append(part)
         elif not isinstance(part, dict):
             raise InputError(
                 f"a part of the content is not text but {json_kind(part)}",
-                where=self._where,
+                where=where,
                 todo="only parts that are text can be read",
             )
         elif (said := _text_of_part(part)) is not None:
-            self.typed = True
-            self.texts.append(said[1])
+            typed = True
+            texts.append(said[1])
             for key, value in part.items():
                 if key not in ("type", said[0]) and value not in (None, "", [], {}):
-                    self._meta.setdefault(key, value)
+                    meta.setdefault(key, value)
         elif isinstance(part.get("message_content"), dict):
-            self.add(part["message_content"])
+            ahead.append(part["message_content"])
         else:
             kind = str(part.get("type") or next(iter(part), "part"))
-            if kind.casefold() not in _UNSAID:
-                for path, text in texts_in(part):
-                    self._source.check_unread(kind, text, f"{self._where}, {path}")
-            self._count(PICTURES)
-
-    def _count(self, noun: str) -> None:
-        self.unsaid = True
-        self._source.account.left_out[noun] += 1
-
-
-def _text_of_part(part: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The key of a part's text, and the text; None where it has none."""
-    kind = part.get("type", "text")
-    if kind not in ("text", "output_text", "input_text", "refusal"):
-        return None
-    return next(((key, part[key]) for key in _PART_TEXTS if isinstance(part.get(key), str)), None)
+            for path, text in texts_in(part) if kind.casefold() not in _UNSAID else ():
+                source.check_unread(kind, text, f"{where}, {path}")
+            unsaid = True
+            left_out[PICTURES] += 1
+    return texts, calls, unsaid
 
 
 # -- what is left ---------------------------------------------------------------------------------------

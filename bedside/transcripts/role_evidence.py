@@ -108,8 +108,8 @@ _LETTERS = 1.6
 _CLEAR = 0.01
 #: Least turns of each side of a log that is looked at, and letters of both.
 _LEAST_TURNS, _LEAST_LETTERS = 2, 60
-#: Letters of both sides from which that is enough to see.
-_ENOUGH = 500
+#: Letters of both sides from which that is enough to see, and most letters of a side's beginning that are looked at.
+_ENOUGH, _BEGINNING = 500, 600
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(
@@ -257,13 +257,21 @@ def may_be_exchanged(assistant: Sequence[str], user: Sequence[str]) -> bool:
     """
     if min(len(assistant), len(user)) < _LEAST_TURNS:
         return False
-    to_user, to_assistant = "\n".join(assistant), "\n".join(user)
-    letters = len(to_user) + len(to_assistant)
+    letters = sum(map(len, chain(assistant, user)))
     if letters < _LEAST_LETTERS or (
-        letters > _ENOUGH and _towards(to_user) - _towards(to_assistant) > _CLEAR
+        letters > _ENOUGH and _towards(_beginning(assistant)) - _towards(_beginning(user)) > _CLEAR
     ):
         return False
     return _often(_ASKS, user) > 0.5 or counts(assistant)[0][0] > 0
+
+
+def _beginning(texts: Sequence[str]) -> str:
+    text = texts[0]
+    for more in texts[1:]:
+        if len(text) >= _BEGINNING:
+            break
+        text = f"{text}\n{more}"
+    return text[:_BEGINNING]
 
 
 def _towards(text: str) -> float:

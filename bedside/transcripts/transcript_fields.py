@@ -125,9 +125,10 @@ def described(item: Mapping[str, Any], used: Container[str]) -> dict[str, Any]:
     factors: dict[str, Any] = {}
     reference: dict[str, Any] = {}
     inner = [value for key in _BESIDE if isinstance(value := item.get(key), dict)]
-    levels = [{key: value for key, value in item.items() if key not in used}, *map(dict, inner)]
-    for level, values in zip((item, *inner), levels, strict=True):
-        for key in [key for key in _FIELD_OF if key in values]:
+    for level in (item, *inner):
+        values = dict(level) if level is not item else {key: item[key] for key in item if key not in used}
+        named = [key for key in values if key in _FIELD_OF]
+        for key in named if len(named) < 2 else sorted(named, key=[*_FIELD_OF].index):
             name, value = _FIELD_OF[key], values[key]
             if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
                 continue

@@ -259,8 +259,11 @@ class TranscriptMaker:
     ) -> Mapping[int, ProvenanceKind]:
         """Position → kind of what is no turn, by the name that tells its role; by that of the speaker where the role
         is told to be ``other``."""
-        names = {name for name in (*speakers, *named) if type(name) is str}
-        kinds = {name: kind for name in names if (kind := self._kind(name)) is not None}
+        try:
+            names = {*speakers} if named is speakers else {*speakers, *named}
+        except TypeError:  # A list or an object can't be one's name.
+            names = {name for name in (*speakers, *named) if type(name) is str}
+        kinds = {name: kind for name in names if type(name) is str and (kind := self._kind(name)) is not None}
         if not kinds:
             return {}
         kinds_at: dict[int, ProvenanceKind] = {}
@@ -348,7 +351,7 @@ class TranscriptMaker:
         """
         self._check_dialogue(dialogue, reference or {}, where)
         provenance = [*dialogue.provenance]
-        if not told_apart:
+        if not told_apart and (system or factors or reference):
             beside: dict[str, Any] = {}
             if isinstance(system, str) and "system" not in self.options.columns and reads_as_prompt(system):
                 beside["system"], system = system, None

@@ -62,7 +62,7 @@ from bedside.rubrics.rubric_files import RUBRICS, check_file, parse_rubric
 from bedside.suites.suite import parse_suite
 from bedside.support.errors import BedsideError
 from bedside.transcripts import Reading, ReadOptions, Transcript
-from bedside.transcripts.json_pieces import ArrayError, array_items, beginning
+from bedside.transcripts.json_source import ArrayError, array_items, beginning
 from bedside.transcripts.reading import PartReading
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, exported, levels, new_study, rating_plan
 from tests.annotation.tool_stand_ins import STAND_INS, lines

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.transcripts.json_pieces import ArrayError, array_items, beginning
+from bedside.transcripts.json_source import ArrayError, array_items, beginning
 from tests.soak import budget
 
 JSON = st.recursive(

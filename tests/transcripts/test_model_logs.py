@@ -274,6 +274,13 @@ def test_health_bench_with_and_without_an_answer(tmp_path: Path) -> None:
     assert "canary" not in transcript.factors
 
 
+def test_of_one_conversation_an_object_a_pattern_takes_one(tmp_path: Path) -> None:
+    item = {"prompt_id": "p", "prompt": SAID, "prompt_before": SAID}
+    path = write(tmp_path, "h.jsonl", lines(item))
+    with pytest.raises(AmbiguousError, match="2 lists of messages: prompt, prompt_before"):
+        read(path, columns={"messages": "prompt*"})
+
+
 def test_arena_pairs_are_two_systems_on_one_case(tmp_path: Path) -> None:
     item = {
         "question_id": "q", "model_a": "A", "model_b": "A", "winner": "tie", "language": "English", "turn": 1,
@@ -306,6 +313,19 @@ def test_batches_are_joined_with_their_replies(tmp_path: Path) -> None:
     (tmp_path / "requests.jsonl").unlink()
     with pytest.raises(InputError, match="without what was asked"):
         read(path)
+
+
+def test_several_answers_to_a_request_of_a_batch_stop(tmp_path: Path) -> None:
+    choices = [{"message": SAID[1]}, {"message": {**SAID[1], "content": "Take a pill."}}]
+    reply = {"custom_id": "x", "response": {"status_code": 200, "body": {"choices": choices}}}
+    path = write(
+        tmp_path, "requests.jsonl", lines({"custom_id": "x", "body": {"model": "A", "messages": SAID[:1]}})
+    )
+    write(tmp_path, "results.jsonl", lines(reply))
+    with pytest.raises(AmbiguousError, match=r"2 answers stand under response\.body\.choices"):
+        read(path)
+    (transcript,) = read(path, columns={"answer": "response.body.choices.0"})
+    assert said(transcript) == TALK
 
 
 def test_anthropic_batches(tmp_path: Path) -> None:

@@ -217,6 +217,21 @@ def test_of_several_answers_the_user_takes_one(record: dict[str, Any], tmp_path:
     assert said(path, columns={"answer": named.removeprefix("columns=answer=")}) == TALK
 
 
+def test_several_answers_within_a_list_of_messages_are_named_by_their_path(tmp_path: Path) -> None:
+    several = {"choices": [{"message": ANSWER}, {"message": SAID[1]}]}
+    path = one_line(tmp_path, {"messages": SENT[:2], "response": [SENT[2], several]})
+    with pytest.raises(AmbiguousError, match=r"columns=answer=response\.1\.choices\.0"):
+        read(path)
+    assert said(path, columns={"answer": "response.1.choices.0"}) == [*TALK[:2], TALK[3]]
+
+
+def test_a_record_of_instructions_without_an_answer_is_one_line(tmp_path: Path) -> None:
+    record = {"instructions": "Be kind.", "question": WORDS[0], "response": {"content": LAST}}
+    assert said(one_line(tmp_path, record)) == [TALK[0], TALK[3]]
+    with pytest.raises(InputError, match=r"no turns|neither a clinician nor a patient"):
+        read(one_line(tmp_path, record), columns={"answer": ""})
+
+
 def test_answers_that_are_the_same_are_one(tmp_path: Path) -> None:
     assert said(one_line(tmp_path, {"messages": SENT, "response": LAST, "completion": LAST})) == TALK
     assert said(one_line(tmp_path, {"messages": SENT, "completions": [LAST, LAST]})) == TALK

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
 from bedside.transcripts.source_file import SourceFile
@@ -19,7 +19,7 @@ _SIDES = ("a", "b")
 _USED = {f"{part}_{side}" for part in ("conversation", "model") for side in _SIDES}
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     first = head.first
     return "transcripts" if isinstance(first, dict) and first.keys() >= _USED else None
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import HEAD_SIZE
-from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, messages_in
-from bedside.transcripts.request_answers import fields_of, record_transcript, talks
+from bedside.transcripts.contract import Claim, Head, Reader
+from bedside.transcripts.json_source import loaded
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, SeveralAnswersError, messages_in
+from bedside.transcripts.request_answers import record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -24,7 +25,7 @@ _REQUEST, _REPLY = ("body", "params"), ("response", "result")
 _ENDINGS = (".jsonl", ".ndjson")
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     first = head.first
     if _is(first, _REQUEST):
         return "transcripts"
@@ -65,16 +66,9 @@ def _beside(path: Path, keys: tuple[str, ...], name: Any) -> Path | None:
         except OSError:
             continue
         lines = start.splitlines()
-        if lines and _is(_loaded(lines[0]), keys) and orjson.dumps(name) in start:
+        if lines and _is(loaded(lines[0]), keys) and orjson.dumps(name) in start:
             return other
     return None
-
-
-def _loaded(line: bytes) -> Any:
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
@@ -106,7 +100,7 @@ def _replies(source: SourceFile, name: Any) -> dict[Any, Any]:
     source.account.remark(f"Each conversation ends with the reply in {path.name}.")
     replies = {}
     for number, line in enumerate(data.splitlines(), 1):
-        record = _loaded(line)
+        record = loaded(line)
         if line.strip() and not _is(record, _REPLY):
             raise InputError(
                 "this is no reply of a batch", where=f"{path}:{number}", todo="mend or remove it"
@@ -123,12 +117,20 @@ def _transcript(source: SourceFile, item: Any, replies: dict[Any, Any], where: s
         raise InputError(f"this is no request of a batch but {json_kind(item)}", where=where, todo=_SEE)
     name = item["custom_id"]
     reply = replies.get(name)
-    if replies and (reply is None or not messages_in(reply, "assistant")):
+    if replies and not _has_answer(reply):
         source.account.left_out["replies that failed or are missing"] += 1
         reply = None
     rest = {key: value for key, value in item.items() if key != "custom_id"}
-    (talk,) = talks(source, rest if reply is None else {**rest, "response": reply}, where)
-    return record_transcript(source, talk, where, name, {**fields_of(source, talk, where), "id": name})
+    return record_transcript(
+        source, rest if reply is None else {**rest, "response": reply}, where, name, id=name
+    )
+
+
+def _has_answer(reply: Any) -> bool:
+    try:
+        return bool(messages_in(reply, "assistant"))
+    except SeveralAnswersError:
+        return True
 
 
 READER = Reader(

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, leave_rest
-from bedside.transcripts.request_answers import fields_of, record_transcript, talks
+from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
 _SEE = "see bedside readers show chatgpt"
 #: Contents that were shown to the person.
 _SAID = ("text", "multimodal_text")
-
-
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    first = head.first
-    return "transcripts" if isinstance(first, dict) and isinstance(first.get("mapping"), dict) else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = MODEL_SPEAKERS
-    return source.json_transcripts(_transcript)
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
@@ -40,18 +27,19 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     )
     if aside:
         source.account.left_out["messages of answers that were replaced by others"] += aside
-    models = {str(node["message"]["metadata"].get("model_slug")) for node in path if _model(node)}
+    models = {str(slug) for node in path if (slug := _inner(node, "metadata").get("model_slug"))}
     apart = ("mapping", "current_node", "conversation_id", "id", "title")
-    rest = {key: value for key, value in item.items() if key not in apart}
-    (talk,) = talks(source, {"messages": messages, **rest}, where)
-    fields = fields_of(source, talk, where)
-    if item.get("title") and isinstance(item["title"], str):
-        fields["reference"]["title"] = item["title"]
-    fields["id"] = item.get("conversation_id") or item.get("id") or name
-    fields["system"] = models.pop() if len(models) == 1 else None
-    transcript = record_transcript(source, talk, where, name, fields)
-    leave_rest(source, (node for node in path if _is_shown(node)), transcript, where)
-    return transcript
+    title = item.get("title")
+    return record_transcript(
+        source,
+        {"messages": messages, **{key: value for key, value in item.items() if key not in apart}},
+        where,
+        name,
+        id=item.get("conversation_id") or item.get("id") or name,
+        system=models.pop() if len(models) == 1 else None,
+        reference={"title": title} if title and isinstance(title, str) else {},
+        rest=filter(_is_shown, path),
+    )
 
 
 def _path(nodes: dict[str, Any], last: Any, where: str) -> list[dict[str, Any]]:
@@ -69,18 +57,17 @@ def _path(nodes: dict[str, Any], last: Any, where: str) -> list[dict[str, Any]]:
     return path[::-1]
 
 
-def _model(node: dict[str, Any]) -> bool:
+def _inner(node: dict[str, Any], key: str) -> dict[str, Any]:
+    """An object of a node's message; empty where it is none."""
     message = node.get("message")
-    meta = message.get("metadata") if isinstance(message, dict) else None
-    return isinstance(meta, dict) and bool(meta.get("model_slug"))
+    value = message.get(key) if isinstance(message, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _is_shown(node: dict[str, Any]) -> bool:
     """Whether a node's message is text that the person saw."""
-    message = node.get("message") or {}
-    meta, content = message.get("metadata"), message.get("content")
-    hidden = isinstance(meta, dict) and meta.get("is_visually_hidden_from_conversation")
-    return not hidden and isinstance(content, dict) and content.get("content_type") in _SAID
+    hidden = _inner(node, "metadata").get("is_visually_hidden_from_conversation")
+    return not hidden and _inner(node, "content").get("content_type") in _SAID
 
 
 def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, Any] | None:
@@ -88,8 +75,8 @@ def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, 
     message = node.get("message")
     if message is None:
         return None
-    content = message.get("content") if isinstance(message, dict) else None
-    author = message.get("author") if isinstance(message, dict) else None
+    parts_of = message if isinstance(message, dict) else {}
+    content, author = parts_of.get("content"), parts_of.get("author")
     if not isinstance(content, dict) or not isinstance(author, dict):
         raise InputError(
             f"a message must have an author and a content, not {json_kind(message)}", where=where, todo=_SEE
@@ -113,7 +100,9 @@ def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, 
     return said
 
 
-READER = Reader(
+READER = record_reader(
+    lambda first: isinstance(first.get("mapping"), dict),
+    _transcript,
     name="chatgpt",
     title="ChatGPT's export (conversations.json)",
     description="ChatGPT's data export, a transcript a conversation: `user` is the patient, `assistant` the clinician.",
@@ -134,7 +123,4 @@ READER = Reader(
         "decided_by": "`--leave-out KEY`",
     },
     endings=(".json",),
-    claims=_claims,
-    read=_read,
-    priority=20,
 )

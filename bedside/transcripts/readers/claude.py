@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import MODEL_SPEAKERS, leave_rest
-from bedside.transcripts.request_answers import fields_of, record_transcript, talks
+from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
 _SEE = "see bedside readers show claude"
-
-
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    first = head.first
-    return "transcripts" if isinstance(first, dict) and isinstance(first.get("chat_messages"), list) else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = MODEL_SPEAKERS
-    return source.json_transcripts(_transcript)
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
@@ -31,16 +18,17 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     if not isinstance(messages, list):
         raise InputError("there is no list called 'chat_messages'", where=where, todo=_SEE)
     beside = {key: value for key, value in item.items() if key not in ("chat_messages", "uuid", "name")}
-    said = [_message(source, message, where) for message in messages]
-    (talk,) = talks(source, {"messages": said, **beside}, where)
-    fields = fields_of(source, talk, where)
-    if item.get("name") and isinstance(item["name"], str):
-        fields["reference"]["title"] = item["name"]
-    transcript = record_transcript(source, talk, where, name, {**fields, "id": item.get("uuid") or name})
-    # The plain text holds what the model thought too.
-    rest = [{**message, "text": None} if message.get("content") else message for message in messages]
-    leave_rest(source, rest, transcript, where)
-    return transcript
+    title = item.get("name")
+    return record_transcript(
+        source,
+        {"messages": [_message(source, message, where) for message in messages], **beside},
+        where,
+        name,
+        id=item.get("uuid") or name,
+        reference={"title": title} if title and isinstance(title, str) else {},
+        # The plain text holds what the model thought too.
+        rest=[{**message, "text": None} if message.get("content") else message for message in messages],
+    )
 
 
 def _message(source: SourceFile, message: Any, where: str) -> dict[str, Any]:
@@ -50,15 +38,15 @@ def _message(source: SourceFile, message: Any, where: str) -> dict[str, Any]:
     said = {"role": message.get("sender"), "content": message.get("content") or message.get("text")}
     if message.get("created_at"):
         said["time"] = message["created_at"]
-    attached = sum(
-        len(message[key]) for key in ("attachments", "files") if isinstance(message.get(key), list)
-    )
-    if attached:
-        source.account.left_out["attached files"] += attached
+    for key in ("attachments", "files"):
+        if message.get(key) and isinstance(message[key], list):
+            source.account.left_out["attached files"] += len(message[key])
     return said
 
 
-READER = Reader(
+READER = record_reader(
+    lambda first: isinstance(first.get("chat_messages"), list),
+    _transcript,
     name="claude",
     title="Claude's export (conversations.json)",
     description="Claude's data export, a transcript a conversation: `human` is the patient, `assistant` the clinician.",
@@ -76,7 +64,4 @@ READER = Reader(
         "decided_by": "`--leave-out KEY`",
     },
     endings=(".json",),
-    claims=_claims,
-    read=_read,
-    priority=20,
 )

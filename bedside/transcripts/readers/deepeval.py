@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.request_answers import fields_of, record_transcript, talks
+from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
@@ -31,17 +29,11 @@ _REFERENCE = (
 _SEE = "see bedside readers show deepeval"
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    first = head.first
-    turns = first.get("turns") if isinstance(first, dict) else None
-    if not isinstance(turns, list) or not (turns or "scenario" in first):
-        return None
-    right = not turns or (isinstance(turns[0], dict) and "content" in turns[0])
-    return "transcripts" if right else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    return source.json_transcripts(_transcript)
+def _claims(first: dict[str, Any]) -> bool:
+    turns = first.get("turns")
+    if not isinstance(turns, list) or not turns:
+        return turns == [] and "scenario" in first
+    return isinstance(turns[0], dict) and "content" in turns[0]
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
@@ -56,13 +48,13 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     ]
     apart = {key: case[key] for key in _REFERENCE if case.get(key)}
     unused = ("name", "multimodal", "voice", *_REFERENCE)
-    (talk,) = talks(source, {key: value for key, value in case.items() if key not in unused}, where)
-    fields = fields_of(source, talk, where)
-    fields["reference"] |= apart
-    return record_transcript(source, talk, where, name, {"id": case.get("name") or name, **fields})
+    record = {key: value for key, value in case.items() if key not in unused}
+    return record_transcript(source, record, where, case.get("name") or name, reference=apart)
 
 
-READER = Reader(
+READER = record_reader(
+    _claims,
+    _transcript,
     name="deepeval",
     title="DeepEval's conversational test cases (JSON)",
     description="One test case or a list, in either spelling: `user` is the patient, `assistant` the clinician.",
@@ -80,8 +72,6 @@ READER = Reader(
         "decided_by": "`--leave-out KEY`",
     },
     endings=(".json", ".jsonl", ".ndjson"),
-    claims=_claims,
-    read=_read,
     spans=line_spans,
     priority=30,
 )

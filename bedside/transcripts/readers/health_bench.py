@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
-from bedside.transcripts.message_lists import MODEL_SPEAKERS
-from bedside.transcripts.request_answers import fields_of, record_transcript, talks
+from bedside.transcripts.request_answers import one_talk, record_reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
 _SEE = "see bedside readers show health_bench"
-
-
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    first = head.first
-    right = isinstance(first, dict) and "prompt_id" in first and isinstance(first.get("prompt"), list)
-    return "transcripts" if right else None
-
-
-def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = MODEL_SPEAKERS
-    return source.json_transcripts(_transcript)
 
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
@@ -39,10 +25,10 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         for key, value in item.items()
         if key not in (*apart, "canary", "example_tags", "prompt_id")
     }
-    (talk,) = talks(source, rest, where)
+    talk = one_talk(source, rest, where)
     tags = item["example_tags"] if isinstance(item.get("example_tags"), list) else []
     themes = [tag.partition(":")[2] for tag in tags if isinstance(tag, str) and tag.startswith("theme:")]
-    fields = fields_of(source, talk, where)
+    fields = talk.fields()
     fields["reference"] |= apart
     if len(themes) == 1:
         fields["factors"]["theme"] = themes[0]
@@ -52,10 +38,12 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     # Several models answer one prompt.
     fields.setdefault("case_id", owner)
     fields["id"] = f"{owner}/{fields['system']}" if fields.get("system") else owner
-    return record_transcript(source, talk, where, name, fields)
+    return talk.transcript(name, fields)
 
 
-READER = Reader(
+READER = record_reader(
+    lambda first: "prompt_id" in first and isinstance(first.get("prompt"), list),
+    _transcript,
     name="health_bench",
     title="HealthBench (JSON lines)",
     description="One example a line. With the system (`model` or `system`), `prompt_id` is the id.",
@@ -74,8 +62,5 @@ READER = Reader(
         "decided_by": "`--leave-out KEY`",
     },
     endings=(".jsonl", ".ndjson", ".json"),
-    claims=_claims,
-    read=_read,
     spans=line_spans,
-    priority=20,
 )

@@ -7,16 +7,16 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, leave_rest, texts_in
-from bedside.transcripts.request_answers import record_transcript, talks
+from bedside.transcripts.request_answers import one_talk
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import factor_or_reference
@@ -37,7 +37,7 @@ _ATTACHMENT = "attachment://"
 _PACKED, _FIRST_PART = b"PK", b"_journal/"
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     start = head.source.head
     if start[:2] == _PACKED:
         return "transcripts" if _FIRST_PART in start[:64] else None
@@ -123,7 +123,7 @@ def _transcript(source: SourceFile, evaluation: dict[str, Any], sample: Any, whe
     case, epoch = sample.get("id"), sample.get("epoch", 1)
     factors["epoch"] = epoch
     said = {key: resolved(sample[key]) for key in ("messages", "output") if sample.get(key)}
-    (talk,) = talks(source, {"messages": [], **said}, where)
+    talk = one_talk(source, {"messages": [], **said}, where)
     fields = {
         "id": f"{source.stem}/{case}/{epoch}",
         "system": evaluation.get("model"),
@@ -131,7 +131,7 @@ def _transcript(source: SourceFile, evaluation: dict[str, Any], sample: Any, whe
         "factors": factors,
         "reference": reference,
     }
-    transcript = record_transcript(source, talk, where, source.stem, fields)
+    transcript = talk.transcript(source.stem, fields)
     for key in ("events", "timelines"):
         if isinstance(sample.get(key), list):
             source.account.left_out["events that are no messages"] += len(sample[key])

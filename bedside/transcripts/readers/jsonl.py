@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Dialogue, Transcript, by_place
@@ -18,7 +18,7 @@ _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
 _SEE = "see bedside readers show jsonl"
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     return "transcripts" if isinstance(head.first, dict) and "turns" in head.first else None
 
 

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
 from bedside.support.errors import InputError
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import described
 
+_SIDES = ("doctor", "patient")
 _LABELS = {"ICD_Code", "Diagnosis_Result"}
 _SEE = "see bedside readers show mdd5k"
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     first = head.first
     if not isinstance(first, dict):
         return None
     if first.keys() == _LABELS:
         return "companion"
-    exchanges = first.get("conversation")
-    if (
-        isinstance(exchanges, list)
-        and exchanges
-        and isinstance(exchanges[0], dict)
-        and "doctor" in exchanges[0]
-    ):
-        return "transcripts"
-    return None
+    exchanges = first.get("conversation") or None
+    right = isinstance(exchanges, list) and isinstance(exchanges[0], dict) and "doctor" in exchanges[0]
+    return "transcripts" if right else None
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
@@ -58,18 +53,15 @@ def _speakers_and_texts(item: Any, where: str) -> tuple[list[str], list[Any]]:
     speakers: list[str] = []
     texts: list[Any] = []
     for number, exchange in enumerate(exchanges):
-        if type(exchange) is dict and len(exchange) == 2 and "doctor" in exchange and "patient" in exchange:
-            speakers += ("doctor", "patient")
-            texts += (exchange["doctor"], exchange["patient"])
-        elif isinstance(exchange, dict) and exchange.keys() <= {"doctor", "patient"}:
-            speakers += exchange.keys()
-            texts += exchange.values()
-        else:
+        if not isinstance(exchange, dict) or not exchange.keys() <= {*_SIDES}:
             raise InputError(
                 "an exchange holds 'doctor' and 'patient' and nothing else",
                 where=f"{where}, exchange {number}",
                 todo=_SEE,
             )
+        said = [side for side in _SIDES if side in exchange]
+        speakers += said
+        texts += [exchange[side] for side in said]
     return speakers, texts
 
 

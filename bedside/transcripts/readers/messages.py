@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Literal
 
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.message_lists import (
     MODEL_SPEAKERS,
@@ -19,7 +18,6 @@ from bedside.transcripts.request_answers import (
     LISTS,
     claims_record,
     list_of,
-    record_transcript,
     talks,
     unrepeated,
 )
@@ -31,7 +29,7 @@ from bedside.transcripts.transcript_fields import FIELDS
 _COLUMNS = ("messages", "question", "answer", *FIELDS)
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     first = head.first
     if "messages" in head.source.options.columns and isinstance(first, dict):
         return "transcripts"
@@ -63,7 +61,7 @@ def _single_transcript(source: SourceFile) -> Transcript:
 def _transcripts(source: SourceFile) -> Iterator[Transcript]:
     for where, name, value in source.json_values():
         for talk in source.attempt(talks, source, value, where) or ():
-            transcript = source.attempt(record_transcript, source, talk, where, name)
+            transcript = source.attempt(talk.transcript, name)
             if transcript is not None:
                 yield transcript
 

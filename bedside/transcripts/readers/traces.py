@@ -1,19 +1,38 @@
-"""Traces of models' calls: Langfuse, LangSmith, Phoenix, MLflow, and spans by the names of OpenTelemetry."""
+"""Traces of models' calls: Langfuse, LangSmith, Phoenix, MLflow, and spans by the names of OpenTelemetry.
+
+A service keeps each call by itself: what the model was sent and what it answered. A conversation is made of the calls
+of one session, in order of time; a call that is sent all that was said before adds only what is new.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
-from bedside.support.errors import InputError
+from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.message_lists import loaded_json
+from bedside.transcripts.byte_source import MAX_COMPANION
+from bedside.transcripts.contract import Claim, Head, Reader
+from bedside.transcripts.message_lists import (
+    EMPTY,
+    MODEL_SPEAKERS,
+    SeveralAnswersError,
+    is_empty,
+    leave_rest,
+    loaded_json,
+    message_key,
+    message_turns,
+    messages_in,
+    speaker_of,
+)
+from bedside.transcripts.request_answers import EACH_ROW, unrepeated
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.trace_sessions import TracedCall, traced_transcripts
 from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_maker import check_nesting
 
 #: Paths of what is told of a call, by all services; the first that a record has counts.
 _SENT = (
@@ -49,6 +68,7 @@ _TOOLS = (
     "attributes.gen_ai.tool.definitions",
     "extra.invocation_params.tools",
 )
+_PROMPT = ("attributes.gen_ai.system_instructions",)
 #: Where records within a record stand.
 _WITHIN = (
     "observations",
@@ -60,55 +80,107 @@ _WITHIN = (
     "scopeSpans",
     "batches",
 )
+_TOLD_ELSEWHERE = (*_WITHIN, "name")
 #: What kind a record is of, and kinds that are calls of a model.
 _KIND = ("type", "run_type", "span_kind", "attributes.openinference.span.kind", "attributes.mlflow.spanType",
          "attributes.gen_ai.operation.name")  # fmt: skip
 _CALLS = frozenset(("generation", "llm", "chat_model", "chat", "generate_content", "text_completion"))
 _COLUMNS = ("id", "time")
 #: Events of OpenTelemetry that are messages.
+_EVENT_NAME = ("event_name", "eventName", "EventName", "attributes.event.name", "name")
 _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message|gen_ai\.choice")
+#: Keys of which a record that is a trace has at least one, and those of a record within a record.
+_ROOTS = frozenset(
+    path.partition(".")[0] for path in (*_TRACE, *_SESSION, *_WITHIN, *_EVENT_NAME, "run_type", "htmlPath")
+)
+_OF_PARTS = ("run_type", "span_kind", "attributes", "scopeSpans", "traceId", "trace_id", "context")
+#: Roles of what a model is told, which a call may repeat in other words.
+_TOLD = ("system", "developer")
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    first = _record(head.first)
-    if first is None:
+def _claims(head: Head) -> Claim | None:
+    if not isinstance(head.first, dict) or _ROOTS.isdisjoint(key.partition(".")[0] for key in head.first):
         return None
-    traced = any(_value(first, (key,)) is not None for key in (*_TRACE, *_SESSION)) or "htmlPath" in first
+    first = _record(head.first) or {}
+    traced = _value(first, (*_TRACE, *_SESSION)) is not None or "htmlPath" in first
     right = (
         ("run_type" in first and "inputs" in first)
         or (traced and "input" in first and "output" in first)
         or (traced and ("attributes" in first or "context" in first))
         or (isinstance(first.get("info"), dict) and traced)
         or bool(_event(first))
-        or any(_record(part) is not None and _claims_part(part) for part in _within(first))
+        or any(isinstance(part, dict) and not part.keys().isdisjoint(_OF_PARTS) for part in _within(first))
     )
     return "transcripts" if right else None
 
 
-def _claims_part(part: Any) -> bool:
-    return isinstance(part, dict) and not part.keys().isdisjoint(
-        ("run_type", "span_kind", "attributes", "scopeSpans", "traceId", "trace_id", "context")
-    )
+@dataclass(slots=True)
+class _Call:
+    """One call of a language model.
+
+    Attributes:
+        name: of the call.
+        session: what it belongs to.
+        time: when it began, as written; calls of a session are put in this order.
+        place: of the record in its file.
+        asked, messages: what the model was sent, and that with what it answered; without empty messages.
+        empty: what the empty ones are known by.
+        model: its name, where known.
+        tools: definitions of tools that it was given.
+        record: all that was recorded; empty where another call replaced this one.
+    """
+
+    name: str
+    session: str
+    time: str
+    place: str
+    asked: list[dict[str, Any]]
+    messages: list[dict[str, Any]]
+    empty: Counter[bytes]
+    model: str | None
+    tools: Any
+    record: Any
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
     source.check_columns(_COLUMNS)
-    return traced_transcripts(source, _calls(source))
+    source.aliases = MODEL_SPEAKERS
+    sessions: dict[str, list[_Call]] = {}
+    size = 0
+    for part, record, where, name in _recorded(source):
+        call = source.attempt(_call, source, part, record, where, name)
+        if call is None:
+            continue
+        size += sum(len(str(message)) for message in call.messages)
+        if size > MAX_COMPANION:
+            raise InputError(
+                f"the calls hold more than {MAX_COMPANION // 2**20} MB of text",
+                where=source.name,
+                todo="split the file",
+            )
+        sessions.setdefault(call.session, []).append(call)
+    if not sessions:
+        raise InputError(
+            "no record holds the messages of a model's call",
+            where=source.name,
+            todo="export the calls of models with their input and output",
+        )
+    made = (source.attempt(_transcript, source, name, calls) for name, calls in sessions.items())
+    yield from unrepeated(source, (transcript for transcript in made if transcript is not None))
 
 
-def _calls(source: SourceFile) -> Iterator[TracedCall]:
-    events: dict[str, tuple[str, str, dict[str, Any]]] = {}
-    records = (
-        (where, name, source.attempt(_checked, value, where)) for where, name, value in source.json_values()
-    )
-    for where, name, record in records:
+def _recorded(source: SourceFile) -> Iterator[tuple[dict[str, Any], dict[str, Any], str, str]]:
+    """Record of each call of a model, the record that it stands in, its place, and an id for want of another."""
+    events: dict[str, tuple[dict[str, Any], str, str]] = {}
+    for where, name, value in source.json_values():
+        record = source.attempt(_checked, value, where)
         if record is None:
             continue
         if _event(record):
             # Events of a call may be written as records of their own.
             span = str(_value(record, _NAME[1:]) or _value(record, _TRACE) or name)
-            kept = events.setdefault(span, (where, name, {**record, "name": "", "events": []}))
-            kept[2]["events"].append(record)
+            kept, *_ = events.setdefault(span, ({**record, "name": "", "events": []}, where, name))
+            kept["events"].append(record)
             continue
         parts = list(_inner(record))
         calls = [part for part in parts if _kind(part) in _CALLS and _said(part) != (None, None)]
@@ -119,39 +191,141 @@ def _calls(source: SourceFile) -> Iterator[TracedCall]:
         if others > 0:
             source.account.left_out["records that are no call of a model"] += others
         for part in calls:
-            yield _call(source, part, record, where, name)
-    for where, name, record in events.values():
-        yield _call(source, record, record, where, name)
+            yield part, record, where, name
+    for record, where, name in events.values():
+        yield record, record, where, name
 
 
 def _call(
-    source: SourceFile, part: dict[str, Any], record: dict[str, Any], where: str, name: str
-) -> TracedCall:
+    source: SourceFile, part: dict[str, Any], record: dict[str, Any], where: str, number: str
+) -> _Call | None:
+    """A call; None where it is left out or without messages.
+
+    Raises:
+        AmbiguousError: it has several answers.
+        InputError: they are nested too deep to be compared with others.
+    """
     columns = source.options.columns
-    named = columns.get("id")
-    paths = (named,) if named and named != "row" else _SESSION
-    session = _value(part, paths) or _value(record, paths)
-    session = session or _value(part, _TRACE) or _value(record, _TRACE) or _value(part, _NAME)
-    sent, answered = _said(part)
-    prompt = _value(part, ("attributes.gen_ai.system_instructions",))
-    tools = _value(part, _TOOLS)
+    named, timed = columns.get("id"), columns.get("time")
+    sessions = (named,) if named and named != EACH_ROW else _SESSION
+    owners = ((part, sessions), (record, sessions), (part, _TRACE), (record, _TRACE), (part, _NAME))
+    session = next((found for owner, paths in owners if (found := _value(owner, paths))), number)
+    name = str(_value(part, _NAME) or number)
+    if source.options.leaves_out(name):
+        source.account.left_out["calls that the user left out"] += 1
+        return None
+    sent, answer = _said(part)
+    prompt = _value(part, _PROMPT)
+    if prompt is not None:
+        sent = [{"role": "system", "content": prompt}, sent]
+    try:
+        asked, answered = messages_in(sent, "user"), messages_in(answer, "assistant")
+    except SeveralAnswersError as several:
+        path = ".".join(several.path)
+        raise AmbiguousError(
+            f"the call has {several.number} answers under {path}",
+            where=where,
+            todo=f"leave the call out with `leave_out={name}`, or all but one answer: `leave_out=*{path}.1`",
+        ) from None
+    check_nesting([*asked, *answered], where)
+    empty = Counter(message_key(message)[1] for message in (*asked, *answered) if is_empty(message))
+    asked = [message for message in asked if not is_empty(message)]
+    messages = [*asked, *(message for message in answered if not is_empty(message))]
+    if not messages:
+        source.account.left_out["records without messages"] += 1
+        return None
+    model, tools = _value(part, _MODEL), _value(part, _TOOLS)
     tools = loaded_json(tools) if isinstance(tools, str) else tools
-    model = _value(part, _MODEL)
-    told_elsewhere = (*_WITHIN, "name")
-    rest = [
-        {key: value for key, value in each.items() if key not in told_elsewhere} for each in (part, record)
-    ]
-    return TracedCall(
-        name=str(_value(part, _NAME) or name),
-        session=str(session or name),
-        time=str(_value(part, (columns["time"],) if columns.get("time") else _TIME) or ""),
-        sent=sent if prompt is None else [{"role": "system", "content": prompt}, sent],
-        answered=answered,
+    return _Call(
+        name=name,
+        session=str(session),
+        time=str(_value(part, (timed,) if timed else _TIME) or ""),
+        place=where,
+        asked=asked,
+        messages=messages,
+        empty=empty,
         model=None if model is None else str(model),
         tools=tools if isinstance(tools, list) else None,
-        place=where,
-        record=rest,
+        record=[
+            {key: value for key, value in each.items() if key not in _TOLD_ELSEWHERE}
+            for each in (part, record)
+        ],
     )
+
+
+def _transcript(source: SourceFile, name: str, calls: list[_Call]) -> Transcript:
+    place = calls[0].place
+    messages = _joined(source, name, sorted(calls, key=lambda call: call.time))
+    empty: Counter[bytes] = Counter()
+    for call in calls:
+        # Calls repeat what was said before: counted is what one of them has most of.
+        empty |= call.empty
+    if empty:
+        source.account.left_out[EMPTY] += empty.total()
+    models = {call.model for call in calls if call.model}
+    tools = next((call.tools for call in calls if call.tools), None)
+    transcript = source.transcript(
+        message_turns(source, messages, place),
+        place,
+        id=name,
+        system=models.pop() if len(models) == 1 else None,
+        reference={"tools": tools} if tools else {},
+    )
+    leave_rest(source, (call.record for call in calls), transcript, place)
+    return transcript
+
+
+def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str, Any]]:
+    """All that was said in the calls of a session, in order.
+
+    Raises:
+        AmbiguousError: a call was made again and answered otherwise, or nothing tells the order.
+    """
+    said: list[dict[str, Any]] = []
+    last = calls[0]
+    # Calls that were made again, with what was said by them, until a later call shows which of them counts.
+    again: list[_Call] = []
+    for call in calls:
+        before, now, asked = _keys(said), _keys(call.messages), _keys(call.asked)
+        chosen = next((one for one in again if now[: len(_keys(one.messages))] == _keys(one.messages)), None)
+        if now[: len(before)] == before or chosen is not None:
+            if len(now) > len(before) or chosen is not None:
+                for each in (*again, *([last] if chosen else ())):
+                    if each is not chosen:
+                        source.account.left_out["answers that were replaced by others"] += 1
+                        each.record = []
+                again = []
+            said, last = list(call.messages), call
+        elif before[: len(now)] == now:
+            continue
+        elif asked and before[: len(asked)] == asked and now[: len(asked)] == asked:
+            again.append(call)
+        else:
+            # A call may be sent the end only of what was said.
+            most = min(len(before), len(now))
+            shared = next(n for n in range(most, -1, -1) if before[len(before) - n :] == now[:n])
+            if not shared and not (call.time and last.time) and source.options.columns.get("time") is None:
+                raise AmbiguousError(
+                    f"the calls of {name!r} hold no time and don't repeat each other, so nothing tells their order",
+                    where=call.place,
+                    todo="name the time with `columns=time=PATH`, or say `columns=time=` if they stand in order",
+                )
+            said += [message for message in call.messages if speaker_of(message) not in _TOLD][shared:]
+            last = call
+    if again:
+        raise AmbiguousError(
+            f"the call {last.name!r} was made again ({again[0].name!r}) and answered otherwise",
+            where=again[0].place,
+            todo=f"leave one out with `leave_out={last.name}` or `leave_out={again[0].name}`",
+        )
+    return said
+
+
+def _keys(messages: list[dict[str, Any]]) -> list[tuple[Any, bytes]]:
+    return [message_key(message) for message in messages if speaker_of(message) not in _TOLD]
+
+
+# -- what a record says ------------------------------------------------------------------------------------
 
 
 def _said(record: dict[str, Any]) -> tuple[Any, Any]:
@@ -160,18 +334,18 @@ def _said(record: dict[str, Any]) -> tuple[Any, Any]:
     listed = record.get("events")
     if sent is None and isinstance(listed, list):
         events = [event for event in map(_record, listed) if event is not None]
-        within = next((event for event in events if _value(event, _SENT[:2]) is not None), None)
-        if within is not None:
+        asked = (_value(event, _SENT[:2]) for event in events)
+        sent = next((value for value in asked if value is not None), None)
+        if sent is not None:
             answers = (_value(event, _ANSWERED[:2]) for event in events)
-            return _value(within, _SENT[:2]), next((answer for answer in answers if answer is not None), None)
-        messages = [message for event in events if (message := _event(event))]
-        return messages or None, answered
+            return sent, next((answer for answer in answers if answer is not None), None)
+        sent = [message for event in events if (message := _event(event))] or None
     return sent, answered
 
 
 def _event(record: dict[str, Any]) -> dict[str, Any] | None:
     """The message that an event of OpenTelemetry is; None where it is none."""
-    name = _value(record, ("event_name", "eventName", "EventName", "attributes.event.name", "name"))
+    name = _value(record, _EVENT_NAME)
     kind = _EVENT.fullmatch(name) if isinstance(name, str) else None
     if kind is None:
         return None
@@ -220,23 +394,21 @@ def _record(value: Any) -> dict[str, Any] | None:
     """A record with the names of its attributes as keys within each other; None where it is no object."""
     if not isinstance(value, dict):
         return None
-    nested: dict[str, Any] = {}
-    for key, part in value.items():
-        if key == "attributes":
-            part = _nested(_plain_attributes(part))
-        elif key == "body":
-            part = _plain_value(part)
-        _put(nested, key.split("."), part)
-    return nested
+    plain = dict(value)
+    if "attributes" in plain:
+        attributes = _plain_attributes(plain["attributes"])
+        plain["attributes"] = _listed(_nested(attributes)) if isinstance(attributes, dict) else attributes
+    if "body" in plain:
+        plain["body"] = _plain_value(plain["body"])
+    return _nested(plain)
 
 
-def _nested(attributes: Any) -> Any:
-    if not isinstance(attributes, dict):
-        return attributes
+def _nested(plain: dict[str, Any]) -> dict[str, Any]:
+    """An object whose keys of several names stand within each other."""
     nested: dict[str, Any] = {}
-    for key, value in attributes.items():
+    for key, value in plain.items():
         _put(nested, key.split("."), value)
-    return _listed(nested)
+    return nested
 
 
 def _listed(value: Any) -> Any:
