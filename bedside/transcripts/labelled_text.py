@@ -108,6 +108,13 @@ _SESSION = re.compile(
     r"[ \t]*(?:#|no\.?|number)?[ \t]*\d{1,5}\b[^:：]{0,60}[:：]?[*_]{0,3}[ \t]*",
     re.I,
 )
+# A heading that is a date; what counts in headings of one kind.
+_DAY = re.compile(
+    r"(?:[^\W\d_]+\.?,? )?(?:\d{1,4}[./-]\d{1,2}[./-]\d{2,4}|\d{4}年\d{1,2}月\d{1,2}日|"
+    r"\d{1,2}(?:st|nd|rd|th|\.)? (?:de |of )?[^\W\d_]+\.?,? (?:de )?\d{4}|"
+    r"[^\W\d_]+\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+)
+_COUNT = re.compile(r"[\d一二三四五六七八九十]+")
 #: What transcribers put in brackets that is no speaker.
 _NOISES = frozenset(
     """
@@ -539,7 +546,7 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
             todo="begin each turn with who speaks, such as Doctor: and Patient:, "
             "or say who is who with `roles=NAME=clinician`",
         )
-    _check_one_conversation(source, lines, labelled)
+    headings = _check_one_conversation(source, lines, labelled)
     settle_labels(source, labelled, lines)
     speech: list[Utterance] = []
     reference: dict[str, str] = {}
@@ -567,7 +574,9 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
                 set_aside(source, "lines above the first speaker", line, place)
         elif _PAGE.fullmatch(written):
             account.note_unread("numbers of pages", line, place)
-        elif (_HEADING.match(written) or _SESSION.fullmatch(line)) and _ends_part(lines, labelled, at):
+        elif at in headings or (
+            (_HEADING.match(written) or _SESSION.fullmatch(line)) and _ends_part(lines, labelled, at)
+        ):
             account.note_unread("headings", line, place)
         elif dated and _DATED.match(written.lstrip(_AROUND)):
             account.note_unread("lines with a time and no speaker", line, place)
@@ -595,38 +604,93 @@ def _ends_part(lines: Sequence[Line], labelled: LabelledLines, at: int) -> bool:
     for (_, text), label in zip(lines[at + 1 :], labelled.labels[at + 1 :], strict=True):
         if label is not None:
             return True
-        if text.strip() and not _RULE.fullmatch(text) and not _HEADING.match(text):
+        if (
+            text.strip()
+            and not (_RULE.fullmatch(text) or _HEADING.match(text))
+            and _heading_kind(text) not in ("session", "date")
+        ):
             return False
     return False
 
 
-def _check_one_conversation(source: TranscriptMaker, lines: Sequence[Line], labelled: LabelledLines) -> None:
-    """An error for a text that has several headings such as "Session 2", or rules, with a talk below each."""
-    begins: list[str] = []
-    heading = ""
-    parts: list[list[str]] = [[]]
-    for (place, line), label in zip(lines, labelled.labels, strict=True):
-        if label is not None:
-            parts[-1].append(label.speaker)
-            begins += [heading] if heading else []
-            heading = ""
-        elif _SESSION.fullmatch(line.strip()):
-            heading = f"{line.strip()!r:.40} ({_number(place)})"
-        elif _RULE.fullmatch(line):
-            parts.append([])
-    divided = [part for part in parts if part]
-    if not all(
-        len(part) > 3 and len({*part}) > 1 and part[0] == divided[0][0] != part[-1] for part in divided
-    ):
-        divided = []
-    shown = f": {', '.join(begins[:3])}{' …' if begins[3:] else ''}"
-    for what, number, told in (("headings", len(begins), shown), ("rules", len(divided), "")):
+def _heading_kind(line: str) -> str:
+    """What headings of one kind have in common: that they number a session, are a date, of the first level, one name,
+    or their first word, as in "Interview with Anna"; empty for a line that is no heading."""
+    text = line.strip(" \t\f#*_:：")
+    if len(text) > 100 or not text or _PAGE.fullmatch(line):
+        return ""
+    if _SESSION.fullmatch(line.strip()):
+        return "session"
+    if _DAY.fullmatch(text):
+        return "date"
+    if line.lstrip().startswith("# "):
+        return "#"
+    words = text.split()
+    if len(words) > 6 or re.search(r"[^\w\s#'’&-]", text) or words[0][0].islower() or words[-1][0].islower():
+        return ""
+    if any(word[0].islower() and len(word) > 4 for word in words):
+        return ""
+    if len(words) == 1 and text.isalpha() and text[0].isupper():
+        return "name"
+    first = _COUNT.sub("0", words[0].casefold())
+    return first if len(words) > 1 or "0" in first else ""
+
+
+def _check_one_conversation(
+    source: TranscriptMaker, lines: Sequence[Line], labelled: LabelledLines
+) -> set[int]:
+    """Which lines are headings that come again, such as "Session 2", where the user says that the talk is one.
+
+    Raises:
+        AmbiguousError: there are several such headings, or rules, with a talk below each.
+    """
+    labels = labelled.labels
+    first = next(at for at, label in enumerate(labels) if label)
+    of_kind: dict[str, list[int]] = {}
+    rules: list[int] = []
+    for at, ((_, line), label) in enumerate(zip(lines, labels, strict=True)):
+        if label is not None or not line.strip():
+            continue
+        if _RULE.fullmatch(line):
+            rules.append(at)
+        elif kind := _heading_kind(line):
+            before = lines[at - 1][1]
+            apart = not before.strip() or bool(_RULE.fullmatch(before) or _HEADING.match(before))
+            again = kind in of_kind and kind != "name"
+            if at < first or kind == "session" or ((apart or again) and _ends_part(lines, labelled, at)):
+                of_kind.setdefault(kind, []).append(at)
+
+    def parts(begins: Sequence[int]) -> dict[int, list[str]]:
+        """Who speaks below each of several lines, and above them, where anybody does."""
+        edges = [0, *begins, len(lines)]
+        spoken = {
+            begin: [label.speaker for label in labels[begin:end] if label] for begin, end in pairwise(edges)
+        }
+        return {begin: speakers for begin, speakers in spoken.items() if speakers}
+
+    def are_talks(begins: Sequence[int]) -> bool:
+        """Whether below each of them, and above, two speak, and the same one first."""
+        talks = parts(begins).values()
+        return all(len({*talk}) > 1 for talk in talks) and len({talk[0] for talk in talks}) == 1
+
+    found: dict[str, list[int]] = {"headings": [], "rules": rules if are_talks(rules) else []}
+    for kind, begins in of_kind.items():
+        # A number or a date within a talk begins another; a mere title does where one stands above the first, too.
+        sure = kind == "session" or (kind == "date" and are_talks(begins))
+        if len(parts(begins)) > 1 and (sure or (begins[0] < first and are_talks(begins))):
+            found["headings"] += begins
+    for what, begins in found.items():
+        begun = [at for at in parts(sorted(begins)) if at in begins]
+        number = len(parts(sorted(begins)))
+        shown = ", ".join(f"{lines[at][1].strip()!r:.40} ({_number(lines[at][0])})" for at in begun[:3])
         if number > 1 and not source.options.leaves_out(what):
             raise AmbiguousError(
-                f"the text is of {number} conversations, or of one with {what} in it{told}",
+                f"the text is of {number} conversations, or of one with {what} in it: "
+                f"{shown}{' …' if begun[3:] else ''}",
                 where=lines[0][0].rpartition(":")[0] or lines[0][0],
                 todo=f"save each as a file of its own, or say that it is one with `leave_out={what}`",
             )
+    return {*found["headings"]}
 
 
 def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Sequence[Line]) -> None:

@@ -289,14 +289,51 @@ def test_dialogues_below_ids_are_transcripts_of_their_own(tmp_path: Path) -> Non
         read(write(tmp_path, "twice.txt", text.replace("id=2", "id=1")))
 
 
-@pytest.mark.parametrize("mark", ["---", "### Session {}"])
-def test_parts_that_may_be_talks_of_their_own_stop(mark: str, tmp_path: Path) -> None:
-    part = "Doctor: Hello.\nPatient: Hi.\nDoctor: Why?\nPatient: May.\n"
-    path = write(tmp_path, "talk.txt", "".join(f"{mark.format(n)}\n{part}" for n in (1, 2)))
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ["---", "---"],
+        ["### Session 1", "### Session 2"],
+        ["", "Session 2"],
+        ["Session One", "Session Two"],
+        ["Sitzung 1", "Sitzung 2"],
+        ["12 May 2024", "19 May 2024"],
+        ["12.05.2024", "19.05.2024"],
+        ["# P03", "# P04"],
+        ["P03", "P04"],
+        ["Case A", "Case B"],
+        ["Interview with Anna", "Interview with Ben"],
+        ["Anna", "Ben"],
+        ["第一次", "第二次"],
+    ],
+)
+@pytest.mark.parametrize("end", ["Patient: May.", "Patient: May.\nDoctor: Goodbye."])
+def test_parts_that_may_be_talks_of_their_own_stop(marks: list[str], end: str, tmp_path: Path) -> None:
+    part = f"Doctor: Hello.\nPatient: Hi.\nDoctor: Why?\n{end}\n\n"
+    path = write(tmp_path, "talk.txt", "".join(f"{mark}\n{part}" for mark in marks))
     with pytest.raises(AmbiguousError, match="the text is of 2 conversations, or of one with") as caught:
         read(path)
     option = str(caught.value.todo).partition("leave_out=")[2].rstrip("`")
-    assert len(turns(path, leave_out=[option])) == 8
+    one = turns(path, leave_out=[option])
+    assert [text for _, text in one] == [line.partition(": ")[2] for line in part.split("\n") if line] * 2
+
+
+@pytest.mark.parametrize(
+    ("title", "middle"),
+    [
+        ("Session 1", ""),
+        ("Session of 12 May 2024", "12 May 2024"),
+        ("Transcript", "Okay, I see"),
+        ("# Talk", "## Middle"),
+        ("", "---"),
+        ("Interview with Anna", "Yes"),
+    ],
+)
+def test_a_title_above_and_a_line_within_a_talk_make_no_two_of_it(
+    title: str, middle: str, tmp_path: Path
+) -> None:
+    text = f"{title}\n\nDoctor: Hello.\nPatient: Hi.\nDoctor: Why?\n\n{middle}\n\nPatient: May.\nDoctor: I see.\n"
+    assert len(turns(write(tmp_path, "talk.txt", text))) == 5
 
 
 def test_whatsapp_counts_what_nobody_said(tmp_path: Path) -> None:
