@@ -114,6 +114,10 @@ _DAY = re.compile(
     r"\d{1,2}(?:st|nd|rd|th|\.)? (?:de |of )?[^\W\d_]+\.?,? (?:de )?\d{4}|"
     r"[^\W\d_]+\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
 )
+# A time on a line of its own.
+_TIME_ALONE = re.compile(
+    rf"[\[(<]?(?P<start>{TIME})(?:[ \t]*(?:-->|[-–—])[ \t]*(?P<stop>{TIME}))?[\])>]?[ \t]*(?:[-–—:][ \t]*)?"
+)
 _COUNT = re.compile(r"[\d一二三四五六七八九十]+")
 #: What transcribers put in brackets that is no speaker.
 _NOISES = frozenset(
@@ -159,6 +163,7 @@ class LabelledLines:
         plain: beginnings of lines that look like a label and are words of a turn, with the numbers of their lines.
         doubtful: those of which nothing tells whether they are.
         unlabelled: numbers of lines that seem to lack a label.
+        times: numbers of lines above a label that hold its time.
         numbered: whether numbers behind labels (``T1:``, ``C1:``) were taken for those of turns.
     """
 
@@ -166,6 +171,7 @@ class LabelledLines:
     plain: dict[str, list[int]] = field(default_factory=dict)
     doubtful: dict[str, list[int]] = field(default_factory=dict)
     unlabelled: list[int] = field(default_factory=list)
+    times: set[int] = field(default_factory=set)
     numbered: bool = False
 
     @property
@@ -259,7 +265,8 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     goes_on: list[int] = []
     awaited = False  # whether what was said by whom the last line named is still to come
     for at in range(next(at for at, beginning in enumerate(entries) if beginning), len(lines)):
-        if not stripped[at].strip() or _RULE.fullmatch(stripped[at]):
+        bare = stripped[at].strip()
+        if not bare or _RULE.fullmatch(bare) or _TIME_ALONE.fullmatch(bare):
             continue
         like = entries[at] or next(
             (beginning for beginning in of_line[at] if beginning.is_like(chosen, roles)), None
@@ -283,10 +290,30 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             doubtful = len(places) > 2 or (not names_two and any(alike for _, _, alike in places))
             (result.doubtful if doubtful else result.plain)[name] = [at for at, _, _ in places]
     result.labels = [beginning and beginning.label(lines[at]) for at, beginning in enumerate(entries)]
+    _take_times_above(result, stripped)
     if not names_two:
         result.unlabelled = _unlabelled(result.labels, goes_on, stripped)
     _number_turns(result)
     return result
+
+
+def _take_times_above(result: LabelledLines, lines: Sequence[str]) -> None:
+    """Give labels without a time the one that stands alone on the line above, in brackets or above most of them."""
+    found: list[tuple[int, re.Match[str], Utterance]] = []
+    waiting: tuple[int, re.Match[str]] | None = None
+    for at, (line, label) in enumerate(zip(lines, result.labels, strict=True)):
+        if waiting and label and label.start is None and label.time is None:
+            found.append((*waiting, label))
+        if line.strip():
+            match = _TIME_ALONE.fullmatch(line.strip()) if label is None else None
+            waiting = (at, match) if match else None
+    most = 2 * len(found) > sum(label is not None for label in result.labels)
+    for at, match, label in found:
+        if most or not match.string[0].isdigit():
+            result.times.add(at)
+            label.start, label.stop = (
+                seconds(time) if time else None for time in match.group("start", "stop")
+            )
 
 
 def names_two_speakers(text: str, roles: Mapping[str, str]) -> bool:
@@ -559,7 +586,7 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
             account.left_out["omitted media"] += 1
         elif label is not None:
             speech.append(label)
-        elif not line:
+        elif not line or at in labelled.times:
             continue
         elif _RULE.fullmatch(written):
             account.left_out["rules"] += 1

@@ -106,6 +106,17 @@ def test_times_of_labels(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("time", ["00:00:1{}", "[0:1{}]", "[00:00:1{}]\n", "0:1{} --> 0:20", "(00:1{})"])
+def test_times_above_labels_are_no_words(time: str, tmp_path: Path) -> None:
+    said = ["Doctor: Hello.", "Patient: Hi.", "Mother: Hm.", "Patient: At\n10:30 or so.", "Doctor: I see."]
+    text = "\n\n".join(f"{time.format(n)}\n{line}" for n, line in enumerate(said))
+    (one,) = read(write(tmp_path, "talk.txt", text))
+    assert [turn.text for turn in one.turns] == [line.partition(": ")[2] for line in said]
+    assert [turn.meta["start"] for turn in one.turns] == [10, 11, 12, 13, 14]
+    words = write(tmp_path, "words.txt", "Doctor: When?\nPatient: At\n10:30\nDoctor: I see.\nPatient: Yes.\n")
+    assert turns(words)[1] == ("patient", "At\n10:30")
+
+
 def test_several_sessions_in_a_file_are_not_made_one(tmp_path: Path) -> None:
     text = "Session 1\nT: Hello.\nC: Hi.\n\nSession 2\nT: Again?\nC: Yes.\n"
     with pytest.raises(InputError, match="the text is of 2 conversations"):
