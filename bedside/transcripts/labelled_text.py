@@ -378,7 +378,9 @@ def _unlabelled(
         return sentences
     same = [(before, after) for (before, one), (after, other) in pairwise(names) if one == other]
     between = [[at for at in sentences if before < at < after][:1] for before, after in same]
-    return [at for (at,) in between] if all(between) and len(same) <= 0.1 * len(names) else []
+    # Where hardly any other line goes on with the one before, fewer who take turns tell the habit.
+    most = 0.1 if len(goes_on) > len(same) else 0.25
+    return [at for (at,) in between] if all(between) and len(same) <= most * len(names) else []
 
 
 def _number_turns(result: LabelledLines) -> None:

@@ -266,6 +266,17 @@ def test_a_line_that_lacks_its_label_stops(missing: str, tmp_path: Path) -> None
         assert len(turns(path, roles={"Therapist": "clinician", "Client": "patient"})) == 7
 
 
+@pytest.mark.parametrize("missing", [(4, 7), (2, 5), (3, 6)])
+def test_two_lines_that_lack_their_labels_stop(missing: tuple[int, int], tmp_path: Path) -> None:
+    lines = ("Therapist: Why?\nClient: It hurts me a lot.\n" * 6).splitlines()
+    for number in missing:
+        lines[number] = "That is what I said."
+    path = write(tmp_path, "talk.txt", "\n".join(lines))
+    with pytest.raises(AmbiguousError, match="this line begins with no speaker") as caught:
+        read(path)
+    assert caught.value.where == f"{path}:{missing[0] + 1}"
+
+
 def test_a_sentence_above_the_first_speaker_stops(tmp_path: Path) -> None:
     path = write(
         tmp_path,
