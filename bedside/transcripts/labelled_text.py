@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,7 +86,34 @@ _PAGE = re.compile(
     re.I,
 )
 _DIRECTION = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))[.]?\s*")
-_OMITTED = re.compile(r"\u200e?<?(?:media|image|video|audio|sticker|document|gif) omitted>?", re.I)
+# What WhatsApp writes where a picture or a message was, in the languages of its exports.
+_OMITTED = re.compile(
+    r"<?(?:(?:media|image|video|audio|sticker|document|gif|contact card) omitted|medien ausgeschlossen|"
+    r"(?:bild|video|audio|sticker|dokument|gif) weggelassen|"
+    r"(?:multimedia|imagen|video|audio|sticker|documento|gif) omitid[oa]|(?:arquivo de )?mídia ocult[oa]|"
+    r"(?:imagem|vídeo|áudio|figurinha|documento|gif) ocultad[oa]|médias omis|"
+    r"(?:image|vidéo|audio|sticker|document|gif) absente?|media omessi|"
+    r"(?:immagine|video|audio|sticker|documento|gif) omess[oai]|"
+    r"(?:media|afbeelding|video|audio|sticker|document|gif) weggelaten|без медиафайлов)>?",
+    re.I,
+)
+_DELETED = re.compile(
+    r"(?:this message was deleted|you deleted this message|diese nachricht wurde gelöscht|"
+    r"du hast diese nachricht gelöscht|se eliminó este mensaje|este mensaje fue eliminado|eliminaste este mensaje|"
+    r"mensagem apagada|esta mensagem foi apagada|você apagou esta mensagem|ce message a été supprimé|"
+    r"vous avez supprimé ce message|questo messaggio è stato eliminato|hai eliminato questo messaggio|"
+    r"dit bericht is verwijderd|je hebt dit bericht verwijderd|"
+    r"данное сообщение удалено|вы удалили данное сообщение)\.?",
+    re.I,
+)
+# What a transcriber writes below the last turn.
+_ENDS = re.compile(
+    r"[\W_]*(?:(?:the )?end of (?:the |this )?(?:transcript(?:ion)?|session|interview|recording|audio|conversation)|"
+    r"end (?:transcript|recording)|ende (?:der|des) (?:transkript\w*|sitzung|aufnahme|interviews|gesprächs)|"
+    r"(?:transcript(?:ion)?|session|interview|recording|audio) (?:end(?:s|ed)|stop(?:s|ped)))[\W_]*|"
+    r"[\W_]*transcri(?:bed|ption) (?:by|with) .*|[\W_]*(?:transkribiert|transcrito|transcrit) (?:von|mit|por|par) .*",
+    re.I,
+)
 _SENTENCE = re.compile(r"[.?!。？！…][\"”’')]*\s*$")
 # Lines of a head that say of what the next are, and the line that ends it.
 _SECTION = re.compile(r"[#*_\s]*(description|background|case|scenario|summary|history)[\s:：*_]*", re.I)
@@ -164,6 +192,7 @@ class LabelledLines:
         doubtful: those of which nothing tells whether they are.
         unlabelled: numbers of lines that seem to lack a label.
         times: numbers of lines above a label that hold its time.
+        end: number of the line below all labels with which a transcriber ends.
         numbered: whether numbers behind labels (``T1:``, ``C1:``) were taken for those of turns.
     """
 
@@ -172,6 +201,7 @@ class LabelledLines:
     doubtful: dict[str, list[int]] = field(default_factory=dict)
     unlabelled: list[int] = field(default_factory=list)
     times: set[int] = field(default_factory=set)
+    end: int = sys.maxsize
     numbered: bool = False
 
     @property
@@ -264,7 +294,10 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     strangers: dict[str, list[tuple[int, _Beginning, bool]]] = {}
     goes_on: list[int] = []
     awaited = False  # whether what was said by whom the last line named is still to come
-    for at in range(next(at for at, beginning in enumerate(entries) if beginning), len(lines)):
+    known = [at for at, beginning in enumerate(entries) if beginning]
+    below = range(known[-1] + 1, len(lines))
+    end = next((at for at in below if _ENDS.fullmatch(stripped[at].strip())), sys.maxsize)
+    for at in range(known[0], min(end, len(lines))):
         bare = stripped[at].strip()
         if not bare or _RULE.fullmatch(bare) or _TIME_ALONE.fullmatch(bare):
             continue
@@ -280,7 +313,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         if not (alike or awaited or entries[at]):
             goes_on.append(at)
         awaited = like is not None and not like.behind
-    result = LabelledLines([])
+    result = LabelledLines([], end=end)
     names_two = sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
     for name, places in strangers.items():
         if not goes_on:
@@ -584,14 +617,24 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
     section = ""
     for at, ((place, written), label) in enumerate(zip(lines, labelled.labels, strict=True)):
         line = written.strip()
-        if label is not None and _OMITTED.fullmatch(label.text):
+        if at == labelled.end:
+            account.note_unread("lines below the end", line, place)
+        elif at > labelled.end and line:
+            set_aside(source, "lines below the end", line, place)
+        elif label is not None and _OMITTED.fullmatch(label.text.lstrip(_AROUND)):
             account.left_out["omitted media"] += 1
+        elif label is not None and label.time and _DELETED.fullmatch(label.text.lstrip(_AROUND)):
+            account.left_out["deleted messages"] += 1
+        elif label is not None and label.time and label.text.startswith("\u200e"):
+            account.note_unread("lines of the app, not of a speaker", label.text.lstrip(_AROUND), place)
         elif label is not None:
             speech.append(label)
         elif not line or at in labelled.times:
             continue
         elif _RULE.fullmatch(written):
             account.left_out["rules"] += 1
+        elif dated and _DATED.match(written.lstrip(_AROUND)):
+            account.note_unread("lines with a time and no speaker", line, place)
         elif not speech:
             if named := _SECTION.fullmatch(written):
                 section = named[1].casefold()
@@ -607,8 +650,6 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
             (_HEADING.match(written) or _SESSION.fullmatch(line)) and _ends_part(lines, labelled, at)
         ):
             account.note_unread("headings", line, place)
-        elif dated and _DATED.match(written.lstrip(_AROUND)):
-            account.note_unread("lines with a time and no speaker", line, place)
         else:
             if _DIRECTION.fullmatch(written):
                 account.remark(f"Lines in brackets stay in the turn before them, such as that of {place}.")

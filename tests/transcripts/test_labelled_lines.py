@@ -365,9 +365,7 @@ def test_whatsapp_counts_what_nobody_said(tmp_path: Path) -> None:
         "12/05/2024, 10:03 - Patient: <Media omitted>\n12/05/2024, 10:04 - Doctor added Anna\n"
         "12/05/2024, 10:05\u202fPM - Doctor: I see.\n"
     )
-    reading = Reading(
-        [write(tmp_path, "talk.txt", text)], ReadOptions(leave_out=["lines above the first speaker"])
-    )
+    reading = Reading([write(tmp_path, "talk.txt", text)])
     (one,) = reading
     assert [turn.text for turn in one.turns] == ["Hello.", "I sleep badly.\nSince May.", "I see."]
     assert [dict(turn.meta) for turn in one.turns] == [
@@ -377,9 +375,54 @@ def test_whatsapp_counts_what_nobody_said(tmp_path: Path) -> None:
     ]
     assert reading.account.left_out == {"omitted media": 1}
     assert {name: texts.number for name, texts in reading.account.lost.items()} == {
-        "lines above the first speaker": 1,
-        "lines with a time and no speaker": 1,
+        "lines with a time and no speaker": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("\u200eimage omitted", "omitted media"),
+        ("<Medien ausgeschlossen>", "omitted media"),
+        ("This message was deleted", "deleted messages"),
+        ("\u200eYou deleted this message.", "deleted messages"),
+        ("Diese Nachricht wurde gelöscht.", "deleted messages"),
+        ("Ce message a été supprimé", "deleted messages"),
+    ],
+)
+def test_an_export_of_an_iphone_counts_what_nobody_said(text: str, count: str, tmp_path: Path) -> None:
+    stamp = "[12.05.24, 10:0{}:00] "
+    said = [
+        "Messages and calls are end-to-end encrypted. No one outside can read them.",
+        "Doctor: \u200eMessages are end-to-end encrypted. No one can read them.",
+        "Doctor: Hello.",
+        f"Patient: {text}",
+        "Patient: I sleep badly.",
+    ]
+    path = write(tmp_path, "talk.txt", "\n".join(stamp.format(n) + line for n, line in enumerate(said)))
+    reading = Reading([path])
+    (one,) = reading
+    assert [(turn.role, turn.text) for turn in one.turns] == HELLO
+    assert reading.account.left_out == {count: 1}
+    assert set(reading.account.lost) == {
+        "lines with a time and no speaker",
+        "lines of the app, not of a speaker",
+    }
+
+
+@pytest.mark.parametrize(
+    "end", ["END OF TRANSCRIPT", "[End of session]", "Transcribed by Anna B.", "Recording ends."]
+)
+def test_what_stands_below_the_end_is_no_turn(end: str, tmp_path: Path) -> None:
+    talk = "Doctor: Hello.\nPatient: I sleep badly.\n" * 4
+    reading = Reading([write(tmp_path, "a.txt", f"{talk}\n{end}\n")])
+    (one,) = reading
+    assert one.turns[-1].text == "I sleep badly."
+    assert reading.account.lost["lines below the end"].number == 1
+    path = write(tmp_path, "b.txt", f"{talk}\n{end}\nThe patient seemed tired.\nNote: none\n")
+    with pytest.raises(AmbiguousError, match="'lines below the end' would be lost"):
+        read(path)
+    assert turns(path, leave_out=["lines below the end"])[-1] == HELLO[1]
 
 
 def test_headings_within_a_turn_and_notes_of_transcribers_stay(tmp_path: Path) -> None:
