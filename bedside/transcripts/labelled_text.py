@@ -44,6 +44,8 @@ _LEAD = (
     r"(?:\d{1,4}[.)][ \t]+)?"
 )
 _NAME = r"[^\W\d_][^:：\n\t\[\]()<>{}|*\"“”!?,;]{0,39}?"
+# As Teams and address books have it: Lee, Jane (Therapist).
+_FULL_NAME = r"[^\W\d_][^:：\n\t\[\]<>{}|*\"“”!?;]{0,59}?"
 _AFTER = rf"(?:[ \t]*[\[(]?(?P<after>{TIME})[\])]?)?"
 _IN_BRACKETS = r"(?P<name>[^\W\d_][^\[\]()\n]{0,39})"
 _FORMS = {
@@ -56,13 +58,18 @@ _FORMS = {
         "time": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?:[ \t]+|[ \t]*\()\[?(?P<after>{TIME})[\])]?(?P=mark)[ \t]*$",
         "dash": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]+[-–—][ \t]+(?P<close>[*_]{{0,3}})",
         "tab": rf"(?P<mark>)(?P<name>{_NAME})[ ]*\t",
+        "closed": rf"\[{_IN_BRACKETS}\][ \t]+(?P<after>{TIME})[ \t]*$",
+        "full": rf"(?P<name>{_FULL_NAME})(?:[ ]{{2,}}|\t[ \t]*)(?P<after>{TIME})[ \t]*$",
+        "heading": rf"#{{1,6}}[ \t]+(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]*$",
         "alone": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]*$",
     }.items()
 }
 # Forms in which names that nobody knows are told by standing twice or more.
-_TELLING = ("colon", "time", "dash")
+_TELLING = ("colon", "time", "dash", "closed", "full")
+# Forms in which only known names stand.
+_ALONE = ("heading", "alone")
 # What a name looks like: up to four words of which the first begins with a capital or a letter that has none.
-_LOOKS = re.compile(r"[^\W\d_a-z][\w.'’-]*(?:[ ](?:[\w.'’-]+|\([^)]*\))){0,3}")
+_LOOKS = re.compile(r"[^\W\d_a-z][\w.'’-]*,?(?:[ ](?:[\w.'’-]+|\([^)]*\))){0,3}")
 # What may be a name though it stands once or twice: one word, or up to four that all begin so.
 _MAY_BE = re.compile(
     r"[^\W\d_][\w.'’-]*|[^\W\d_a-z][\w.'’-]*(?:[ ](?:(?:of|de|von|van)[ ])?(?:[^\W\d_a-z][\w.'’-]*|\d+)){1,3}"
@@ -239,7 +246,7 @@ class _Beginning(NamedTuple):
         if self.form in ("bracket", "round"):
             told = bool(self.behind or self.match.groupdict().get("after"))
             return told and _may_be_bracketed(self.name) and (chosen == self.form or third)
-        named = self.form != "alone" and _MAY_BE.fullmatch(self.name) is not None
+        named = self.form not in _ALONE and _MAY_BE.fullmatch(self.name) is not None
         return self.form in (chosen, "colon") and (third or named)
 
     def label(self, line: str) -> Utterance:
@@ -281,7 +288,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             chosen, names, most = form, speakers, count
     if not chosen:
         return LabelledLines([None] * len(lines))
-    forms = [chosen, *(form for form in _FORMS if form not in (chosen, "alone"))]
+    forms = [chosen, *(form for form in _FORMS if form not in (chosen, *_ALONE))]
     of_line = [
         [_Beginning(form, match) for form in forms if (match := matches[form][at])]
         for at in range(len(lines))
@@ -370,7 +377,9 @@ def _speakers(form: str, names: list[str], roles: Mapping[str, str]) -> set[str]
     lowered = {name.casefold() for name in counts}
     short = {word for pair in _SHORT if pair.keys() <= lowered for word in pair}
     known = {name for name in counts if name.casefold() in short or is_speaker_word(name, roles)}
-    if form == "alone":
+    if form == "heading" and all(counts[name] < 2 for name in known):
+        return set()  # Sections of a report.
+    if form in _ALONE:
         return known
     bases = {base for name in known if is_speaker_word(base := _NUMBER.sub("", name), roles)}
     lacking = 2 - len(known)

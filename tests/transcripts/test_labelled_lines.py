@@ -43,6 +43,7 @@ def turns(path: Path, **options: Any) -> list[tuple[str, str]]:
         "Doctor\nHello.\n\nPatient\nI sleep badly.",
         "Doctor  0:00\nHello.\n\nPatient  0:15\nI sleep badly.",
         "咨询师：Hello.\n\n来访者：I sleep badly.",
+        "## Doctor\n\nHello.\n\n## Patient\n\nI sleep badly.\n\n## Doctor\n\nSince when?",
     ],
 )
 def test_the_ways_of_naming_who_speaks(text: str, tmp_path: Path) -> None:
@@ -51,6 +52,29 @@ def test_the_ways_of_naming_who_speaks(text: str, tmp_path: Path) -> None:
     reading = Reading([path])
     list(reading)
     assert reading.inputs[0].format == "text"
+
+
+@pytest.mark.parametrize(
+    ("clinician", "patient"),
+    [("[Dr. Jane Lee] 10:00:0{}", "[Sam] 10:00:0{}"), ("Lee, Jane (Therapist)   0:0{}", "Sam   0:0{}")],
+)
+def test_names_as_zoom_and_teams_write_them(clinician: str, patient: str, tmp_path: Path) -> None:
+    said = ["Hello.", "I sleep badly.", "Since when?", "Since May."]
+    heads = [clinician, patient] * 2
+    text = "".join(
+        f"{head.format(n)}\n{line}\n\n" for n, (head, line) in enumerate(zip(heads, said, strict=True))
+    )
+    path = write(tmp_path, "talk.txt", text)
+    with pytest.raises(UnknownSpeakerError):
+        read(path)
+    roles = {"Dr. Jane Lee": "clinician", "Lee, Jane (Therapist)": "clinician", "Sam": "patient"}
+    assert turns(path, roles=roles)[:2] == HELLO
+
+
+def test_headings_of_a_report_are_no_speakers(tmp_path: Path) -> None:
+    path = write(tmp_path, "report.md", "# Case\n\n## Patient\n\nAged 30.\n\n## Doctor\n\nA resident.\n")
+    with pytest.raises(InputError, match="no lines begin with the names of two speakers"):
+        read(path)
 
 
 def test_names_that_recur_are_speakers_and_a_colon_in_running_text_is_none(tmp_path: Path) -> None:
