@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,8 @@ _LEAD = (
     r"(?:\d{1,4}[.)][ \t]+)?"
 )
 _NAME = r"[^\W\d_][^:：\n\t\[\]()<>{}|*\"“”!?,;]{0,39}?"
+# As Teams and address books have it: Lee, Jane (Therapist).
+_FULL_NAME = r"[^\W\d_][^:：\n\t\[\]<>{}|*\"“”!?;]{0,59}?"
 _AFTER = rf"(?:[ \t]*[\[(]?(?P<after>{TIME})[\])]?)?"
 _IN_BRACKETS = r"(?P<name>[^\W\d_][^\[\]()\n]{0,39})"
 _FORMS = {
@@ -55,13 +58,18 @@ _FORMS = {
         "time": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?:[ \t]+|[ \t]*\()\[?(?P<after>{TIME})[\])]?(?P=mark)[ \t]*$",
         "dash": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]+[-–—][ \t]+(?P<close>[*_]{{0,3}})",
         "tab": rf"(?P<mark>)(?P<name>{_NAME})[ ]*\t",
+        "closed": rf"\[{_IN_BRACKETS}\][ \t]+(?P<after>{TIME})[ \t]*$",
+        "full": rf"(?P<name>{_FULL_NAME})(?:[ ]{{2,}}|\t[ \t]*)(?P<after>{TIME})[ \t]*$",
+        "heading": rf"#{{1,6}}[ \t]+(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]*$",
         "alone": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]*$",
     }.items()
 }
 # Forms in which names that nobody knows are told by standing twice or more.
-_TELLING = ("colon", "time", "dash")
+_TELLING = ("colon", "time", "dash", "closed", "full")
+# Forms in which only known names stand.
+_ALONE = ("heading", "alone")
 # What a name looks like: up to four words of which the first begins with a capital or a letter that has none.
-_LOOKS = re.compile(r"[^\W\d_a-z][\w.'’-]*(?:[ ](?:[\w.'’-]+|\([^)]*\))){0,3}")
+_LOOKS = re.compile(r"[^\W\d_a-z][\w.'’-]*,?(?:[ ](?:[\w.'’-]+|\([^)]*\))){0,3}")
 # What may be a name though it stands once or twice: one word, or up to four that all begin so.
 _MAY_BE = re.compile(
     r"[^\W\d_][\w.'’-]*|[^\W\d_a-z][\w.'’-]*(?:[ ](?:(?:of|de|von|van)[ ])?(?:[^\W\d_a-z][\w.'’-]*|\d+)){1,3}"
@@ -85,7 +93,34 @@ _PAGE = re.compile(
     re.I,
 )
 _DIRECTION = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))[.]?\s*")
-_OMITTED = re.compile(r"\u200e?<?(?:media|image|video|audio|sticker|document|gif) omitted>?", re.I)
+# What WhatsApp writes where a picture or a message was, in the languages of its exports.
+_OMITTED = re.compile(
+    r"<?(?:(?:media|image|video|audio|sticker|document|gif|contact card) omitted|medien ausgeschlossen|"
+    r"(?:bild|video|audio|sticker|dokument|gif) weggelassen|"
+    r"(?:multimedia|imagen|video|audio|sticker|documento|gif) omitid[oa]|(?:arquivo de )?mídia ocult[oa]|"
+    r"(?:imagem|vídeo|áudio|figurinha|documento|gif) ocultad[oa]|médias omis|"
+    r"(?:image|vidéo|audio|sticker|document|gif) absente?|media omessi|"
+    r"(?:immagine|video|audio|sticker|documento|gif) omess[oai]|"
+    r"(?:media|afbeelding|video|audio|sticker|document|gif) weggelaten|без медиафайлов)>?",
+    re.I,
+)
+_DELETED = re.compile(
+    r"(?:this message was deleted|you deleted this message|diese nachricht wurde gelöscht|"
+    r"du hast diese nachricht gelöscht|se eliminó este mensaje|este mensaje fue eliminado|eliminaste este mensaje|"
+    r"mensagem apagada|esta mensagem foi apagada|você apagou esta mensagem|ce message a été supprimé|"
+    r"vous avez supprimé ce message|questo messaggio è stato eliminato|hai eliminato questo messaggio|"
+    r"dit bericht is verwijderd|je hebt dit bericht verwijderd|"
+    r"данное сообщение удалено|вы удалили данное сообщение)\.?",
+    re.I,
+)
+# What a transcriber writes below the last turn.
+_ENDS = re.compile(
+    r"[\W_]*(?:(?:the )?end of (?:the |this )?(?:transcript(?:ion)?|session|interview|recording|audio|conversation)|"
+    r"end (?:transcript|recording)|ende (?:der|des) (?:transkript\w*|sitzung|aufnahme|interviews|gesprächs)|"
+    r"(?:transcript(?:ion)?|session|interview|recording|audio) (?:end(?:s|ed)|stop(?:s|ped)))[\W_]*|"
+    r"[\W_]*transcri(?:bed|ption) (?:by|with) .*|[\W_]*(?:transkribiert|transcrito|transcrit) (?:von|mit|por|par) .*",
+    re.I,
+)
 _SENTENCE = re.compile(r"[.?!。？！…][\"”’')]*\s*$")
 # Lines of a head that say of what the next are, and the line that ends it.
 _SECTION = re.compile(r"[#*_\s]*(description|background|case|scenario|summary|history)[\s:：*_]*", re.I)
@@ -108,6 +143,17 @@ _SESSION = re.compile(
     r"[ \t]*(?:#|no\.?|number)?[ \t]*\d{1,5}\b[^:：]{0,60}[:：]?[*_]{0,3}[ \t]*",
     re.I,
 )
+# A heading that is a date; what counts in headings of one kind.
+_DAY = re.compile(
+    r"(?:[^\W\d_]+\.?,? )?(?:\d{1,4}[./-]\d{1,2}[./-]\d{2,4}|\d{4}年\d{1,2}月\d{1,2}日|"
+    r"\d{1,2}(?:st|nd|rd|th|\.)? (?:de |of )?[^\W\d_]+\.?,? (?:de )?\d{4}|"
+    r"[^\W\d_]+\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+)
+# A time on a line of its own.
+_TIME_ALONE = re.compile(
+    rf"[\[(<]?(?P<start>{TIME})(?:[ \t]*(?:-->|[-–—])[ \t]*(?P<stop>{TIME}))?[\])>]?[ \t]*(?:[-–—:][ \t]*)?"
+)
+_COUNT = re.compile(r"[\d一二三四五六七八九十]+")
 #: What transcribers put in brackets that is no speaker.
 _NOISES = frozenset(
     """
@@ -152,6 +198,8 @@ class LabelledLines:
         plain: beginnings of lines that look like a label and are words of a turn, with the numbers of their lines.
         doubtful: those of which nothing tells whether they are.
         unlabelled: numbers of lines that seem to lack a label.
+        times: numbers of lines above a label that hold its time.
+        end: number of the line below all labels with which a transcriber ends.
         numbered: whether numbers behind labels (``T1:``, ``C1:``) were taken for those of turns.
     """
 
@@ -159,6 +207,8 @@ class LabelledLines:
     plain: dict[str, list[int]] = field(default_factory=dict)
     doubtful: dict[str, list[int]] = field(default_factory=dict)
     unlabelled: list[int] = field(default_factory=list)
+    times: set[int] = field(default_factory=set)
+    end: int = sys.maxsize
     numbered: bool = False
 
     @property
@@ -196,7 +246,7 @@ class _Beginning(NamedTuple):
         if self.form in ("bracket", "round"):
             told = bool(self.behind or self.match.groupdict().get("after"))
             return told and _may_be_bracketed(self.name) and (chosen == self.form or third)
-        named = self.form != "alone" and _MAY_BE.fullmatch(self.name) is not None
+        named = self.form not in _ALONE and _MAY_BE.fullmatch(self.name) is not None
         return self.form in (chosen, "colon") and (third or named)
 
     def label(self, line: str) -> Utterance:
@@ -238,7 +288,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             chosen, names, most = form, speakers, count
     if not chosen:
         return LabelledLines([None] * len(lines))
-    forms = [chosen, *(form for form in _FORMS if form not in (chosen, "alone"))]
+    forms = [chosen, *(form for form in _FORMS if form not in (chosen, *_ALONE))]
     of_line = [
         [_Beginning(form, match) for form in forms if (match := matches[form][at])]
         for at in range(len(lines))
@@ -251,8 +301,12 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     strangers: dict[str, list[tuple[int, _Beginning, bool]]] = {}
     goes_on: list[int] = []
     awaited = False  # whether what was said by whom the last line named is still to come
-    for at in range(next(at for at, beginning in enumerate(entries) if beginning), len(lines)):
-        if not stripped[at].strip() or _RULE.fullmatch(stripped[at]):
+    known = [at for at, beginning in enumerate(entries) if beginning]
+    below = range(known[-1] + 1, len(lines))
+    end = next((at for at in below if _ENDS.fullmatch(stripped[at].strip())), sys.maxsize)
+    for at in range(known[0], min(end, len(lines))):
+        bare = stripped[at].strip()
+        if not bare or _RULE.fullmatch(bare) or _TIME_ALONE.fullmatch(bare):
             continue
         like = entries[at] or next(
             (beginning for beginning in of_line[at] if beginning.is_like(chosen, roles)), None
@@ -266,7 +320,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         if not (alike or awaited or entries[at]):
             goes_on.append(at)
         awaited = like is not None and not like.behind
-    result = LabelledLines([])
+    result = LabelledLines([], end=end)
     names_two = sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
     for name, places in strangers.items():
         if not goes_on:
@@ -276,10 +330,30 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             doubtful = len(places) > 2 or (not names_two and any(alike for _, _, alike in places))
             (result.doubtful if doubtful else result.plain)[name] = [at for at, _, _ in places]
     result.labels = [beginning and beginning.label(lines[at]) for at, beginning in enumerate(entries)]
+    _take_times_above(result, stripped)
     if not names_two:
         result.unlabelled = _unlabelled(result.labels, goes_on, stripped)
     _number_turns(result)
     return result
+
+
+def _take_times_above(result: LabelledLines, lines: Sequence[str]) -> None:
+    """Give labels without a time the one that stands alone on the line above, in brackets or above most of them."""
+    found: list[tuple[int, re.Match[str], Utterance]] = []
+    waiting: tuple[int, re.Match[str]] | None = None
+    for at, (line, label) in enumerate(zip(lines, result.labels, strict=True)):
+        if waiting and label and label.start is None and label.time is None:
+            found.append((*waiting, label))
+        if line.strip():
+            match = _TIME_ALONE.fullmatch(line.strip()) if label is None else None
+            waiting = (at, match) if match else None
+    most = 2 * len(found) > sum(label is not None for label in result.labels)
+    for at, match, label in found:
+        if most or not match.string[0].isdigit():
+            result.times.add(at)
+            label.start, label.stop = (
+                seconds(time) if time else None for time in match.group("start", "stop")
+            )
 
 
 def names_two_speakers(text: str, roles: Mapping[str, str]) -> bool:
@@ -303,7 +377,9 @@ def _speakers(form: str, names: list[str], roles: Mapping[str, str]) -> set[str]
     lowered = {name.casefold() for name in counts}
     short = {word for pair in _SHORT if pair.keys() <= lowered for word in pair}
     known = {name for name in counts if name.casefold() in short or is_speaker_word(name, roles)}
-    if form == "alone":
+    if form == "heading" and all(counts[name] < 2 for name in known):
+        return set()  # Sections of a report.
+    if form in _ALONE:
         return known
     bases = {base for name in known if is_speaker_word(base := _NUMBER.sub("", name), roles)}
     lacking = 2 - len(known)
@@ -344,7 +420,9 @@ def _unlabelled(
         return sentences
     same = [(before, after) for (before, one), (after, other) in pairwise(names) if one == other]
     between = [[at for at in sentences if before < at < after][:1] for before, after in same]
-    return [at for (at,) in between] if all(between) and len(same) <= 0.1 * len(names) else []
+    # Where hardly any other line goes on with the one before, fewer who take turns tell the habit.
+    most = 0.1 if len(goes_on) > len(same) else 0.25
+    return [at for (at,) in between] if all(between) and len(same) <= most * len(names) else []
 
 
 def _number_turns(result: LabelledLines) -> None:
@@ -539,7 +617,7 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
             todo="begin each turn with who speaks, such as Doctor: and Patient:, "
             "or say who is who with `roles=NAME=clinician`",
         )
-    _check_one_conversation(source, lines, labelled)
+    headings = _check_one_conversation(source, lines, labelled)
     settle_labels(source, labelled, lines)
     speech: list[Utterance] = []
     reference: dict[str, str] = {}
@@ -548,14 +626,24 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
     section = ""
     for at, ((place, written), label) in enumerate(zip(lines, labelled.labels, strict=True)):
         line = written.strip()
-        if label is not None and _OMITTED.fullmatch(label.text):
+        if at == labelled.end:
+            account.note_unread("lines below the end", line, place)
+        elif at > labelled.end and line:
+            set_aside(source, "lines below the end", line, place)
+        elif label is not None and _OMITTED.fullmatch(label.text.lstrip(_AROUND)):
             account.left_out["omitted media"] += 1
+        elif label is not None and label.time and _DELETED.fullmatch(label.text.lstrip(_AROUND)):
+            account.left_out["deleted messages"] += 1
+        elif label is not None and label.time and label.text.startswith("\u200e"):
+            account.note_unread("lines of the app, not of a speaker", label.text.lstrip(_AROUND), place)
         elif label is not None:
             speech.append(label)
-        elif not line:
+        elif not line or at in labelled.times:
             continue
         elif _RULE.fullmatch(written):
             account.left_out["rules"] += 1
+        elif dated and _DATED.match(written.lstrip(_AROUND)):
+            account.note_unread("lines with a time and no speaker", line, place)
         elif not speech:
             if named := _SECTION.fullmatch(written):
                 section = named[1].casefold()
@@ -567,10 +655,10 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
                 set_aside(source, "lines above the first speaker", line, place)
         elif _PAGE.fullmatch(written):
             account.note_unread("numbers of pages", line, place)
-        elif (_HEADING.match(written) or _SESSION.fullmatch(line)) and _ends_part(lines, labelled, at):
+        elif at in headings or (
+            (_HEADING.match(written) or _SESSION.fullmatch(line)) and _ends_part(lines, labelled, at)
+        ):
             account.note_unread("headings", line, place)
-        elif dated and _DATED.match(written.lstrip(_AROUND)):
-            account.note_unread("lines with a time and no speaker", line, place)
         else:
             if _DIRECTION.fullmatch(written):
                 account.remark(f"Lines in brackets stay in the turn before them, such as that of {place}.")
@@ -595,38 +683,93 @@ def _ends_part(lines: Sequence[Line], labelled: LabelledLines, at: int) -> bool:
     for (_, text), label in zip(lines[at + 1 :], labelled.labels[at + 1 :], strict=True):
         if label is not None:
             return True
-        if text.strip() and not _RULE.fullmatch(text) and not _HEADING.match(text):
+        if (
+            text.strip()
+            and not (_RULE.fullmatch(text) or _HEADING.match(text))
+            and _heading_kind(text) not in ("session", "date")
+        ):
             return False
     return False
 
 
-def _check_one_conversation(source: TranscriptMaker, lines: Sequence[Line], labelled: LabelledLines) -> None:
-    """An error for a text that has several headings such as "Session 2", or rules, with a talk below each."""
-    begins: list[str] = []
-    heading = ""
-    parts: list[list[str]] = [[]]
-    for (place, line), label in zip(lines, labelled.labels, strict=True):
-        if label is not None:
-            parts[-1].append(label.speaker)
-            begins += [heading] if heading else []
-            heading = ""
-        elif _SESSION.fullmatch(line.strip()):
-            heading = f"{line.strip()!r:.40} ({_number(place)})"
-        elif _RULE.fullmatch(line):
-            parts.append([])
-    divided = [part for part in parts if part]
-    if not all(
-        len(part) > 3 and len({*part}) > 1 and part[0] == divided[0][0] != part[-1] for part in divided
-    ):
-        divided = []
-    shown = f": {', '.join(begins[:3])}{' …' if begins[3:] else ''}"
-    for what, number, told in (("headings", len(begins), shown), ("rules", len(divided), "")):
+def _heading_kind(line: str) -> str:
+    """What headings of one kind have in common: that they number a session, are a date, of the first level, one name,
+    or their first word, as in "Interview with Anna"; empty for a line that is no heading."""
+    text = line.strip(" \t\f#*_:：")
+    if len(text) > 100 or not text or _PAGE.fullmatch(line):
+        return ""
+    if _SESSION.fullmatch(line.strip()):
+        return "session"
+    if _DAY.fullmatch(text):
+        return "date"
+    if line.lstrip().startswith("# "):
+        return "#"
+    words = text.split()
+    if len(words) > 6 or re.search(r"[^\w\s#'’&-]", text) or words[0][0].islower() or words[-1][0].islower():
+        return ""
+    if any(word[0].islower() and len(word) > 4 for word in words):
+        return ""
+    if len(words) == 1 and text.isalpha() and text[0].isupper():
+        return "name"
+    first = _COUNT.sub("0", words[0].casefold())
+    return first if len(words) > 1 or "0" in first else ""
+
+
+def _check_one_conversation(
+    source: TranscriptMaker, lines: Sequence[Line], labelled: LabelledLines
+) -> set[int]:
+    """Which lines are headings that come again, such as "Session 2", where the user says that the talk is one.
+
+    Raises:
+        AmbiguousError: there are several such headings, or rules, with a talk below each.
+    """
+    labels = labelled.labels
+    first = next(at for at, label in enumerate(labels) if label)
+    of_kind: dict[str, list[int]] = {}
+    rules: list[int] = []
+    for at, ((_, line), label) in enumerate(zip(lines, labels, strict=True)):
+        if label is not None or not line.strip():
+            continue
+        if _RULE.fullmatch(line):
+            rules.append(at)
+        elif kind := _heading_kind(line):
+            before = lines[at - 1][1]
+            apart = not before.strip() or bool(_RULE.fullmatch(before) or _HEADING.match(before))
+            again = kind in of_kind and kind != "name"
+            if at < first or kind == "session" or ((apart or again) and _ends_part(lines, labelled, at)):
+                of_kind.setdefault(kind, []).append(at)
+
+    def parts(begins: Sequence[int]) -> dict[int, list[str]]:
+        """Who speaks below each of several lines, and above them, where anybody does."""
+        edges = [0, *begins, len(lines)]
+        spoken = {
+            begin: [label.speaker for label in labels[begin:end] if label] for begin, end in pairwise(edges)
+        }
+        return {begin: speakers for begin, speakers in spoken.items() if speakers}
+
+    def are_talks(begins: Sequence[int]) -> bool:
+        """Whether below each of them, and above, two speak, and the same one first."""
+        talks = parts(begins).values()
+        return all(len({*talk}) > 1 for talk in talks) and len({talk[0] for talk in talks}) == 1
+
+    found: dict[str, list[int]] = {"headings": [], "rules": rules if are_talks(rules) else []}
+    for kind, begins in of_kind.items():
+        # A number or a date within a talk begins another; a mere title does where one stands above the first, too.
+        sure = kind == "session" or (kind == "date" and are_talks(begins))
+        if len(parts(begins)) > 1 and (sure or (begins[0] < first and are_talks(begins))):
+            found["headings"] += begins
+    for what, begins in found.items():
+        begun = [at for at in parts(sorted(begins)) if at in begins]
+        number = len(parts(sorted(begins)))
+        shown = ", ".join(f"{lines[at][1].strip()!r:.40} ({_number(lines[at][0])})" for at in begun[:3])
         if number > 1 and not source.options.leaves_out(what):
             raise AmbiguousError(
-                f"the text is of {number} conversations, or of one with {what} in it{told}",
+                f"the text is of {number} conversations, or of one with {what} in it: "
+                f"{shown}{' …' if begun[3:] else ''}",
                 where=lines[0][0].rpartition(":")[0] or lines[0][0],
                 todo=f"save each as a file of its own, or say that it is one with `leave_out={what}`",
             )
+    return {*found["headings"]}
 
 
 def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Sequence[Line]) -> None:

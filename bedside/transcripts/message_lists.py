@@ -22,6 +22,7 @@ from bedside.transcripts.transcript import (
     role_of,
 )
 from bedside.transcripts.transcript_maker import check_nesting
+from bedside.transcripts.transcription_tags import THOUGHTS
 
 if TYPE_CHECKING:
     from bedside.transcripts.source_file import SourceFile
@@ -37,8 +38,7 @@ SPEAKER_KEYS = ("role", "from", "speaker", "sender", "author")
 TEXT_KEYS = ("content", "value", "message", "text", "utterance", "parts")
 _SPEAKER_KEYS, _TEXT_KEYS = frozenset(SPEAKER_KEYS), frozenset(TEXT_KEYS)
 
-#: What the account calls what a model thought and didn't say, parts that hold no text, and messages that hold nothing.
-THOUGHTS = "thoughts of the model that nobody was told"
+#: What the account calls parts that hold no text, and messages that hold nothing.
 PICTURES = "pictures and other parts that are no text"
 EMPTY = "empty messages"
 #: Types of thoughts, and keys of a message or a part that hold one.

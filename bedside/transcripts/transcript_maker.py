@@ -36,7 +36,7 @@ from bedside.transcripts.transcript import (
     role_of,
 )
 from bedside.transcripts.transcript_fields import number_or_text, prompts_apart, reads_as_prompt
-from bedside.transcripts.transcription_tags import tags_in, without_tags
+from bedside.transcripts.transcription_tags import THOUGHTS, tags_in, without_tags, without_thoughts
 
 T = TypeVar("T")
 
@@ -204,7 +204,8 @@ class TranscriptMaker:
         """Checked turns of speakers and texts, and of what else is known of each where given.
 
         What ``system``, ``tool`` and their like say is no turn but provenance, unless the user gave them a role.
-        Where the user wants it so, transcribers' tags are taken out and turns without text left out, and counted.
+        What a model thought between ``<think>`` and ``</think>`` is taken out and counted; where the user wants it so,
+        transcribers' tags are, too, and turns without text left out.
 
         Args:
             where: the place of the transcript, or the places of the turns.
@@ -219,6 +220,9 @@ class TranscriptMaker:
             provenance = list(self._provenance(kinds, speakers, texts, where, metas))
             spoken = [at for at in range(len(texts)) if at not in kinds]
             where, speakers, texts, metas, named = _at(spoken, where, speakers, texts, metas, named)
+        texts = [
+            self._without_thoughts(text) if type(text) is str and "<" in text else text for text in texts
+        ]
         said = [self._untagged(text) for text in texts] if self.options.drop_tags else texts
         # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
         # looked for only where something is.
@@ -304,6 +308,12 @@ class TranscriptMaker:
                 check_speaker(speakers[at], place)
                 check_text(text, place)
                 yield Provenance(kind, at - number, text, speakers[at], meta)
+
+    def _without_thoughts(self, text: str) -> str:
+        said, thoughts = without_thoughts(text)
+        if thoughts:
+            self.account.left_out[THOUGHTS] += thoughts
+        return said
 
     def _untagged(self, text: Any) -> Any:
         tags = tags_in(text) if isinstance(text, str) else []

@@ -1,4 +1,4 @@
-"""What a transcriber wrote into the text of a turn that nobody said: ``<UNIN/>``, ``[inaudible 00:12]``."""
+"""What stands in the text of a turn and nobody said: a transcriber's ``<UNIN/>``, a model's ``<think>…</think>``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ _TAG = re.compile(
 )
 # To look for the marks first is what makes the search quick.
 _MARK = re.compile(r"[<\[][A-Za-z_/ ]")
+#: What the account calls what a model thought and didn't say.
+THOUGHTS = "thoughts of the model that nobody was told"
+# Thoughts between their marks; before a closing mark on top, whose opening one the prompt held; or cut off.
+_OF_THOUGHTS = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHT = re.compile(
+    r"<(think|thinking|reasoning)>.*?</\1>"
+    r"|\A(?:(?!<(?:think|thinking|reasoning)>).)*</(?:think|thinking|reasoning)>\s*\n"
+    r"|\A\s*<(?:think|thinking|reasoning)>.*",
+    re.DOTALL | re.IGNORECASE,
+)
 _SPACES = re.compile(r"[ \t]{2,}")
 
 
@@ -27,3 +37,11 @@ def tags_in(text: str) -> list[str]:
 def without_tags(text: str) -> str:
     """A text without its tags; the words between an opening and a closing one stay."""
     return _SPACES.sub(" ", _TAG.sub(" ", text)).strip()
+
+
+def without_thoughts(text: str) -> tuple[str, int]:
+    """A text without what a model thought before it spoke, and how many thoughts these are."""
+    if not _OF_THOUGHTS.search(text):
+        return text, 0
+    said, number = _THOUGHT.subn("", text)
+    return (said.strip() if number else text), number

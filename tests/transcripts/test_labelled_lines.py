@@ -43,6 +43,7 @@ def turns(path: Path, **options: Any) -> list[tuple[str, str]]:
         "Doctor\nHello.\n\nPatient\nI sleep badly.",
         "Doctor  0:00\nHello.\n\nPatient  0:15\nI sleep badly.",
         "咨询师：Hello.\n\n来访者：I sleep badly.",
+        "## Doctor\n\nHello.\n\n## Patient\n\nI sleep badly.\n\n## Doctor\n\nSince when?",
     ],
 )
 def test_the_ways_of_naming_who_speaks(text: str, tmp_path: Path) -> None:
@@ -51,6 +52,29 @@ def test_the_ways_of_naming_who_speaks(text: str, tmp_path: Path) -> None:
     reading = Reading([path])
     list(reading)
     assert reading.inputs[0].format == "text"
+
+
+@pytest.mark.parametrize(
+    ("clinician", "patient"),
+    [("[Dr. Jane Lee] 10:00:0{}", "[Sam] 10:00:0{}"), ("Lee, Jane (Therapist)   0:0{}", "Sam   0:0{}")],
+)
+def test_names_as_zoom_and_teams_write_them(clinician: str, patient: str, tmp_path: Path) -> None:
+    said = ["Hello.", "I sleep badly.", "Since when?", "Since May."]
+    heads = [clinician, patient] * 2
+    text = "".join(
+        f"{head.format(n)}\n{line}\n\n" for n, (head, line) in enumerate(zip(heads, said, strict=True))
+    )
+    path = write(tmp_path, "talk.txt", text)
+    with pytest.raises(UnknownSpeakerError):
+        read(path)
+    roles = {"Dr. Jane Lee": "clinician", "Lee, Jane (Therapist)": "clinician", "Sam": "patient"}
+    assert turns(path, roles=roles)[:2] == HELLO
+
+
+def test_headings_of_a_report_are_no_speakers(tmp_path: Path) -> None:
+    path = write(tmp_path, "report.md", "# Case\n\n## Patient\n\nAged 30.\n\n## Doctor\n\nA resident.\n")
+    with pytest.raises(InputError, match="no lines begin with the names of two speakers"):
+        read(path)
 
 
 def test_names_that_recur_are_speakers_and_a_colon_in_running_text_is_none(tmp_path: Path) -> None:
@@ -104,6 +128,17 @@ def test_times_of_labels(tmp_path: Path) -> None:
         {"start": 3723.5},
         {"start": 60, "stop": 65},
     ]
+
+
+@pytest.mark.parametrize("time", ["00:00:1{}", "[0:1{}]", "[00:00:1{}]\n", "0:1{} --> 0:20", "(00:1{})"])
+def test_times_above_labels_are_no_words(time: str, tmp_path: Path) -> None:
+    said = ["Doctor: Hello.", "Patient: Hi.", "Mother: Hm.", "Patient: At\n10:30 or so.", "Doctor: I see."]
+    text = "\n\n".join(f"{time.format(n)}\n{line}" for n, line in enumerate(said))
+    (one,) = read(write(tmp_path, "talk.txt", text))
+    assert [turn.text for turn in one.turns] == [line.partition(": ")[2] for line in said]
+    assert [turn.meta["start"] for turn in one.turns] == [10, 11, 12, 13, 14]
+    words = write(tmp_path, "words.txt", "Doctor: When?\nPatient: At\n10:30\nDoctor: I see.\nPatient: Yes.\n")
+    assert turns(words)[1] == ("patient", "At\n10:30")
 
 
 def test_several_sessions_in_a_file_are_not_made_one(tmp_path: Path) -> None:
@@ -255,6 +290,17 @@ def test_a_line_that_lacks_its_label_stops(missing: str, tmp_path: Path) -> None
         assert len(turns(path, roles={"Therapist": "clinician", "Client": "patient"})) == 7
 
 
+@pytest.mark.parametrize("missing", [(4, 7), (2, 5), (3, 6)])
+def test_two_lines_that_lack_their_labels_stop(missing: tuple[int, int], tmp_path: Path) -> None:
+    lines = ("Therapist: Why?\nClient: It hurts me a lot.\n" * 6).splitlines()
+    for number in missing:
+        lines[number] = "That is what I said."
+    path = write(tmp_path, "talk.txt", "\n".join(lines))
+    with pytest.raises(AmbiguousError, match="this line begins with no speaker") as caught:
+        read(path)
+    assert caught.value.where == f"{path}:{missing[0] + 1}"
+
+
 def test_a_sentence_above_the_first_speaker_stops(tmp_path: Path) -> None:
     path = write(
         tmp_path,
@@ -289,14 +335,51 @@ def test_dialogues_below_ids_are_transcripts_of_their_own(tmp_path: Path) -> Non
         read(write(tmp_path, "twice.txt", text.replace("id=2", "id=1")))
 
 
-@pytest.mark.parametrize("mark", ["---", "### Session {}"])
-def test_parts_that_may_be_talks_of_their_own_stop(mark: str, tmp_path: Path) -> None:
-    part = "Doctor: Hello.\nPatient: Hi.\nDoctor: Why?\nPatient: May.\n"
-    path = write(tmp_path, "talk.txt", "".join(f"{mark.format(n)}\n{part}" for n in (1, 2)))
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ["---", "---"],
+        ["### Session 1", "### Session 2"],
+        ["", "Session 2"],
+        ["Session One", "Session Two"],
+        ["Sitzung 1", "Sitzung 2"],
+        ["12 May 2024", "19 May 2024"],
+        ["12.05.2024", "19.05.2024"],
+        ["# P03", "# P04"],
+        ["P03", "P04"],
+        ["Case A", "Case B"],
+        ["Interview with Anna", "Interview with Ben"],
+        ["Anna", "Ben"],
+        ["第一次", "第二次"],
+    ],
+)
+@pytest.mark.parametrize("end", ["Patient: May.", "Patient: May.\nDoctor: Goodbye."])
+def test_parts_that_may_be_talks_of_their_own_stop(marks: list[str], end: str, tmp_path: Path) -> None:
+    part = f"Doctor: Hello.\nPatient: Hi.\nDoctor: Why?\n{end}\n\n"
+    path = write(tmp_path, "talk.txt", "".join(f"{mark}\n{part}" for mark in marks))
     with pytest.raises(AmbiguousError, match="the text is of 2 conversations, or of one with") as caught:
         read(path)
     option = str(caught.value.todo).partition("leave_out=")[2].rstrip("`")
-    assert len(turns(path, leave_out=[option])) == 8
+    one = turns(path, leave_out=[option])
+    assert [text for _, text in one] == [line.partition(": ")[2] for line in part.split("\n") if line] * 2
+
+
+@pytest.mark.parametrize(
+    ("title", "middle"),
+    [
+        ("Session 1", ""),
+        ("Session of 12 May 2024", "12 May 2024"),
+        ("Transcript", "Okay, I see"),
+        ("# Talk", "## Middle"),
+        ("", "---"),
+        ("Interview with Anna", "Yes"),
+    ],
+)
+def test_a_title_above_and_a_line_within_a_talk_make_no_two_of_it(
+    title: str, middle: str, tmp_path: Path
+) -> None:
+    text = f"{title}\n\nDoctor: Hello.\nPatient: Hi.\nDoctor: Why?\n\n{middle}\n\nPatient: May.\nDoctor: I see.\n"
+    assert len(turns(write(tmp_path, "talk.txt", text))) == 5
 
 
 def test_whatsapp_counts_what_nobody_said(tmp_path: Path) -> None:
@@ -306,9 +389,7 @@ def test_whatsapp_counts_what_nobody_said(tmp_path: Path) -> None:
         "12/05/2024, 10:03 - Patient: <Media omitted>\n12/05/2024, 10:04 - Doctor added Anna\n"
         "12/05/2024, 10:05\u202fPM - Doctor: I see.\n"
     )
-    reading = Reading(
-        [write(tmp_path, "talk.txt", text)], ReadOptions(leave_out=["lines above the first speaker"])
-    )
+    reading = Reading([write(tmp_path, "talk.txt", text)])
     (one,) = reading
     assert [turn.text for turn in one.turns] == ["Hello.", "I sleep badly.\nSince May.", "I see."]
     assert [dict(turn.meta) for turn in one.turns] == [
@@ -318,9 +399,54 @@ def test_whatsapp_counts_what_nobody_said(tmp_path: Path) -> None:
     ]
     assert reading.account.left_out == {"omitted media": 1}
     assert {name: texts.number for name, texts in reading.account.lost.items()} == {
-        "lines above the first speaker": 1,
-        "lines with a time and no speaker": 1,
+        "lines with a time and no speaker": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("\u200eimage omitted", "omitted media"),
+        ("<Medien ausgeschlossen>", "omitted media"),
+        ("This message was deleted", "deleted messages"),
+        ("\u200eYou deleted this message.", "deleted messages"),
+        ("Diese Nachricht wurde gelöscht.", "deleted messages"),
+        ("Ce message a été supprimé", "deleted messages"),
+    ],
+)
+def test_an_export_of_an_iphone_counts_what_nobody_said(text: str, count: str, tmp_path: Path) -> None:
+    stamp = "[12.05.24, 10:0{}:00] "
+    said = [
+        "Messages and calls are end-to-end encrypted. No one outside can read them.",
+        "Doctor: \u200eMessages are end-to-end encrypted. No one can read them.",
+        "Doctor: Hello.",
+        f"Patient: {text}",
+        "Patient: I sleep badly.",
+    ]
+    path = write(tmp_path, "talk.txt", "\n".join(stamp.format(n) + line for n, line in enumerate(said)))
+    reading = Reading([path])
+    (one,) = reading
+    assert [(turn.role, turn.text) for turn in one.turns] == HELLO
+    assert reading.account.left_out == {count: 1}
+    assert set(reading.account.lost) == {
+        "lines with a time and no speaker",
+        "lines of the app, not of a speaker",
+    }
+
+
+@pytest.mark.parametrize(
+    "end", ["END OF TRANSCRIPT", "[End of session]", "Transcribed by Anna B.", "Recording ends."]
+)
+def test_what_stands_below_the_end_is_no_turn(end: str, tmp_path: Path) -> None:
+    talk = "Doctor: Hello.\nPatient: I sleep badly.\n" * 4
+    reading = Reading([write(tmp_path, "a.txt", f"{talk}\n{end}\n")])
+    (one,) = reading
+    assert one.turns[-1].text == "I sleep badly."
+    assert reading.account.lost["lines below the end"].number == 1
+    path = write(tmp_path, "b.txt", f"{talk}\n{end}\nThe patient seemed tired.\nNote: none\n")
+    with pytest.raises(AmbiguousError, match="'lines below the end' would be lost"):
+        read(path)
+    assert turns(path, leave_out=["lines below the end"])[-1] == HELLO[1]
 
 
 def test_headings_within_a_turn_and_notes_of_transcribers_stay(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
-from bedside.transcripts.message_lists import EMPTY, THOUGHTS, SeveralAnswersError, messages_in
+from bedside.transcripts.message_lists import EMPTY, SeveralAnswersError, messages_in
 from bedside.transcripts.role_evidence import check_roles
+from bedside.transcripts.transcription_tags import THOUGHTS
 from tests.transcripts.files import as_written, read, write
 
 FORMS = Path("../shared/data/forms").resolve()
@@ -481,3 +482,36 @@ def test_thoughts_are_counted(tmp_path: Path) -> None:
     (transcript,) = reading
     assert said(transcript) == TALK
     assert reading.account.left_out[THOUGHTS] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>Hm.\nAsk.</think>\nSince when?",
+        "Hm. Ask.\n</think>\n\nSince when?",
+        "<think>Hm.</think><p>Since when?</p>",
+    ],
+)
+@pytest.mark.parametrize("form", ["json", "csv", "txt"])
+def test_thoughts_between_marks_are_no_words(text: str, form: str, tmp_path: Path) -> None:
+    if form == "json":
+        content = lines({"messages": [SAID[0], {"role": "assistant", "content": text}]})
+    elif form == "csv":
+        content = f'role,content\nuser,I sleep badly.\nassistant,"{text}"\n'
+    else:
+        content = f"User: I sleep badly.\nAssistant: {text}\n"
+    reading = Reading([write(tmp_path, f"log.{form}", content)], ReadOptions(drop_tags=True))
+    (transcript,) = reading
+    assert said(transcript) == TALK
+    assert reading.account.left_out[THOUGHTS] == 1
+
+
+def test_a_turn_that_ends_in_thought_has_no_words_and_a_word_of_the_mark_stays(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "a.json", lines({"messages": [SAID[0], {**SAID[1], "content": "<think>Hm, what"}]})
+    )
+    with pytest.raises(InputError, match="the turn has no text"):
+        read(path)
+    told = {"role": "user", "content": "I write <think> first."}
+    (transcript,) = read(write(tmp_path, "b.json", lines({"messages": [told, SAID[1]]})))
+    assert transcript.turns[0].text == "I write <think> first."

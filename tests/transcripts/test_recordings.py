@@ -192,6 +192,28 @@ def test_nothing_of_subtitles_is_lost_in_silence(
     assert str(caught.value).startswith(f"{path}:{line}:" if line else f"{path}: ")
 
 
+@pytest.mark.parametrize(
+    ("cue", "stops"),
+    [
+        ("- No.\n- Why not?", True),
+        ("- No. - Why not?", True),
+        ("Doctor: - No.\n- Why not?", True),
+        ("- Doctor: No.\n- Patient: Why not?", False),
+        ("Patient: It was - well.", False),
+        ("- No.", False),
+    ],
+)
+def test_dashes_are_of_two_who_speak(cue: str, stops: bool, tmp_path: Path) -> None:
+    cues = ["Doctor: Hello.", "Patient: Hi.", cue, "Patient: I sleep badly."]
+    text = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{each}\n\n" for n, each in enumerate(cues, 1))
+    path = write(tmp_path, "a.srt", text)
+    if not stops:
+        assert one(path).turns
+        return
+    with pytest.raises(InputError, match="dashes say that two speak in this cue"):
+        read(path)
+
+
 # -- TextGrid ------------------------------------------------------------------------------------------
 
 

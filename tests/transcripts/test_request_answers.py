@@ -10,7 +10,8 @@ import pytest
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts.message_lists import EMPTY, PICTURES, THOUGHTS
+from bedside.transcripts.message_lists import EMPTY, PICTURES
+from bedside.transcripts.transcription_tags import THOUGHTS
 from tests.transcripts.files import as_written, read, write
 
 WORDS = (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_text import labelled_lines, set_aside, settle_labels
+from bedside.transcripts.labelled_text import LabelledLines, labelled_lines, set_aside, settle_labels
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     NO_SPEAKER,
@@ -31,6 +31,8 @@ _LOOK = re.compile(
     rf"</?(?:[biuscv]|c|ruby|rt|lang|font)(?:[.\s][^>]*)?>|<{_TIME}>|\{{\\[^}}]*\}}", re.IGNORECASE
 )
 _WORDS = re.compile(r"[^\W\d_]{3}")
+# What one of two who speak in a cue says, behind a dash.
+_DASHED = re.compile(r"(?:\A|(?<=[.?!…]) )[-–—] ?[^\W_]")
 _BLOCK = re.compile(r"(NOTE|STYLE|REGION)(?:[ \t].*)?")
 
 
@@ -40,6 +42,10 @@ class _Cue:
     start: float
     stop: float
     text: list[str] = field(default_factory=list)
+
+
+#: A line of a cue: the cue, who a voice tag says speaks, place and text.
+_Row = tuple[_Cue, str | None, tuple[str, str]]
 
 
 def _claims(head: Head) -> Claim | None:
@@ -108,10 +114,27 @@ def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue
         yield cue
 
 
+def _check_dashes(source: SourceFile, rows: Sequence[_Row], labelled: LabelledLines) -> None:
+    """An error for a cue in which two speak, told by dashes, of whom one has no name."""
+    for _, group in groupby(zip(rows, labelled.labels, strict=True), key=lambda each: id(each[0][0])):
+        of_cue = list(group)
+        dashes = sum(
+            len(_DASHED.findall(text)) + bool(label and _DASHED.match(label.text))
+            for (_, _, (_, text)), label in of_cue
+        )
+        _, _, (place, text) = of_cue[-1][0]
+        if dashes > 1 and not all(label for _, label in of_cue[-dashes:]):
+            raise InputError(
+                f"dashes say that two speak in this cue, and not who: {text:.60}",
+                where=place,
+                todo="write each one's name and a colon instead of the dash",
+            )
+
+
 def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Utterance]:
     """What is said by whom: voice tags name who speaks, or names stand before what they say."""
     voiced = any(_VOICE.search(line) for cue in cues for line in cue.text)
-    rows: list[tuple[_Cue, str | None, tuple[str, str]]] = []
+    rows: list[_Row] = []
     empty = 0
     for cue in cues:
         parts = _VOICE.split("\n".join(cue.text))
@@ -135,6 +158,7 @@ def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Ut
             todo="export them with the speakers' names, as <v Name> or before each text as Name:",
         )
     if not voiced:
+        _check_dashes(source, rows, labelled)
         settle_labels(source, labelled, lines)
     speaker, named = NO_SPEAKER, 0
     for (cue, who, (_, text)), label in zip_longest(rows, labelled.labels):
