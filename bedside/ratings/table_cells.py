@@ -57,6 +57,13 @@ class TableCells:
         self._content = content
         self._header, self._rows = table
         self.columns: TableColumns = columns
+        self._before = [self._header.index(name) for name in columns.before_item]
+        if self._before:
+            of_both = "+".join((*columns.before_item, columns.names["item"]))
+            content.account.remark(
+                f"An item's id is that of {of_both}, as {columns.names['item']} repeats; "
+                f"`columns=item={columns.names['item']}` takes that alone."
+            )
         self._sheet_position = self._repeated_items()
 
     def need(self, *names: str) -> None:
@@ -88,6 +95,8 @@ class TableCells:
                     where=where,
                     todo="fill the item column, or say with `header_row=NUMBER` which row names the columns",
                 )
+            if self._before:
+                row["item"] = "/".join([*(cells[position].strip() for position in self._before), row["item"]])
             if "rater" in row and not row["rater"]:
                 raise InputError("the row has no rater", where=where, todo="fill the rater column")
             if self._sheet_position is not None:
@@ -107,7 +116,7 @@ class TableCells:
         if SHEET not in self._header or len(account.sheets) < 2:
             return None
         position = self._header.index(SHEET)
-        of_key = [
+        of_key = [*self.columns.before_item] + [
             names[name]
             for name in ("item", "second", "rater", "metric", "turn", "replicate", "round")
             if name in names
@@ -188,6 +197,7 @@ class TableCells:
         """Note which columns were taken besides those of the row, and so which were not."""
         account, names = self._content.account, self.columns.names
         of_row = {name: names[name] for name in COLUMN_NAMES if name in names}
+        of_row |= {f"before the item {name}": name for name in self.columns.before_item}
         account.took({**of_row, **columns}, self._header)
         account.unused += [
             column_name(position)
