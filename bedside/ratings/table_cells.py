@@ -4,7 +4,7 @@ people make them for raters × metrics."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
@@ -18,6 +18,7 @@ from bedside.ratings.table_columns import (
     COLUMN_NAMES,
     ITEM_NAMES,
     TableColumns,
+    computed_rows,
     is_about_the_row,
     is_derived,
     names_rater,
@@ -87,8 +88,13 @@ class TableCells:
             for name in _OF_ROW
             if name in self.columns.names
         }
+        item_at = positions.get("item")
+        computed = computed_rows(cells[item_at].strip() for _, cells in self._rows if item_at is not None)
         for where, cells in self._rows:
             row = {"metric": "", **{name: cells[position].strip() for name, position in positions.items()}}
+            if row.get("item") in computed:
+                self._content.account.count_left_out(_computed(computed), where)
+                continue
             if not row["item"]:
                 raise InputError(
                     "the row has no item",
@@ -304,6 +310,13 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
     for _, above, below in crossed.pairs:
         content.account.columns[f"{upper} {above}, {below}"] = below
     content.account.unused = crossed.others
+    item_at = crossed.names["item"]
+    computed = computed_rows(
+        cells[item_at].strip()
+        for _, rows in content.typed_tables
+        for _, cells in rows[2:]
+        if item_at < len(cells)
+    )
     for sheet, rows in content.typed_tables:
         if [cells for _, cells in rows[:2]] != content.first_rows[:2]:
             raise InputError(
@@ -320,6 +333,9 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
                 )
             row = cells + [""] * (crossed.width - len(cells))
             said = {name: row[at].strip() for name, at in crossed.names.items()}
+            if said["item"] in computed:
+                content.account.count_left_out(_computed(computed), where)
+                continue
             if not said["item"]:
                 raise InputError(
                     "the row has no item",
@@ -334,6 +350,11 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
                     value=row[position],
                     **{**said, upper: above, lower: below},
                 )
+
+
+def _computed(items: Iterable[str]) -> str:
+    """What the account calls rows of these names."""
+    return f"rows computed from those above ({', '.join(sorted(items))})"
 
 
 def column_name(position: int) -> str:

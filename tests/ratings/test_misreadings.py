@@ -694,3 +694,30 @@ def test_participants_who_may_have_rated_and_numbers_that_may_be_ratings_are_ask
     # An id of each row, as of an answered form, tells no items apart.
     path = written(tmp_path, "record_id,item,rater,kindness\n1,s1,anna,2\n2,s1,ben,2\n")
     assert read_rating_file(path).ratings["transcript_id"].n_unique() == 1
+
+
+# -- rows under a table ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ids", [("a", "b"), ("t01", "t02"), ("session_1", "session_2"), ("12", "13")])
+def test_means_and_kappas_under_a_table_are_no_items_and_it_is_said(
+    ids: tuple[str, str], tmp_path: Path
+) -> None:
+    one, two = ids
+    text = f"item,rater 1,rater 2\n{one},1,2\n{two},3,3\n,,\nMean,2,2.5\nSD,1,.7\nKappa,0.71,\n"
+    file = read_rating_file(written(tmp_path, text))
+    assert file.ratings["transcript_id"].unique().sort().to_list() == list(ids)
+    assert file.account.file.left_out == {"rows computed from those above (Kappa, Mean, SD)": 3}
+    below = f"item,A,,B,\n,warm,clear,warm,clear\n{one},1,2,3,4\n{two},1,2,3,4\nMean,1,2,3,4\n"
+    crossed = read_rating_file(
+        written(tmp_path, below, "crossed.csv"), RatingReading(form="raters_over_metrics")
+    )
+    assert crossed.account.items == 2
+
+
+def test_items_that_are_words_may_be_called_mean(tmp_path: Path) -> None:
+    file = read_rating_file(written(tmp_path, "item,rater 1,rater 2\ncalm,1,2\nrude,3,3\nmean,2,2\n"))
+    assert file.account.items == 3
+    assert not file.account.file.left_out
+    file = read_rating_file(written(tmp_path, "item,rater 1,rater 2\nmean,1,2\ntotal,3,3\n"))
+    assert file.account.items == 2
