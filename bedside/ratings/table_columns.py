@@ -83,6 +83,10 @@ _COMPUTED_ROWS = frozenset(
 _WORD = re.compile(r"\D{3,}")
 #: Columns that are sums: of raters something computed, of metrics a metric of its own.
 _SUMS = frozenset(("total", "sum", "total_score", "sum_score", "overall_mean"))
+#: Columns that count or describe something, and are no rater's.
+_FACT = re.compile(
+    "age|sex|gender|years?|(n|num|no|nr|number|count)_.+|(.+_)?(words?|turns?|tokens?|characters|chars|length|count|wpm|minutes)"
+)
 _KIND = re.compile("(human|judge|algorithm):.")
 #: What nobody calls a metric: a word for people who rate, with a number or a letter.
 _RATER = re.compile(
@@ -180,8 +184,8 @@ class TableColumns:
     before_item: tuple[str, ...] = ()
 
     def of_raters(self) -> list[str]:
-        """Columns that can be raters': sums are something computed there."""
-        return [name for name in self.rated if plain(name) not in _SUMS]
+        """Columns that can be raters': sums are something computed there, and an age or a number of words is none."""
+        return [name for name in self.rated if plain(name) not in _SUMS and not _FACT.fullmatch(plain(name))]
 
     def missing(self, name: str) -> InputError:
         """The message for a column that is needed and isn't there."""

@@ -721,3 +721,13 @@ def test_items_that_are_words_may_be_called_mean(tmp_path: Path) -> None:
     assert not file.account.file.left_out
     file = read_rating_file(written(tmp_path, "item,rater 1,rater 2\nmean,1,2\ntotal,3,3\n"))
     assert file.account.items == 2
+
+
+def test_ages_and_numbers_of_words_are_no_raters(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,age,n_words,word count,anna,ben\na,33,120,9,1,2\nb,45,80,8,3,3\n")
+    file = read_rating_file(path, RatingReading(form="by_rater"))
+    assert list(file.account.raters) == ["human:anna", "human:ben"]
+    assert file.account.file.unused == ["age", "n_words", "word count"]
+    # A number that people counted is a metric all the same.
+    counted = written(tmp_path, "item,rater,n_questions\na,anna,3\na,ben,4\n")
+    assert list(read_rating_file(counted).account.metrics) == ["n_questions"]
