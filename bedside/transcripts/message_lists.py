@@ -38,7 +38,7 @@ _SPEAKER_KEYS, _TEXT_KEYS = frozenset(SPEAKER_KEYS), frozenset(TEXT_KEYS)
 
 #: What the account calls what a model thought and didn't say, and parts that hold no text.
 THOUGHTS = "thoughts of the model that nobody was told"
-PICTURES = "pictures and other parts that are no text"
+PICTURES = "pictures, sound and files within messages"
 #: What the account calls messages that hold nothing.
 EMPTY = "empty messages"
 #: Types of thoughts, and keys of a message or a part that hold one.
