@@ -34,6 +34,7 @@ from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, beside_preferences
 from bedside.ratings.names import is_human, rated_by_humans
 from bedside.ratings.rubric_metrics import FinalLabels
+from bedside.ratings.spellings import folded
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError
@@ -223,12 +224,23 @@ def agree(
         ]
     if not agreements:
         raise NothingError(
-            "no unit was rated by two raters",
+            "no two raters rated the same conversation or turn" + _alike(view),
             where=view.name,
-            todo="import people's ratings with bedside ratings import" + beside_preferences(view),
+            todo="see that they give it the same id, or import people's ratings with bedside ratings import"
+            + beside_preferences(view),
         )
     _check_order(weights, agreements)
     return tuple(agreements)
+
+
+def _alike(view: RatingsView) -> str:
+    """Two ids that differ in their spelling alone, for a message; empty where there are none."""
+    first: dict[str, str] = {}
+    for item in view.ratings["transcript_id"].unique(maintain_order=True):
+        other = first.setdefault(folded(item), item)
+        if other != item:
+            return f"; {other!r} and {item!r} may be one"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

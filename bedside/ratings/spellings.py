@@ -14,6 +14,20 @@ _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
 _MARKS = "?:*"
 #: The ends of a scale behind a name, ``(1-5)``.
 _ENDS = re.compile(r"\s*[(\[]\s*(\d{1,4})\s*(?:[-‐‑–—−~～至]|to|bis|\.{2,3}|…)\s*(\d{1,4})\s*[)\]]$")
+#: Words for yes and no with their letters, a language each.
+_YES_NO = (
+    {"yes": "y", "no": "n"},
+    {"true": "t", "false": "f"},
+    {"ja": "j", "nein": "n"},
+    {"oui": "o", "non": "n"},
+    {"sí": "s", "no": "n"},
+    {"si": "s", "no": "n"},
+    {"sì": "s", "no": "n"},
+    {"sim": "s", "não": "n"},
+    {"sim": "s", "nao": "n"},
+)
+#: What parts labels that are given together.
+_BETWEEN_LABELS = re.compile(r"\s*[;,|\n]\s*")
 #: How often one rater must use each of two labels of one letter for their case to carry a meaning.
 _OFTEN = 3
 
@@ -72,8 +86,9 @@ def joined_labels(
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """The spelling that stands for each label: a known one, else the commonest.
 
-    Two labels of one letter that differ in their case stay apart where one rater uses both often (three times each, or
-    more): so people write codes such as ``R`` and ``r``. Words are one label in any case.
+    Labels that are given together are the same in any order, and ``Y`` is ``Yes`` where all labels are ``yes`` and
+    ``no`` or their letters. Two labels of one letter that differ in their case stay apart where one rater uses both
+    often (three times each, or more): so people write codes such as ``R`` and ``r``. Words are one label in any case.
 
     Args:
         answers: rater and label of each rating.
@@ -85,12 +100,14 @@ def joined_labels(
     uses: dict[str, Counter[str]] = defaultdict(Counter)
     for rater, label in answers:
         uses[label][rater] += 1
+    known = list(known)
+    words = _words_of_letters({*map(folded, uses), *map(folded, known)})
     known_by_key: dict[str, set[str]] = defaultdict(set)
     for label in known:
-        known_by_key[folded(label)].add(label)
+        known_by_key[_label_key(label, words)].add(label)
     by_key: dict[str, list[str]] = defaultdict(list)
     for label in uses:
-        by_key[folded(label)].append(label)
+        by_key[_label_key(label, words)].append(label)
     standing: dict[str, str] = {}
     apart: list[tuple[str, str]] = []
     for key, labels in by_key.items():
@@ -102,10 +119,36 @@ def joined_labels(
             apart.append(meant)
             continue
         chosen = next(iter(others), None) or commonest(
-            label for label in labels for _ in range(uses[label].total())
+            label
+            for label in [label for label in labels if folded(label) not in words] or labels
+            for _ in range(uses[label].total())
         )
         standing.update({label: chosen for label in labels if label != chosen})
     return standing, apart
+
+
+def _label_key(label: str, words: Mapping[str, str]) -> str:
+    """What spellings of one label have in common: labels that are given together stand in the alphabet's order."""
+    parts = sorted(map(folded, _BETWEEN_LABELS.split(label.strip())))
+    return words.get(parts[0], parts[0]) if len(parts) == 1 else ";".join(parts)
+
+
+def _words_of_letters(labels: set[str]) -> dict[str, str]:
+    """The words that letters stand for, where all labels are words for yes and no or their letters; beside ``no`` an
+    ``n`` without a ``y`` may be something else.
+
+    >>> _words_of_letters({"yes", "no", "y"}), _words_of_letters({"yes", "y", "unclear"})
+    ({'y': 'yes', 'n': 'no'}, {})
+    """
+    for letters in _YES_NO:
+        (yes, y), (no, n) = letters.items()
+        if (
+            labels & letters.keys()
+            and labels <= {yes, y, no, n}
+            and not (y not in labels and {no, n} <= labels)
+        ):
+            return {letter: word for word, letter in letters.items()}
+    return {}
 
 
 def _case_with_meaning(labels: list[str], uses: Mapping[str, Counter[str]]) -> tuple[str, str] | None:

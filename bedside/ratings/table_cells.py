@@ -4,7 +4,7 @@ people make them for raters × metrics."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
@@ -18,6 +18,7 @@ from bedside.ratings.table_columns import (
     COLUMN_NAMES,
     ITEM_NAMES,
     TableColumns,
+    computed_rows,
     is_about_the_row,
     is_derived,
     names_rater,
@@ -57,6 +58,13 @@ class TableCells:
         self._content = content
         self._header, self._rows = table
         self.columns: TableColumns = columns
+        self._before = [self._header.index(name) for name in columns.before_item]
+        if self._before:
+            of_both = "+".join((*columns.before_item, columns.names["item"]))
+            content.account.remark(
+                f"An item's id is that of {of_both}, as {columns.names['item']} repeats; "
+                f"`columns=item={columns.names['item']}` takes that alone."
+            )
         self._sheet_position = self._repeated_items()
 
     def need(self, *names: str) -> None:
@@ -80,14 +88,21 @@ class TableCells:
             for name in _OF_ROW
             if name in self.columns.names
         }
+        item_at = positions.get("item")
+        computed = computed_rows(cells[item_at].strip() for _, cells in self._rows if item_at is not None)
         for where, cells in self._rows:
             row = {"metric": "", **{name: cells[position].strip() for name, position in positions.items()}}
+            if row.get("item") in computed:
+                self._content.account.count_left_out(_computed(computed), where)
+                continue
             if not row["item"]:
                 raise InputError(
                     "the row has no item",
                     where=where,
                     todo="fill the item column, or say with `header_row=NUMBER` which row names the columns",
                 )
+            if self._before:
+                row["item"] = "/".join([*(cells[position].strip() for position in self._before), row["item"]])
             if "rater" in row and not row["rater"]:
                 raise InputError("the row has no rater", where=where, todo="fill the rater column")
             if self._sheet_position is not None:
@@ -107,7 +122,7 @@ class TableCells:
         if SHEET not in self._header or len(account.sheets) < 2:
             return None
         position = self._header.index(SHEET)
-        of_key = [
+        of_key = [*self.columns.before_item] + [
             names[name]
             for name in ("item", "second", "rater", "metric", "turn", "replicate", "round")
             if name in names
@@ -188,6 +203,7 @@ class TableCells:
         """Note which columns were taken besides those of the row, and so which were not."""
         account, names = self._content.account, self.columns.names
         of_row = {name: names[name] for name in COLUMN_NAMES if name in names}
+        of_row |= {f"before the item {name}": name for name in self.columns.before_item}
         account.took({**of_row, **columns}, self._header)
         account.unused += [
             column_name(position)
@@ -294,6 +310,13 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
     for _, above, below in crossed.pairs:
         content.account.columns[f"{upper} {above}, {below}"] = below
     content.account.unused = crossed.others
+    item_at = crossed.names["item"]
+    computed = computed_rows(
+        cells[item_at].strip()
+        for _, rows in content.typed_tables
+        for _, cells in rows[2:]
+        if item_at < len(cells)
+    )
     for sheet, rows in content.typed_tables:
         if [cells for _, cells in rows[:2]] != content.first_rows[:2]:
             raise InputError(
@@ -310,6 +333,9 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
                 )
             row = cells + [""] * (crossed.width - len(cells))
             said = {name: row[at].strip() for name, at in crossed.names.items()}
+            if said["item"] in computed:
+                content.account.count_left_out(_computed(computed), where)
+                continue
             if not said["item"]:
                 raise InputError(
                     "the row has no item",
@@ -324,6 +350,11 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
                     value=row[position],
                     **{**said, upper: above, lower: below},
                 )
+
+
+def _computed(items: Iterable[str]) -> str:
+    """What the account calls rows of these names."""
+    return f"rows computed from those above ({', '.join(sorted(items))})"
 
 
 def column_name(position: int) -> str:

@@ -72,8 +72,21 @@ _DERIVED = frozenset(
     """.split()
 )
 _DERIVED_PARTS = re.compile("^(mean|avg|average|median|sd|std)_|_(mean|avg|average|median|sd|std)$")
+#: What a row under a table may be called besides, in which something was computed from those above.
+_COMPUTED_ROWS = frozenset(
+    """kappa cohen_s_kappa cohens_kappa fleiss_kappa weighted_kappa icc alpha krippendorff_s_alpha krippendorffs_alpha
+    percent_agreement correlation count overall grand_total subtotal total sum means averages stdabw mittelwert
+    summe gesamt durchschnitt standardabweichung mittelwerte moyenne promedio media média totale
+    """.split()
+)
+#: An id that is a word, with no number in it.
+_WORD = re.compile(r"\D{3,}")
 #: Columns that are sums: of raters something computed, of metrics a metric of its own.
 _SUMS = frozenset(("total", "sum", "total_score", "sum_score", "overall_mean"))
+#: Columns that count or describe something, and are no rater's.
+_FACT = re.compile(
+    "age|sex|gender|years?|(n|num|no|nr|number|count)_.+|(.+_)?(words?|turns?|tokens?|characters|chars|length|count|wpm|minutes)"
+)
 _KIND = re.compile("(human|judge|algorithm):.")
 #: What nobody calls a metric: a word for people who rate, with a number or a letter.
 _RATER = re.compile(
@@ -94,6 +107,14 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 _COMMENT = "comments?|notes?|reasons?|rationales?|justifications?|explanations?|remarks?|feedback|why"
 _AFTER = re.compile(f"(?:(?P<about>.+)_)?(?:free_text_)?(?:{_COMMENT})(?:_text)?")
 _BEFORE = re.compile(f"(?:{_COMMENT})_(?:(?:for|on|about|of|to)_)?(?P<about>.+)")
+#: Columns of whom or what an item is of, each with an id of its own: no rater's and no metric's.
+_OWNER = re.compile(
+    "(participant|client|patient|subject|proband|dyad|couple)(?P<id>_?(id|no|nr|number|code))?"
+)
+#: Such columns of which a rater may be as well as an item.
+_PLACE = re.compile(
+    "(site|centre|center|clinic|hospital|ward|practice|team|school|group|condition|arm)(_?(id|no|nr|number|code))?"
+)
 #: Columns that hold what was said in a conversation.
 _SAID = re.compile(
     "(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)"
@@ -116,6 +137,22 @@ def is_derived(name: str) -> bool:
     return word in _DERIVED or bool(_DERIVED_PARTS.search(word))
 
 
+def computed_rows(items: Iterable[str]) -> frozenset[str]:
+    """Names in the column of items that are of rows under a table, such as its mean: none where an item is a word, too.
+
+    >>> sorted(computed_rows(["a1", "a2", "Mean", "SD"])), sorted(computed_rows(["calm", "mean"]))
+    (['Mean', 'SD'], [])
+    """
+    distinct = set(items)
+    computed = {
+        item
+        for item in distinct
+        if not re.search(r"\d", item) and (plain(item) in _COMPUTED_ROWS or is_derived(item))
+    }
+    others = distinct - computed - {""}
+    return frozenset(computed if others and not any(map(_WORD.fullmatch, others)) else ())
+
+
 def has_rater_kind(name: str) -> bool:
     """Whether a name has the kind of rater before it, ``human:``, ``judge:`` or ``algorithm:``: no metric's has."""
     return bool(_KIND.match(name.strip().casefold()))
@@ -136,6 +173,7 @@ class TableColumns:
         rated: columns that can hold ratings of raters or metrics.
         comments: columns of what people remarked.
         place: the table, for messages.
+        before_item: columns of which an item's id has the cells before its own, as of a session within a participant.
     """
 
     header: tuple[str, ...]
@@ -143,10 +181,11 @@ class TableColumns:
     rated: tuple[str, ...]
     comments: tuple[str, ...]
     place: str
+    before_item: tuple[str, ...] = ()
 
     def of_raters(self) -> list[str]:
-        """Columns that can be raters': sums are something computed there."""
-        return [name for name in self.rated if plain(name) not in _SUMS]
+        """Columns that can be raters': sums are something computed there, and an age or a number of words is none."""
+        return [name for name in self.rated if plain(name) not in _SUMS and not _FACT.fullmatch(plain(name))]
 
     def missing(self, name: str) -> InputError:
         """The message for a column that is needed and isn't there."""
@@ -195,11 +234,25 @@ def table_columns(
             where="`columns`",
             todo='give a dict, {"item": "Session"}',
         )
-    names = _named_columns(header, reading.columns, where)
+    mapping = dict(reading.columns)
+    before: list[str] = []
+    if mapping.get("item", "") not in header and "+" in mapping.get("item", ""):
+        *before, mapping["item"] = mapping["item"].split("+")
+        for name in before:
+            _check_column(name, header, where)
+    names = _named_columns(header, mapping, where)
     cells_of = {name: [row[position].strip() for _, row in rows] for position, name in enumerate(header)}
-    if "item" not in reading.columns:
+    owners = [
+        name
+        for name in header
+        if (_OWNER.fullmatch(plain(name)) or _PLACE.fullmatch(plain(name)))
+        and name not in names.values()
+        and not (reading.knows_metric(name) or _is_decimal(cells_of[name]))
+    ]
+    if "item" not in mapping:
         _check_items(cells_of, rows, names)
-    left = {"", *names.values()}
+        before = [name for name in owners if _is_within(name, cells_of, rows, names)]
+    left = {"", *names.values(), *owners}
     free = [name for name in header if name not in left and not reading.is_among(name, reading.without)]
     chosen = list(filter(reading.is_chosen, free))
     rated = chosen or [
@@ -227,7 +280,7 @@ def table_columns(
         and _may_be_labels(cells_of[name], reading)
     ]
     rated = sorted([*rated, *labels], key=header.index)
-    return TableColumns(tuple(header), names, tuple(rated), tuple(comments), where)
+    return TableColumns(tuple(header), names, tuple(rated), tuple(comments), where, tuple(before))
 
 
 def _may_be_labels(cells: Sequence[str], reading: RatingReading) -> bool:
@@ -262,10 +315,8 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
                 where="`columns`",
                 todo=f"name one of {', '.join(COLUMN_NAMES)}",
             )
-        if column and column not in header:
-            raise InputError(
-                f"there is no column {column!r}", where=where, todo=f"columns: {', '.join(header)}"
-            )
+        if column:
+            _check_column(column, header, where)
     names = {name: column for name, column in mapping.items() if column}
     names = _pair_columns(by_word, names, header, where)
     for name, spellings in COLUMN_NAMES.items():
@@ -276,6 +327,11 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
     if "item" not in mapping and "second" not in names:
         _find_item(by_word, names, where, may_be_case="case" not in mapping)
     return names
+
+
+def _check_column(column: str, header: Sequence[str], where: str) -> None:
+    if column not in header:
+        raise InputError(f"there is no column {column!r}", where=where, todo=f"columns: {', '.join(header)}")
 
 
 def _find_item(by_word: Mapping[str, str], names: dict[str, str], where: str, *, may_be_case: bool) -> None:
@@ -315,9 +371,59 @@ def _check_items(
                 raise AmbiguousError(
                     f"{column} {item!r} is of the {name}s {other!r} and {cell!r}: it may be one item or two",
                     where=where,
-                    todo=f"name a column that has another name for each conversation with `columns=item=NAME`, or say "
-                    f"`columns=item={column}`",
+                    todo=f"say `columns=item={names[name]}+{column}` for two, or `columns=item={column}` for one",
                 )
+
+
+def _is_decimal(cells: Sequence[str]) -> bool:
+    """Whether cells are numbers and some have decimals, as no id has."""
+    numbers = [number_in(cell.replace(",", ".", 1)) for cell in cells if not is_no_answer(cell)]
+    return None not in numbers and any(number != int(number) for number in numbers if number is not None)
+
+
+def _is_within(
+    owner: str,
+    cells_of: Mapping[str, list[str]],
+    rows: Sequence[tuple[str, list[str]]],
+    names: Mapping[str, str],
+) -> bool:
+    """Whether the items' ids repeat for each participant, site and the like, so that an item is told by both.
+
+    Raises:
+        AmbiguousError: they do, but may be the same items, rated elsewhere or by the participants.
+    """
+    if "item" not in names:
+        return False
+    column, cells = names["item"], cells_of[owner]
+    first: dict[str, int] = {}
+    differing = (
+        at for at, item in enumerate(cells_of[column]) if cells[first.setdefault(item, at)] != cells[at]
+    )
+    at = next(differing, None)
+    if at is None:
+        return False
+    has_raters = "rater" in names or any(map(names_rater, cells_of))
+    # What one rater rated twice is two items.
+    of_key = [
+        cells_of[names[name]]
+        for name in ("item", "rater", "metric", "turn", "replicate", "round")
+        if name in names
+    ]
+    owner_of: dict[tuple[str, ...], str] = {}
+    is_doubled = any(
+        owner_of.setdefault(tuple(key), cell) != cell for *key, cell in zip(*of_key, cells, strict=True)
+    )
+    match = _OWNER.fullmatch(plain(owner))
+    has_ids = match is not None and (match["id"] or not all(map(is_number, cells)))
+    if has_raters and (is_doubled or has_ids):
+        return True
+    rater = "" if has_raters else f", or `columns=rater={owner}` where each rated"
+    item = cells_of[column][at]
+    raise AmbiguousError(
+        f"{column} {item!r} is of {owner} {cells[first[item]]!r} and {cells[at]!r}: it may be one item or two",
+        where=rows[at][0],
+        todo=f"say `columns=item={owner}+{column}` for two, `columns=item={column}` for one{rater}",
+    )
 
 
 def _pair_columns(

@@ -126,7 +126,10 @@ def levels(scale: Scale) -> Array:
     """
     names = list(scale)
     if len(names) < 2:
-        raise DataError("a scale needs at least two levels", todo="give all levels of the rubric")
+        raise DataError(
+            f"the scale has one level alone ({names[0]})" if names else "the scale has no level",
+            todo="give all that a rater could choose, as in `scales=METRIC=1-5`",
+        )
     if len(set(names)) != len(names):
         raise DataError("a scale names a level twice", todo="give every level once")
     if all(isinstance(level, str) for level in names):

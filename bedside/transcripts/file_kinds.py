@@ -248,5 +248,6 @@ def _parts(source: ByteSource) -> list[zipfile.ZipInfo] | None:
     try:
         with opened(source.path) as file, zipfile.ZipFile(file) as archive:
             return archive.infolist()
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+    # A damaged archive makes zipfile raise whatever its parts happen to raise.
+    except Exception:
         return None

@@ -825,8 +825,8 @@ def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Seque
             _number(lines[at][0]) for at in sorted(at for of in labelled.plain.values() for at in of)
         )
         source.account.remark(
-            f"{names}{' …' if len(labelled.plain) > _SHOWN else ''} before a colon or in brackets ({places}) are taken "
-            "for words of the turn they stand in."
+            f"Read as words of a turn and not as a speaker: {names}{' …' if len(labelled.plain) > _SHOWN else ''} "
+            f"({places}). If one speaks, name it with `roles`."
         )
 
 

@@ -39,7 +39,7 @@ TEXT_KEYS = ("content", "value", "message", "text", "utterance", "parts")
 _SPEAKER_KEYS, _TEXT_KEYS = frozenset(SPEAKER_KEYS), frozenset(TEXT_KEYS)
 
 #: What the account calls parts that hold no text, and messages that hold nothing.
-PICTURES = "pictures and other parts that are no text"
+PICTURES = "pictures, sound and files within messages"
 EMPTY = "empty messages"
 #: Types of thoughts, and keys of a message or a part that hold one.
 _THINKING = ("thinking", "redacted_thinking", "reasoning", "thought")

@@ -442,7 +442,7 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
     if account.tags:
         yield (
             "Tags",
-            f"{counted(account.tags, 'tag')} of a transcriber, such as {account.tag:.40}, "
+            f"{counted(account.tags, 'mark')} in brackets, such as {account.tag:.40}, "
             f"{'counts as a word' if account.tags == 1 else 'count as words'}; `drop_tags` takes them out",
         )
     if account.provenance:
@@ -533,6 +533,8 @@ def _texts(texts: Mapping[str, Texts]) -> str:
     """Names of texts, how many there are and how the longest begins."""
     shown = [
         f"{name:.40} ({own.number:,}, up to {counted(own.longest, 'character')}): {own.example}"
+        if own.longest
+        else f"{name:.40} ({own.number:,}, empty)"
         for name, own in texts.items()
     ]
     return " · ".join(_first(shown, _EXAMPLES))

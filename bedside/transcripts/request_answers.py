@@ -724,5 +724,5 @@ def _is_same(source: SourceFile, before: Transcript, after: Transcript) -> bool:
         )
     if before.id != after.id and named:
         return False
-    source.account.left_out["records that another repeats and goes on from"] += 1
+    source.account.left_out["records whose messages all stand in a longer one"] += 1
     return True

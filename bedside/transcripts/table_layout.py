@@ -135,7 +135,8 @@ class TableLayout:
                             todo="write the value into each cell, and save the file again",
                         )
         for kind, number in hidden.items():
-            source.account.remark(f"{counted(number, kind)} in the worksheets: read as all others.")
+            name, are = "struck-through cell" if kind == "struck" else kind, "is" if number == 1 else "are"
+            source.account.remark(f"{counted(number, name)} in the worksheets {are} read like all others.")
         for name in source.account.other_sheets if source.options.sheet is None else ():
             texts = [cell for _, row in worksheets(source)[name].sample for cell in row if cell.strip()]
             roles = source.options.roles

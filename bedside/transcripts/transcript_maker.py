@@ -319,7 +319,7 @@ class TranscriptMaker:
         tags = tags_in(text) if isinstance(text, str) else []
         if not tags:
             return text
-        self.account.left_out["tags of a transcriber"] += len(tags)
+        self.account.left_out["marks in brackets"] += len(tags)
         return without_tags(text)
 
     def _kept(self, said: Sequence[Any], written: Sequence[Any]) -> list[int]:

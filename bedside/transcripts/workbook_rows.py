@@ -237,7 +237,8 @@ class Workbook:
 
     def _part(self, name: str) -> bytes:
         """A part of the workbook's archive; empty where it has none of the name."""
-        return self._archive.read(name) if name in self._archive.namelist() else b""
+        with _reading(self._source):
+            return self._archive.read(name) if name in self._archive.namelist() else b""
 
 
 def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:

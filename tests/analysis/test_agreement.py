@@ -149,7 +149,7 @@ def test_numbers_off_any_scale_get_interval_alpha(tmp_path: Path) -> None:
 def test_raters_can_be_chosen(example_run: Path) -> None:
     found = agree(open_ratings_view(example_run), metrics=["question"], raters=["human:*"])
     assert {a.between for a in found} == {"people"}
-    with pytest.raises(DataError, match="no unit was rated by two raters"):
+    with pytest.raises(DataError, match="no two raters rated the same conversation or turn"):
         agree(open_ratings_view(example_run), metrics=["question"], raters=["human:anna"])
 
 
@@ -631,3 +631,10 @@ def test_what_people_rated_in_a_file_is_shown_without_a_scale_too(tmp_path: Path
     bedside.import_ratings(bedside.read_run(run.path), sheet)
     (card,) = validate(open_ratings_view(run.path))
     assert [each.metric for each in card.validations] == ["warmth"]
+
+
+def test_ids_of_two_spellings_are_named_where_nobody_shares_one(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("item,rater,warmth\nA1,anna,1\nA2,anna,2\na1,ben,1\na2,ben,2\n")
+    with pytest.raises(DataError, match="same conversation or turn; 'A1' and 'a1' may be one"):
+        bedside.agree(path)

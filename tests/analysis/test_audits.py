@@ -150,7 +150,7 @@ def test_audits_are_no_agreement_of_independent_raters() -> None:
         (f"t{n}", float(rng.integers(1, 6)), {"anna": None, "ben": None if n % 5 else 1.0}) for n in range(30)
     ]
     view = audit_view(rows)
-    with pytest.raises(DataError, match="no unit was rated by two raters"):
+    with pytest.raises(DataError, match="no two raters rated the same conversation or turn"):
         agree(view)
     with pytest.raises(DataError, match="no metric was rated by a judge and by a person"):
         validate(view)

@@ -677,7 +677,7 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
         (["compare", "run", "--test", "z"], "--test: 'z' is not known; one of auto"),
         (["compare", "run", "--metrics", "turns", "--test", "mcnemar"], "values other than 0 and 1"),
         (["agree", "run", "--raters", "judge:*"], "no rater matches 'judge:*'"),
-        (["agree", "run", "--metrics", "turns"], "no unit was rated by two raters"),
+        (["agree", "run", "--metrics", "turns"], "no two raters rated the same conversation or turn"),
         (["agree", "run", "--weights", "cubic"], "--weights: 'cubic' is not known"),
         (
             ["judgements", "list", "run", "--state", "good"],

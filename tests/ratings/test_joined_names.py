@@ -208,6 +208,43 @@ def test_case_and_blanks_of_labels_change_no_number(tmp_path: Path) -> None:
     assert ratings["label"].n_unique() > 3
 
 
+@pytest.mark.parametrize(
+    ("answers", "read", "sentence"),
+    [
+        (
+            ["Yes", "No", "yes", "Y", "N", "no"],
+            ["Yes", "No", "Yes", "Yes", "No", "No"],
+            "'yes' and 'Y' are 'Yes'",
+        ),
+        (["Ja", "Nein", "j", "Ja"], ["Ja", "Nein", "Ja", "Ja"], "'j' is 'Ja'"),
+        (["sí", "no", "s", "n"], ["sí", "no", "sí", "no"], "'s' is 'sí'"),
+        (["True", "F", "T", "False"], ["True", "False", "True", "False"], "'T' is 'True'"),
+        # Not plain: a letter of its own, or with a third label.
+        (["Yes", "No", "N", "Yes"], ["Yes", "No", "N", "Yes"], ""),
+        (["Yes", "Y", "Unclear", "Yes"], ["Yes", "Y", "Unclear", "Yes"], ""),
+        (["Y", "N", "Y", "N"], ["Y", "N", "Y", "N"], ""),
+        (
+            ["open question; reflection", "advice", "Reflection;open question", "advice"],
+            ["Reflection;open question", "advice", "Reflection;open question", "advice"],
+            "'open question; reflection' is 'Reflection;open question'",
+        ),
+        (["a, b", "b", "a", "b,a"], ["a, b", "b", "a", "a, b"], "'b,a' is 'a, b'"),
+    ],
+)
+def test_letters_for_yes_and_no_and_the_order_of_labels_change_no_number(
+    answers: list[str], read: list[str], sentence: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "codes.csv"
+    path.write_text(
+        "item,rater,act\n" + "".join(f'{number},anna,"{answer}"\n' for number, answer in enumerate(answers))
+    )
+    file = read_rating_file(path)
+    assert file.ratings["label"].to_list() == read
+    assert sentence in "\n".join(file.account.lines())
+    exact = read_rating_file(path, RatingReading(exact=True))
+    assert exact.ratings["label"].to_list() == answers
+
+
 def test_labels_are_spelt_as_in_the_run(run: Run, tmp_path: Path) -> None:
     for number, labels in enumerate((("open", "closed"), ("OPEN", "Closed"))):
         text = f"item,rater,metric,value\nt0,r{number},style,{labels[0]}\nt1,r{number},style,{labels[1]}\n"

@@ -644,3 +644,90 @@ def test_an_account_of_many_columns_is_one_screen(tmp_path: Path) -> None:
     assert len(file.account.lines()) <= 24
     assert len(file.account.metrics) == 60
     assert max(map(len, file.account.lines())) < 700
+
+
+# -- items told by two columns ---------------------------------------------------------------------------
+
+NESTED = "P1,1,anna,1\nP1,2,anna,2\nP2,1,ben,5\nP2,2,ben,4\n"
+
+
+@pytest.mark.parametrize("owner", ["participant", "Patient", "client_id", "Subject No"])
+def test_sessions_that_repeat_for_each_participant_are_items_of_both(owner: str, tmp_path: Path) -> None:
+    file = read_rating_file(written(tmp_path, f"{owner},session,rater,kindness\n{NESTED}"))
+    assert file.ratings["metric"].unique().to_list() == ["kindness"]
+    assert file.ratings["transcript_id"].to_list() == ["P1/1", "P1/2", "P2/1", "P2/2"]
+    assert f"An item's id is that of {owner}+session, as session repeats; `columns=item=session`" in remarks(
+        file
+    )
+    alone = RatingReading(columns={"item": "session"})
+    assert read_rating_file(tmp_path / "ratings.csv", alone).ratings["transcript_id"].n_unique() == 2
+
+
+def test_a_participant_in_a_table_of_raters_is_no_rater(tmp_path: Path) -> None:
+    text = "participant,session,rater 1,rater 2\nP1,1,1,1\nP2,1,5,4\n"
+    file = read_rating_file(written(tmp_path, text))
+    assert file.ratings["rater"].unique().sort().to_list() == ["human:rater 1", "human:rater 2"]
+    assert file.ratings["transcript_id"].unique().sort().to_list() == ["P1/1", "P2/1"]
+
+
+def test_a_site_of_items_or_of_raters_is_asked_about_unless_one_rates_at_both(tmp_path: Path) -> None:
+    path = written(tmp_path, f"site,item,rater,kindness\n{NESTED}")
+    with pytest.raises(
+        AmbiguousError, match=r"it may be one item or two; say `columns=item=site\+item` for two"
+    ):
+        read_rating_file(path)
+    both = read_rating_file(path, RatingReading(columns={"item": "site+item"}))
+    assert both.ratings["transcript_id"].to_list() == ["P1/1", "P1/2", "P2/1", "P2/2"]
+    path = written(tmp_path, "site,item,rater,kindness\n" + NESTED.replace("ben", "anna"))
+    assert read_rating_file(path).ratings["transcript_id"].n_unique() == 4
+
+
+def test_participants_who_may_have_rated_and_numbers_that_may_be_ratings_are_asked_about(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, "participant,vignette,kindness\nP1,v1,1\nP2,v1,4\n")
+    with pytest.raises(AmbiguousError, match="or `columns=rater=participant` where each rated"):
+        read_rating_file(path)
+    path = written(tmp_path, "client,session,rater,kindness\n3,s1,anna,2\n4,s1,ben,2\n")
+    with pytest.raises(AmbiguousError, match="it may be one item or two"):
+        read_rating_file(path)
+    # An id of each row, as of an answered form, tells no items apart.
+    path = written(tmp_path, "record_id,item,rater,kindness\n1,s1,anna,2\n2,s1,ben,2\n")
+    assert read_rating_file(path).ratings["transcript_id"].n_unique() == 1
+
+
+# -- rows under a table ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ids", [("a", "b"), ("t01", "t02"), ("session_1", "session_2"), ("12", "13")])
+def test_means_and_kappas_under_a_table_are_no_items_and_it_is_said(
+    ids: tuple[str, str], tmp_path: Path
+) -> None:
+    one, two = ids
+    text = f"item,rater 1,rater 2\n{one},1,2\n{two},3,3\n,,\nMean,2,2.5\nSD,1,.7\nKappa,0.71,\n"
+    file = read_rating_file(written(tmp_path, text))
+    assert file.ratings["transcript_id"].unique().sort().to_list() == list(ids)
+    assert file.account.file.left_out == {"rows computed from those above (Kappa, Mean, SD)": 3}
+    below = f"item,A,,B,\n,warm,clear,warm,clear\n{one},1,2,3,4\n{two},1,2,3,4\nMean,1,2,3,4\n"
+    crossed = read_rating_file(
+        written(tmp_path, below, "crossed.csv"), RatingReading(form="raters_over_metrics")
+    )
+    assert crossed.account.items == 2
+
+
+def test_items_that_are_words_may_be_called_mean(tmp_path: Path) -> None:
+    file = read_rating_file(written(tmp_path, "item,rater 1,rater 2\ncalm,1,2\nrude,3,3\nmean,2,2\n"))
+    assert file.account.items == 3
+    assert not file.account.file.left_out
+    file = read_rating_file(written(tmp_path, "item,rater 1,rater 2\nmean,1,2\ntotal,3,3\n"))
+    assert file.account.items == 2
+
+
+def test_ages_and_numbers_of_words_are_no_raters(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,age,n_words,word count,anna,ben\na,33,120,9,1,2\nb,45,80,8,3,3\n")
+    file = read_rating_file(path, RatingReading(form="by_rater"))
+    assert list(file.account.raters) == ["human:anna", "human:ben"]
+    assert file.account.file.unused == ["age", "n_words", "word count"]
+    # A number that people counted is a metric all the same.
+    counted = written(tmp_path, "item,rater,n_questions\na,anna,3\na,ben,4\n")
+    assert list(read_rating_file(counted).account.metrics) == ["n_questions"]

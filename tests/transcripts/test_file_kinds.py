@@ -9,13 +9,14 @@ import re
 import sqlite3
 import tarfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from bedside.support.errors import InputError
+from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts import READERS, Reading
 from bedside.transcripts.file_kinds import KINDS, foreign_kind
 from tests.transcripts.files import document, examples, workbook, write
@@ -155,6 +156,25 @@ def test_damaged_workbooks_and_documents_are_called_that(tmp_path: Path) -> None
     for name, content in (("a.xlsx", workbook([["id", "text"], ["a", "b"]])), ("b.docx", document(TALK))):
         with pytest.raises(InputError, match="can't be read"):
             list(Reading([write(tmp_path, name, content[: len(content) // 2])]))
+
+
+def test_any_damaged_byte_of_an_archive_is_one_error(tmp_path: Path) -> None:
+    """The version, the flags, the method and the places of parts in the directory at the archive's end."""
+    contents = {
+        "a.xlsx": workbook([["id", "text"], ["a", "b"]]),
+        "b.docx": document(TALK),
+        "c.eval": archive(header_json='{"eval": {"model": "A"}}', samples__1_json='{"messages": []}'),
+    }
+    for name, content in contents.items():
+        first = content.index(b"PK\x01\x02")
+        for at in (*range(first + 4, first + 12), *range(first + 28, first + 46)):
+            for byte in (0x01, 0xCE):
+                damaged = content[:at] + bytes([content[at] ^ byte]) + content[at + 1 :]
+                with suppress(BedsideError):
+                    list(Reading([write(tmp_path, name, damaged)]))
+    version = content[: first + 6] + b"\xce" + content[first + 7 :]
+    with pytest.raises(InputError, match="damaged"):
+        list(Reading([write(tmp_path, "c.eval", version)]))
 
 
 def test_a_reader_that_states_the_ending_is_asked_in_its_place(tmp_path: Path) -> None:

@@ -295,6 +295,26 @@ def test_arena_pairs_are_two_systems_on_one_case(tmp_path: Path) -> None:
     assert one.reference["preferred"] == "tie"
 
 
+def test_a_question_of_several_pairs_and_judges_is_read_once_a_model(tmp_path: Path) -> None:
+    def pair(one: str, two: str, winner: str, judge: str) -> dict[str, object]:
+        said = {name: [SAID[0], {"role": "assistant", "content": f"I am {name}."}] for name in (one, two)}
+        return {
+            "question_id": 81, "model_a": one, "model_b": two, "winner": winner, "judge": judge, "turn": 1,
+            "conversation_a": said[one], "conversation_b": said[two],
+        }  # fmt: skip
+
+    items = [pair("A", "B", "model_b", "x"), pair("A", "C", "tie", "x"), pair("B", "A", "model_a", "y")]
+    reading = Reading([write(tmp_path, "a.jsonl", lines(*items))])
+    assert [(each.id, each.reference["preferred"]) for each in reading] == [
+        ("81/A", "B"), ("81/B", "B"), ("81/C", "tie")
+    ]  # fmt: skip
+    assert list(reading.account.left_out.values()) == [3]
+    other = pair("A", "B", "tie", "z")
+    other["conversation_a"] = SAID
+    with pytest.raises(InputError, match="two transcripts have the id '81/A'"):
+        read(write(tmp_path, "b.jsonl", lines(items[0], other)))
+
+
 def test_batches_are_joined_with_their_replies(tmp_path: Path) -> None:
     requests = [
         {"custom_id": name, "method": "POST", "body": {"model": "A", "messages": SAID[:1]}} for name in "xyz"

@@ -277,7 +277,7 @@ def test_geminis_parts_in_both_ways_of_writing(call: str, gave: str, tmp_path: P
     (one,) = reading
     assert [turn.text for turn in one.turns] == ["I itch.", "Where?"]
     assert [item.kind for item in one.provenance] == ["tools"] * 3
-    assert "pictures and other parts that are no text (1)" in " ".join(str(reading.account).split())
+    assert "pictures, sound and files within messages (1)" in " ".join(str(reading.account).split())
 
 
 def test_a_refusal_is_what_the_model_said(tmp_path: Path) -> None:

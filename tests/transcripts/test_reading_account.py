@@ -58,7 +58,7 @@ def test_the_account_says_what_was_read(talks: Path) -> None:
         "Form: jsonl, bedside's JSON lines: talks.jsonl",
         "Speakers: clinician: Doctor (4 turns) · patient: Patient (2) · other: Mother (2)",
         "One-sided: 1 transcript has no turn of the patient. What needs both sides is missing there.",
-        "Tags: 3 tags of a transcriber, such as [laughs], count as words; `drop_tags` takes them out",
+        "Tags: 3 marks in brackets, such as [laughs], count as words; `drop_tags` takes them out",
         "Language: en (2 transcripts) · not stated (1)",
         "Systems: A (1 transcript) · B (1) · not stated (1)",
         "Cases: 1; 1 transcript without a case",
@@ -354,7 +354,7 @@ def test_tags_are_taken_out_where_so_wished(tmp_path: Path) -> None:
     assert (kept.turns[3].text, account.tags, account.tag) == (turns[3][1], 5, "<UNSURE>")
     (talk,), account = read(path, drop_tags=True)
     assert [turn.text for turn in talk.turns] == ["I think so.", "2 < 3 and [sic] [1] stay.", "Well yes."]
-    assert account.left_out == {"tags of a transcriber": 5, "turns of nothing but tags": 1}
+    assert account.left_out == {"marks in brackets": 5, "turns of nothing but tags": 1}
 
 
 def test_the_same_ids_in_the_files_of_systems_are_cases(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
@@ -16,6 +15,9 @@ from bedside.transcripts.transcript_fields import described
 
 _SEE = "see bedside readers show arena"
 _SIDES = ("a", "b")
+_AGAIN = (
+    "conversations that stand there again, in another pair or by another judge, with who was preferred then"
+)
 _USED = {f"{part}_{side}" for part in ("conversation", "model") for side in _SIDES}
 
 
@@ -26,11 +28,19 @@ def _claims(head: Head) -> Claim | None:
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = MODEL_SPEAKERS
+    read: dict[str, int] = {}
     for where, name, item in source.json_values():
         for side in _SIDES:
             transcript = source.attempt(_transcript, source, item, side, where, name)
-            if transcript is not None:
-                yield transcript
+            if transcript is None:
+                continue
+            # A conversation stands there once for each pair that it is of, and for each judge of that.
+            said = hash(tuple((turn.speaker, turn.text) for turn in transcript.turns))
+            if read.get(transcript.id) == said:
+                source.account.left_out[_AGAIN] += 1
+                continue
+            read[transcript.id] = said
+            yield transcript
 
 
 def _transcript(source: SourceFile, item: Any, side: str, where: str, name: str) -> Transcript:
@@ -42,21 +52,28 @@ def _transcript(source: SourceFile, item: Any, side: str, where: str, name: str)
         raise InputError(f"there is {what}", where=where, todo=_SEE)
     fields = described(item, {*_USED, "question_id", "winner"})
     case = item.get("question_id") or fields.get("id") or name
+    models = {f"model_{each}": item.get(f"model_{each}") for each in _SIDES}
+    system = models[f"model_{side}"]
     if item.get("winner") is not None:
-        fields["reference"]["preferred"] = item["winner"]
+        winner = item["winner"]
+        fields["reference"]["preferred"] = models.get(winner, winner) if isinstance(winner, str) else winner
+    # One model may meet itself.
+    own = system if isinstance(system, str) and system and len(set(map(str, models.values()))) == 2 else side
     place = f"{where}, conversation_{side}"
     return source.transcript(
         message_turns(source, messages, place),
         place,
-        # One model may meet itself.
-        **{**fields, "id": f"{case}/{side}", "case_id": case, "system": item.get(f"model_{side}")},
+        **{**fields, "id": f"{case}/{own}", "case_id": case, "system": system},
     )
 
 
 READER = Reader(
     name="arena",
     title="arena pairs (JSON, JSON lines)",
-    description="Two conversations an object, on one case. With `a` or `b`, `question_id` is the id.",
+    description=(
+        "Two conversations an object, on one case. The id is `question_id/model`, of a model against itself "
+        "`question_id/a`; a conversation that stands there again, for another pair or judge, is read once and counted."
+    ),
     example=(
         '{"question_id": "q-1", "model_a": "A", "model_b": "B", "winner": "model_a", "conversation_a": [{"role": '
         '"user", "content": "I sleep badly."}, {"role": "assistant", "content": "Since when?"}], "conversation_b": '
@@ -68,12 +85,11 @@ READER = Reader(
         "known_by": "`conversation_a`, `model_a` and their `_b`",
         "turns": "messages of each conversation, two transcripts a record",
         "kept": "`question_id` as case, the models as systems; who was preferred in the reference",
-        "left": "parts that are no text",
+        "left": "parts that are no text; repeated conversations",
         "decided_by": "`--leave-out KEY`",
     },
     endings=(".jsonl", ".ndjson", ".json"),
     claims=_claims,
     read=_read,
-    spans=line_spans,
     priority=20,
 )

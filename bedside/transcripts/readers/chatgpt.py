@@ -7,6 +7,7 @@ from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
+from bedside.transcripts.message_lists import PICTURES
 from bedside.transcripts.request_answers import record_reader, record_transcript
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
@@ -87,7 +88,7 @@ def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, 
     parts = content.get("parts")
     texts = [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
     if isinstance(parts, list) and len(texts) < len(parts):
-        source.account.left_out["pictures and other parts that are no text"] += len(parts) - len(texts)
+        source.account.left_out[PICTURES] += len(parts) - len(texts)
     for part in texts[1:] if content.get("content_type") == "text" else ():
         source.check_unread("parts", part, where)
     text = "\n".join(texts)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import orjson
 
-from bedside.support.errors import InputError
+from bedside.support.errors import BedsideError, InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
@@ -82,14 +81,17 @@ def _archived(source: SourceFile) -> Iterator[tuple[dict[str, Any], str, Any]]:
                     sample = source.attempt(_part, source, archive, name)
                     if sample is not None:
                         yield evaluation["eval"], f"{source.name} {name}", sample
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise InputError("the archive is damaged", where=source.name, todo="copy it again") from error
+    except BedsideError:
+        raise
     except NotImplementedError as error:
         raise InputError(
-            "the archive is packed in a way that this Python doesn't know",
+            "the archive is damaged or packed in a way that this Python doesn't know",
             where=source.name,
-            todo="convert it to JSON with: inspect log convert",
+            todo="copy it again, or convert it to JSON with: inspect log convert",
         ) from error
+    # A damaged archive makes zipfile raise whatever its parts happen to raise.
+    except Exception as error:
+        raise InputError("the archive is damaged", where=source.name, todo="copy it again") from error
 
 
 def _part(source: SourceFile, archive: zipfile.ZipFile, name: str) -> Any:

@@ -104,7 +104,7 @@ READER = Reader(
         "known_by": "a list of messages, under any key",
         "turns": "messages; the question and the answer beside them",
         "kept": "id, system, case, language; values as factors, lists in the reference, keys of messages with turns",
-        "left": "thoughts, pictures and other parts that are no text, empty messages, records that another repeats",
+        "left": "thoughts, pictures, sound and files, empty messages, records that a longer one holds",
         "decided_by": "`--columns messages=PATH,answer=PATH`, `--leave-out KEY`",
     },
     endings=(".json", ".jsonl", ".ndjson"),
