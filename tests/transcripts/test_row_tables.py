@@ -186,3 +186,37 @@ def test_columns_of_who_is_treated_by_whom_are_no_exchange(tmp_path: Path) -> No
     path = write(tmp_path, "t.csv", "patient,doctor,words\nP01,D07,Hello there.\nP02,D08,Hi.\n")
     with pytest.raises(InputError, match="no column holds the"):
         read(path)
+
+
+NESTED = "{0},session,speaker,text\nP1,1,therapist,Hello.\nP1,1,client,Hi.\n{1}P2,1,therapist,Well?\nP2,1,client,No.\n"
+SECOND = "P1,2,therapist,Again?\nP1,2,client,Yes.\n"
+
+
+@pytest.mark.parametrize("between", ["", SECOND])
+@pytest.mark.parametrize("whose", ["participant_id", "Subject", "site", "doc_id", "case", "model"])
+def test_sessions_of_several_people_are_asked_about(whose: str, between: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", NESTED.format(whose, between))
+    with pytest.raises(AmbiguousError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}:{6 if between else 2}: session '1' is of several in '{whose}': 'P1' and 'P2'; say "
+        f'`columns="id={whose}+session"` if both tell a transcript, or `columns=id=session` if it alone does'
+    )
+    both = read(path, columns={"id": f"{whose}+session"})
+    assert [one.id for one in both] == ["P1/1", *["P1/2"] * bool(between), "P2/1"]
+    assert all(len(one.turns) == 2 and str(one.factors["session"]) == one.id[-1] for one in both)
+
+
+@pytest.mark.parametrize("name", ["segment_id", "topic", "stage", "client_mood"])
+def test_parts_of_a_talk_are_not_asked_about(name: str, tmp_path: Path) -> None:
+    (one,) = read(write(tmp_path, "t.csv", NESTED.format(name, "")))
+    assert len(one.turns) == 4
+
+
+def test_exchanges_of_several_people_are_asked_about(tmp_path: Path) -> None:
+    rows = "P1,1,Hello.,Hi.\nP1,1,Well?,No.\nP2,1,So?,Yes.\n"
+    path = write(tmp_path, "t.csv", f"subject,session,doctor,patient\n{rows}")
+    with pytest.raises(AmbiguousError, match="id=subject\\+session"):
+        read(path)
+    both = read(path, columns={"id": "subject+session"})
+    assert [(one.id, len(one.turns)) for one in both] == [("P1/1", 4), ("P2/1", 2)]

@@ -101,7 +101,7 @@ class _Utterances:
 
     def __init__(self, source: SourceFile, header: Sequence[str], names: Mapping[str, str]) -> None:
         place = {name: position for position, name in enumerate(header)}
-        places = {name: place[column] for name, column in names.items()}
+        places = {name: place[column] for name, column in names.items() if column in place}
         self._source = source
         self.text, self.speaker = places["text"], places["speaker"]
         self._turn, self._coder = places.get("turn"), places.get("coder")
@@ -225,7 +225,9 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     header, rows = table(source)
     names = _names(source, header)
     utterances = _Utterances(source, header, names)
-    transcripts = TableLayout(source, header, rows, names, spoken=("text",), used=utterances.coded)
+    transcripts = TableLayout(
+        source, header, rows, names, spoken=("text",), teller="speaker", used=utterances.coded
+    )
 
     def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
         if "id" not in names and "id" not in source.options.columns:
@@ -251,6 +253,8 @@ def _spans(source: SourceFile, size: int) -> list[Span]:
         column = _names(source, header).get("id")
         # A piece takes the likeliest name: whether a column tells transcripts shows in the whole file's first rows.
         named = "id" in source.options.columns
+        if column is not None and column not in header:
+            raise NotDivisible
         if column is not None and not named and column != id_columns(source, header)[0]:
             raise NotDivisible
         return None if column is None else header.index(column)
