@@ -295,7 +295,7 @@ class TableLayout:
             for column, number in _blocks(rows, self._teller, self._whose):
                 values = list(dict.fromkeys(row[self._whose[column]] for row in rows))
                 if number < len(rows):
-                    raise self._shared(name, column, *values[:2], where)
+                    raise self._shared(name, column, values[0], values[1], where)
         dialogue = build(group, varying)
         factors: dict[str, Any] = {}
         reference: dict[str, Any] = {}

@@ -220,3 +220,57 @@ def test_exchanges_of_several_people_are_asked_about(tmp_path: Path) -> None:
         read(path)
     both = read(path, columns={"id": "subject+session"})
     assert [(one.id, len(one.turns)) for one in both] == [("P1/1", 4), ("P2/1", 2)]
+
+
+def _ordered(tmp_path: Path, name: str, cells: str) -> list[str]:
+    """The texts of rows whose column has such cells, as they are read; each text is its cell's letter."""
+    rows = [
+        f"a,{cell},{who},{text}\n"
+        for cell, who, text in zip(cells.split("|"), ["doctor", "patient"] * 2, "ABCD", strict=False)
+    ]
+    (one,) = read(write(tmp_path, "t.csv", f"id,{name},speaker,text\n{''.join(rows)}"))
+    return [turn.text for turn in one.turns]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "order"),
+    [
+        ("turn", "1.0|10.0|2.0", "ACB"),
+        ("turn", "T2|T10|T1", "CAB"),
+        ("turn", "1|2b|10|2a", "ADBC"),
+        ("utterance_id", "c-3|c-1|c-20", "BAC"),
+        ("utterance_id", "f3|a1|c2", "ABC"),
+        ("order", "3|1|2", "BCA"),
+        ("Line", "10|9|8", "CBA"),
+        ("order", "AB|BA|AB", "ABC"),
+        ("line", "2|1|2", "ABC"),
+        ("timestamp", "2024-05-01 10:02|2024-05-01 10:01|2024-05-01 10:01", "CBA"),
+        ("created_at", "2024-05-01T10:00:00+01:00|2024-05-01T09:30:00Z|2024-05-01T09:10:00.5Z", "ACB"),
+        ("time", "13.05.2024 10:05|13.05.2024 9:05", "BA"),
+        ("time", "1:05 PM|12:10 PM|9:05 AM", "CBA"),
+        ("time", "9:05|10:05|11:00", "ABC"),
+        ("time", "23:58|23:59|00:01", "ABC"),
+        ("start", "0.5|7.5|0.2", "ABC"),
+    ],
+)
+def test_rows_are_read_in_order(name: str, cells: str, order: str, tmp_path: Path) -> None:
+    assert "".join(_ordered(tmp_path, name, cells)) == order
+
+
+def test_a_turn_without_a_number_stops(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"csv:3: '' doesn't number a turn as '3' does; number all turns alike, or"
+    ):
+        _ordered(tmp_path, "turn", "3||1")
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("turn", "2|1"), ("created_at", "2024-05-01 10:05|2024-05-01 10:00")]
+)
+def test_exchanges_are_read_in_order(name: str, cells: str, tmp_path: Path) -> None:
+    late, early = cells.split("|")
+    path = write(
+        tmp_path, "t.csv", f"id,{name},user,assistant\na,{late},It hurts.,Where?\na,{early},Help me.,Yes?\n"
+    )
+    (one,) = read(path)
+    assert [turn.text for turn in one.turns] == ["Help me.", "Yes?", "It hurts.", "Where?"]

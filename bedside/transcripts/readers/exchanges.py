@@ -10,6 +10,7 @@ from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
+from bedside.transcripts.row_order import in_order
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import (
     TABLE_FIELDS,
@@ -120,7 +121,7 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
         speakers, texts, places = list[str](), list[str](), list[str]()
         metas: list[dict[str, Any]] = []
-        for place, row in group:
+        for place, row in in_order(source, group, varying):
             meta = {column: row[at] for column, at in varying.items() if row[at]}
             for speaker, at in said:
                 if row[at].strip():
