@@ -204,13 +204,20 @@ class TableLayout:
             if not (plain_name(name).replace(" ", "_") in voices or names_speaker(name)):
                 continue
             cells = {row[at] for row in rows if at < len(row) and row[at].strip()}
-            if 2 * sum(map(is_speech, cells)) > len(cells) and (len(cells) > 1 or len(rows) == 1):
+            # One text in all rows is no speech; whoever says one thing in a talk speaks, too.
+            filled = sum(at < len(row) and bool(row[at].strip()) for row in rows)
+            several = len(cells) > 1 or len(rows) == 1 or (filled < len(rows) and names_speaker(name))
+            if several and 2 * sum(map(is_speech, cells)) > len(cells):
+                answer = ""
+                if "dialogue" in self._places and not names_speaker(name):
+                    told = f"dialogue={self._header[self._places['dialogue']]},answer={name}"
+                    answer = f"say `columns={as_typed(told)}` if it was said after them, or "
                 raise AmbiguousError(
                     f"the column {name!r} holds what may have been said, beside "
                     f"{' and '.join(map(repr, self._spoken_names))}: {min(cells):.60}",
                     where=self._source.header_place,
-                    todo=f"leave it out with `leave_out={as_typed(name)}`, or name the columns of those who speak with "
-                    "`columns`",
+                    todo=f"{answer}leave it out with `leave_out={as_typed(name)}`"
+                    + ("" if answer else ", or name the columns of those who speak with `columns`"),
                 )
 
     def transcripts(

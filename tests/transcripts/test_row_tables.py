@@ -274,3 +274,19 @@ def test_exchanges_are_read_in_order(name: str, cells: str, tmp_path: Path) -> N
     )
     (one,) = read(path)
     assert [turn.text for turn in one.turns] == ["Help me.", "Yes?", "It hurts.", "Where?"]
+
+
+@pytest.mark.parametrize(("first", "second"), [("assistant", "user"), ("user", "assistant")])
+def test_of_models_the_user_asks(first: str, second: str, tmp_path: Path) -> None:
+    texts = {"user": "It hurts.", "assistant": "Where?"}
+    path = write(tmp_path, "t.csv", f"{first},id,{second}\n{texts[first]},a,{texts[second]}\n")
+    (one,) = read(path)
+    assert [turn.text for turn in one.turns] == ["It hurts.", "Where?"]
+
+
+@pytest.mark.parametrize("name", ["mother", "nurse"])
+def test_a_third_who_says_one_thing_is_asked_about(name: str, tmp_path: Path) -> None:
+    rows = "a,How are you today?,Not well I fear.,He did not sleep at all.\na,Since when?,Since May.,\n"
+    path = write(tmp_path, "t.csv", f"id,doctor,patient,{name}\n{rows}")
+    with pytest.raises(AmbiguousError, match=f"the column '{name}' holds what may have been said"):
+        read(path)
