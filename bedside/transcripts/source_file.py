@@ -87,8 +87,8 @@ class SourceFile(JsonSource, TranscriptMaker):
     def column(self, name: str, aliases: Iterable[str], header: Sequence[str]) -> str | None:
         """The file's column for bedside's ``name``: as mapped by the user, or one of the ``aliases``.
 
-        None where there is none, or where the user says so by an empty name. Upper case, spaces, points, hyphens and
-        underscores make no difference to an alias.
+        None where there is none, or where the user says so by an empty name. An id may be made of several (``A+B``).
+        Upper case, spaces, points, hyphens and underscores make no difference to an alias.
 
         Raises:
             InputError: the user named a column that is not there.
@@ -97,7 +97,7 @@ class SourceFile(JsonSource, TranscriptMaker):
         if mapped is not None:
             if not mapped:
                 return None
-            if mapped in header:
+            if mapped in header or (name == "id" and set(mapped.split("+")) <= set(header)):
                 return mapped
             raise InputError(
                 f"there is no column {mapped!r}",

@@ -41,6 +41,18 @@ _ASKED = frozenset(("input", "instruction", "prompt", "query", "question"))
 #: Most who speak in a table that doesn't say which column names them, and the longest of their names.
 _MOST_SPEAKERS, _LONGEST_NAME = 8, 40
 _NUMERIC = re.compile(r"[\d.,:/ -]+")
+#: Words of which a name consists that says whom or which document a row is of; a name that ends in one of the second
+#: does, too, unless it begins with what a talk itself is divided into.
+_WHOSE = frozenset(
+    "case client clinic code counsellor counselor doc document dyad participant patient person pid proband respondent "
+    "site subject therapist".split()
+)
+_NAMING = frozenset(("id", "nr", "number"))
+_PARTS_OF_TALK = frozenset(
+    "act answer block chapter chunk item line message msg page paragraph part phase question row section segment "
+    "sentence stage step topic turn utterance".split()
+)
+_WORDS = re.compile(r"[^\W\d_]+?(?=[A-Z][a-z]|[\W\d_]|ID\b|Id\b|id\b|$)")
 #: Columns that a message shows, and letters of a cell.
 _SHOWN, _LETTERS = 12, 30
 
@@ -61,6 +73,7 @@ class TableLayout:
         rows: place and cells of each row.
         names: bedside's name → column.
         spoken: bedside's names of the columns of turns.
+        teller: bedside's name of the column of speakers; None where each row is of two.
         used: places of further columns whose cells are read.
         each_row: whether each row is a transcript.
 
@@ -79,13 +92,20 @@ class TableLayout:
         names: Mapping[str, str],
         *,
         spoken: Sequence[str],
+        teller: str | None = None,
         used: Collection[int] = (),
         each_row: bool = False,
     ) -> None:
         self._source, self._header, self._rows, self._each_row = source, header, rows, each_row
-        self._places = {name: header.index(column) for name, column in names.items()}
-        self._owner = self._places.get("id")
+        own = names.get("id")
+        #: Several places where the user says that an id is made of several columns.
+        self._owners = [] if own is None else [header.index(part) for part in id_parts(own, header)]
+        self._places = {
+            name: header.index(column) for name, column in names.items() if name != "id" or column in header
+        }
+        self._owner = self._owners[0] if self._owners else None
         self._spoken = [self._places[name] for name in spoken]
+        self._teller = None if teller is None else self._places[teller]
         self._spoken_names = [names[name] for name in spoken]
         taken = {*self._places.values(), *used}
         others = {
@@ -101,6 +121,14 @@ class TableLayout:
         if table_kind(source) == "workbook":
             self._check_worksheets()
         self._check_voices()
+        #: Columns of those or of what rows are of, by which transcripts may differ that share an id.
+        self._whose = {} if "id" in source.options.columns or each_row else {
+            column: at
+            for column, at in {
+                **self.others, **{names[name]: self._places[name] for name in ("case_id", "system") if name in names}
+            }.items()
+            if at != self._owner and (at in self._places.values() or _says_whose(column))
+        }  # fmt: skip
         self._keyed = self._places.get("case_id") if each_row and self._owner is None else self._owner
         self._sheet = self._repeating_sheets()
 
@@ -177,13 +205,20 @@ class TableLayout:
             if not (plain_name(name).replace(" ", "_") in voices or names_speaker(name)):
                 continue
             cells = {row[at] for row in rows if at < len(row) and row[at].strip()}
-            if 2 * sum(map(is_speech, cells)) > len(cells) and (len(cells) > 1 or len(rows) == 1):
+            # One text in all rows is no speech; whoever says one thing in a talk speaks, too.
+            filled = sum(at < len(row) and bool(row[at].strip()) for row in rows)
+            several = len(cells) > 1 or len(rows) == 1 or (filled < len(rows) and names_speaker(name))
+            if several and 2 * sum(map(is_speech, cells)) > len(cells):
+                answer = ""
+                if "dialogue" in self._places and not names_speaker(name):
+                    told = f"dialogue={self._header[self._places['dialogue']]},answer={name}"
+                    answer = f"say `columns={as_typed(told)}` if it was said after them, or "
                 raise AmbiguousError(
                     f"the column {name!r} holds what may have been said, beside "
                     f"{' and '.join(map(repr, self._spoken_names))}: {min(cells):.60}",
                     where=self._source.header_place,
-                    todo=f"leave it out with `leave_out={as_typed(name)}`, or name the columns of those who speak with "
-                    "`columns`",
+                    todo=f"{answer}leave it out with `leave_out={as_typed(name)}`"
+                    + ("" if answer else ", or name the columns of those who speak with `columns`"),
                 )
 
     def transcripts(
@@ -205,6 +240,8 @@ class TableLayout:
     def _items(self) -> Iterator[tuple[str, str, int, list[str]] | InputError]:
         owner, sheet, stem, spoken = self._owner, self._sheet, self._source.stem, self._spoken
         width = len(self._header) - (self._header[-1] == SHEET)
+        whose: dict[str, list[str]] = {}
+        before = None
         first, names = self._header[0], list(self._header[:width])
         for where, row in self._rows:
             if isinstance(row, InputError):
@@ -216,14 +253,36 @@ class TableLayout:
                     todo="remove the row, or put the other table in a file of its own",
                 )
             else:
-                name = stem if owner is None else row[owner]
+                name = stem if owner is None else self._id_of(row)
                 if owner is not None and sheet is not None:
                     name = f"{row[sheet]}/{name.strip()}"
+                if owner is not None and self._whose and name != before:
+                    own = [row[at] for at in self._whose.values()]
+                    former = whose.setdefault(name, own)
+                    for column, one, other in zip(self._whose, former, own, strict=True):
+                        if one != other:
+                            raise self._shared(name, column, one, other, where)
+                    before = name
                 yield where, name, sum([len(row[at]) for at in spoken]), row
+
+    def _id_of(self, row: Sequence[str]) -> str:
+        parts = [row[at].strip() for at in self._owners]
+        return "/".join(parts) if all(parts) else ""
+
+    def _shared(self, name: str, column: str, one: str, other: str, where: str) -> AmbiguousError:
+        """The error for rows that have an id and differ in whose they are, as it seems."""
+        own = self._header[self._owners[0]]
+        both = as_typed(f"id={column}+{own}")
+        return AmbiguousError(
+            f"{own} {name!r:.40} is of several in {column!r}: {one!r:.40} and {other!r:.40}",
+            where=where,
+            todo=f"say `columns={both}` if both tell a transcript, or `columns={as_typed(f'id={own}')}` if it alone "
+            "does",
+        )
 
     def _single_rows(self) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
         for position, (where, row) in enumerate(self._rows, self._source.values_before):
-            named = self._owner is not None and isinstance(row, list) and row[self._owner].strip()
+            named = self._owner is not None and isinstance(row, list) and self._id_of(row)
             yield named or f"{self._source.stem}#{position}", [(where, row)]
 
     def _transcript(
@@ -236,9 +295,15 @@ class TableLayout:
         where, first = group[0]
         if isinstance(first, InputError):
             raise first
-        if self._owner is not None and not self._each_row and not first[self._owner].strip():
+        if self._owner is not None and not self._each_row and not self._id_of(first):
             raise InputError("the row has no transcript id", where=where, todo="fill it")
         varying = {column: at for column, at in self.others.items() if len({row[at] for _, row in group}) > 1}
+        if self._owner is not None:
+            rows = [row for _, row in group]
+            for column, number in _blocks(rows, self._teller, self._whose):
+                values = list(dict.fromkeys(row[self._whose[column]] for row in rows))
+                if number < len(rows):
+                    raise self._shared(name, column, values[0], values[1], where)
         dialogue = build(group, varying)
         factors: dict[str, Any] = {}
         reference: dict[str, Any] = {}
@@ -259,6 +324,18 @@ class TableLayout:
         if self._sheet is not None and self._keyed is not None and (own := first[self._keyed].strip()):
             fields |= {"id": f"{first[self._sheet]}/{own}", "case_id": fields.get("case_id") or own}
         return self._source.transcript(dialogue, where, factors=factors, reference=reference, **fields)
+
+
+def id_parts(named: str, header: Sequence[str]) -> list[str]:
+    """The columns of an id: one, or several that the user joins by ``+``."""
+    return [named] if named in header else named.split("+")
+
+
+def _says_whose(column: str) -> bool:
+    """Whether a column's name says that it names those or the document a row is of."""
+    words = [word.casefold() for word in _WORDS.findall(column)]
+    named = bool(words) and words[-1] in _NAMING and words[0] not in _PARTS_OF_TALK
+    return named or (bool(words) and _WHOSE.issuperset(words) and words != ["code"])
 
 
 def _constant(group: Group, at: int, what: str) -> str | None:
@@ -397,7 +474,8 @@ def id_column(source: SourceFile, header: Sequence[str]) -> str | None:
             raise AmbiguousError(
                 f"the columns {telling[0]!r} and {name!r} may both tell the transcripts, and not the same ones",
                 where=source.name,
-                todo=f"say `columns=id={telling[0]}` or `columns=id={name}`",
+                todo=f"say `columns=id={telling[0]}`, `columns=id={name}`, or "
+                f"`columns={as_typed(f'id={telling[0]}+{name}')}` if both do",
             )
     return telling[0]
 
@@ -463,17 +541,20 @@ def check_blocks(
         )
 
 
-def _blocks(rows: Iterable[Sequence[str]], speaker: int, columns: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Columns with several values, each in rows that stand together and in which two or more speak; how many values."""
+def _blocks(
+    rows: Iterable[Sequence[str]], speaker: int | None, columns: Mapping[str, int]
+) -> list[tuple[str, int]]:
+    """Columns with several values, each in rows that stand together and in which two or more speak, as they do in each
+    where there is no column of speakers; how many values."""
     dividing: list[tuple[str, int]] = []
     for name, at in columns.items():
         blocks: list[tuple[str, set[str]]] = []
         for row in rows:
-            if max(at, speaker) >= len(row):
+            if max(at, speaker or 0) >= len(row):
                 continue
             if not blocks or blocks[-1][0] != row[at]:
                 blocks.append((row[at], set()))
-            blocks[-1][1].add(row[speaker])
+            blocks[-1][1].update(("one", "other") if speaker is None else (row[speaker],))
         values = [value for value, _ in blocks]
         spoken = sum(len(speakers) > 1 for _, speakers in blocks)
         if len(values) > 1 and len(set(values)) == len(values) and 2 * spoken >= len(values):

@@ -194,7 +194,11 @@ def _record_rows(source: JsonSource, most: int | None = None) -> NumberedRows:
     for position, (where, _, value) in enumerate(islice(source.json_values(), most)):
         number = int(where.rpartition(":")[2]) if source.json and source.json.form == "lines" else position
         if isinstance(value, dict):
-            row = [cell_text(value.get(name)) for name in names]
+            try:
+                row = [cell_text(value.get(name)) for name in names]
+            except InputError as error:
+                yield number, InputError(error.what, where=where, todo=error.todo)
+                continue
             if any(row):
                 yield number, row
         else:

@@ -40,6 +40,8 @@ from bedside.transcripts.transcription_tags import THOUGHTS, tags_in, without_ta
 
 T = TypeVar("T")
 
+#: What is seen of no text: spaces, and marks of no width.
+_UNSEEN = re.compile("[\\s\u200b-\u200f\u2060\ufeff]*")
 #: Most turns of one transcript.
 MAX_TURNS = 100_000
 #: Deepest nesting of what is kept beside the turns.
@@ -227,7 +229,7 @@ class TranscriptMaker:
         # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
         # looked for only where something is.
         try:
-            sound = all(said) and not any(map(str.isspace, said))
+            sound = all(said) and not any(map(_UNSEEN.fullmatch, said))
         except TypeError:
             sound = False
         if not sound:
@@ -545,7 +547,7 @@ def is_speech(text: str) -> bool:
 
 
 def _is_empty(text: Any) -> bool:
-    return text is None or (isinstance(text, str) and not text.strip())
+    return text is None or (isinstance(text, str) and _UNSEEN.fullmatch(text) is not None)
 
 
 def _at(places: Sequence[int], where: str | Sequence[str], *lists: Sequence[Any] | None) -> tuple[Any, ...]:
@@ -564,7 +566,7 @@ _NO_TEXT = "give its text as a string, remove the turn, or leave out all empty o
 
 def check_text(text: Any, where: str, todo: str = _TEXT, noun: str = "text") -> None:
     """An error for a turn's text that is missing, empty or not text."""
-    if isinstance(text, str) and text and not text.isspace():
+    if isinstance(text, str) and not _is_empty(text):
         return
     what = f"the turn has no {noun}"
     if not isinstance(text, str | None):

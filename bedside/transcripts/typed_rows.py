@@ -162,13 +162,20 @@ def _reading(source: ByteSource) -> Iterator[None]:
 
 
 def cell_text(value: Any) -> str:
-    """A typed value as the cell of a table: a whole number without a point, a list or object as JSON; none is empty."""
+    """A typed value as the cell of a table: a whole number without a point, a list or object as JSON; none is empty.
+
+    Raises:
+        InputError: it is nested more deeply than JSON is written.
+    """
     if isinstance(value, str):
         return value
     if value is None or value != value:
         return ""
     if isinstance(value, list | dict):
-        return orjson.dumps(value, default=str).decode()
+        try:
+            return orjson.dumps(value, default=str).decode()
+        except orjson.JSONEncodeError as error:
+            raise InputError("a value is nested too deeply", todo="see that each record is a row") from error
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return str(int(value))
     return str(value)

@@ -232,3 +232,37 @@ def test_a_sheet_of_notes_beside_the_table(tmp_path: Path) -> None:
     assert one.source.endswith("t.xlsx sheet Sheet:2")
     (kind,) = reading.account.kinds
     assert (kind.sheets, kind.other_sheets) == (("Sheet",), ("Notes",))
+
+
+LABELLED = "Patient: It hurts.\nDoctor: Where?\nPatient: Here."
+MESSAGES = json.dumps(
+    [
+        {"from": who, "value": text}
+        for who, text in (("human", "It hurts."), ("gpt", "Where?"), ("human", "Here."))
+    ]
+).replace('"', '""')
+
+
+@pytest.mark.parametrize("talk", [LABELLED, MESSAGES])
+def test_the_answer_in_a_column_of_its_own(talk: str, tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "t.csv", f'id,talk,response\na,"{talk}",Please rest your knee.\nb,"{talk}",Let me see it.\n'
+    )
+    with pytest.raises(
+        AmbiguousError, match="say `columns=dialogue=talk,answer=response` if it was said after them"
+    ):
+        read(path)
+    for one in read(path, columns={"dialogue": "talk", "answer": "response"}):
+        assert [turn.role for turn in one.turns] == ["patient", "clinician"] * 2
+        assert one.turns[3].text in ("Please rest your knee.", "Let me see it.")
+
+
+def test_a_dialogue_goes_on_behind_a_label_only(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", f'id,talk,response\na,"{LABELLED}",Please rest your knee.\n')
+    with pytest.raises(
+        InputError, match="the cell of 'response' begins with no speaker: Please rest your knee"
+    ):
+        read(path, columns={"dialogue": "talk+response"})
+    path = write(tmp_path, "u.csv", "id,talk,response\na,Patient: It hurts.,Please rest your knee.\n")
+    with pytest.raises(InputError, match="one side speaks in the dialogue"):
+        read(path, columns={"dialogue": "talk", "answer": "response"})

@@ -386,3 +386,11 @@ def test_a_third_speaker_is_no_other_speakers_words() -> None:
     talks, account = read(path)
     assert account.speakers["other"] == {"patient_guest": text.count("[patient_guest]")}
     assert sum(len(talk.turns) for talk in talks) == account.turns
+
+
+def test_a_turn_of_marks_that_nobody_sees_is_empty(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.txt", "Doctor: Hello.\nPatient: \u200b\u2060\nDoctor: Well?\nPatient: No.\n")
+    with pytest.raises(InputError, match=r"the turn has no text; .* `drop_empty`"):
+        read(path)
+    (one,), _ = read(path, drop_empty=True)
+    assert [turn.text for turn in one.turns] == ["Hello.", "Well?", "No."]

@@ -186,3 +186,107 @@ def test_columns_of_who_is_treated_by_whom_are_no_exchange(tmp_path: Path) -> No
     path = write(tmp_path, "t.csv", "patient,doctor,words\nP01,D07,Hello there.\nP02,D08,Hi.\n")
     with pytest.raises(InputError, match="no column holds the"):
         read(path)
+
+
+NESTED = "{0},session,speaker,text\nP1,1,therapist,Hello.\nP1,1,client,Hi.\n{1}P2,1,therapist,Well?\nP2,1,client,No.\n"
+SECOND = "P1,2,therapist,Again?\nP1,2,client,Yes.\n"
+
+
+@pytest.mark.parametrize("between", ["", SECOND])
+@pytest.mark.parametrize("whose", ["participant_id", "Subject", "site", "doc_id", "case", "model"])
+def test_sessions_of_several_people_are_asked_about(whose: str, between: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", NESTED.format(whose, between))
+    with pytest.raises(AmbiguousError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}:{6 if between else 2}: session '1' is of several in '{whose}': 'P1' and 'P2'; say "
+        f'`columns="id={whose}+session"` if both tell a transcript, or `columns=id=session` if it alone does'
+    )
+    both = read(path, columns={"id": f"{whose}+session"})
+    assert [one.id for one in both] == ["P1/1", *["P1/2"] * bool(between), "P2/1"]
+    assert all(len(one.turns) == 2 and str(one.factors["session"]) == one.id[-1] for one in both)
+
+
+@pytest.mark.parametrize("name", ["segment_id", "topic", "stage", "client_mood"])
+def test_parts_of_a_talk_are_not_asked_about(name: str, tmp_path: Path) -> None:
+    (one,) = read(write(tmp_path, "t.csv", NESTED.format(name, "")))
+    assert len(one.turns) == 4
+
+
+def test_exchanges_of_several_people_are_asked_about(tmp_path: Path) -> None:
+    rows = "P1,1,Hello.,Hi.\nP1,1,Well?,No.\nP2,1,So?,Yes.\n"
+    path = write(tmp_path, "t.csv", f"subject,session,doctor,patient\n{rows}")
+    with pytest.raises(AmbiguousError, match="id=subject\\+session"):
+        read(path)
+    both = read(path, columns={"id": "subject+session"})
+    assert [(one.id, len(one.turns)) for one in both] == [("P1/1", 4), ("P2/1", 2)]
+
+
+def _ordered(tmp_path: Path, name: str, cells: str) -> list[str]:
+    """The texts of rows whose column has such cells, as they are read; each text is its cell's letter."""
+    rows = [
+        f"a,{cell},{who},{text}\n"
+        for cell, who, text in zip(cells.split("|"), ["doctor", "patient"] * 2, "ABCD", strict=False)
+    ]
+    (one,) = read(write(tmp_path, "t.csv", f"id,{name},speaker,text\n{''.join(rows)}"))
+    return [turn.text for turn in one.turns]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "order"),
+    [
+        ("turn", "1.0|10.0|2.0", "ACB"),
+        ("turn", "T2|T10|T1", "CAB"),
+        ("turn", "1|2b|10|2a", "ADBC"),
+        ("utterance_id", "c-3|c-1|c-20", "BAC"),
+        ("utterance_id", "f3|a1|c2", "ABC"),
+        ("order", "3|1|2", "BCA"),
+        ("Line", "10|9|8", "CBA"),
+        ("order", "AB|BA|AB", "ABC"),
+        ("line", "2|1|2", "ABC"),
+        ("timestamp", "2024-05-01 10:02|2024-05-01 10:01|2024-05-01 10:01", "CBA"),
+        ("created_at", "2024-05-01T10:00:00+01:00|2024-05-01T09:30:00Z|2024-05-01T09:10:00.5Z", "ACB"),
+        ("time", "13.05.2024 10:05|13.05.2024 9:05", "BA"),
+        ("time", "1:05 PM|12:10 PM|9:05 AM", "CBA"),
+        ("time", "9:05|10:05|11:00", "ABC"),
+        ("time", "23:58|23:59|00:01", "ABC"),
+        ("start", "0.5|7.5|0.2", "ABC"),
+    ],
+)
+def test_rows_are_read_in_order(name: str, cells: str, order: str, tmp_path: Path) -> None:
+    assert "".join(_ordered(tmp_path, name, cells)) == order
+
+
+def test_a_turn_without_a_number_stops(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"csv:3: '' doesn't number a turn as '3' does; number all turns alike, or"
+    ):
+        _ordered(tmp_path, "turn", "3||1")
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("turn", "2|1"), ("created_at", "2024-05-01 10:05|2024-05-01 10:00")]
+)
+def test_exchanges_are_read_in_order(name: str, cells: str, tmp_path: Path) -> None:
+    late, early = cells.split("|")
+    path = write(
+        tmp_path, "t.csv", f"id,{name},user,assistant\na,{late},It hurts.,Where?\na,{early},Help me.,Yes?\n"
+    )
+    (one,) = read(path)
+    assert [turn.text for turn in one.turns] == ["Help me.", "Yes?", "It hurts.", "Where?"]
+
+
+@pytest.mark.parametrize(("first", "second"), [("assistant", "user"), ("user", "assistant")])
+def test_of_models_the_user_asks(first: str, second: str, tmp_path: Path) -> None:
+    texts = {"user": "It hurts.", "assistant": "Where?"}
+    path = write(tmp_path, "t.csv", f"{first},id,{second}\n{texts[first]},a,{texts[second]}\n")
+    (one,) = read(path)
+    assert [turn.text for turn in one.turns] == ["It hurts.", "Where?"]
+
+
+@pytest.mark.parametrize("name", ["mother", "nurse"])
+def test_a_third_who_says_one_thing_is_asked_about(name: str, tmp_path: Path) -> None:
+    rows = "a,How are you today?,Not well I fear.,He did not sleep at all.\na,Since when?,Since May.,\n"
+    path = write(tmp_path, "t.csv", f"id,doctor,patient,{name}\n{rows}")
+    with pytest.raises(AmbiguousError, match=f"the column '{name}' holds what may have been said"):
+        read(path)

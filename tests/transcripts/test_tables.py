@@ -145,7 +145,9 @@ def test_two_columns_of_ids_that_differ_are_asked_for(tmp_path: Path) -> None:
     text = "dialogue_id,visit,speaker,text\na,1,doctor,A\na,1,patient,B\na,2,doctor,C\nb,2,patient,D\n"
     with pytest.raises(AmbiguousError) as caught:
         read(write(tmp_path, "t.csv", text))
-    assert {"`columns=id=dialogue_id`", "`columns=id=visit`"} <= {*str(caught.value).split()}
+    assert '`columns=id=dialogue_id`, `columns=id=visit`, or `columns="id=dialogue_id+visit"` if' in str(
+        caught.value
+    )
     # Where both divide the rows alike, nothing hangs on which.
     found = read(write(tmp_path, "u.csv", text.replace("a,2", "b,2")))
     assert [(one.id, one.factors) for one in found] == [("a", {"visit": 1}), ("b", {"visit": 2})]

@@ -20,7 +20,7 @@ from bedside.transcripts.typed_rows import cell_text
 _DIALOGUE = (
     "dialogue", "dialog", "conversation", "transcript", "text", "messages", "conversations", "dialogues", "chat",
 )  # fmt: skip
-_COLUMNS = {"dialogue": _DIALOGUE, **TABLE_FIELDS}
+_COLUMNS = {"dialogue": _DIALOGUE, "answer": (), **TABLE_FIELDS}
 
 
 def _content(cell: str) -> tuple[list[Any] | str, dict[str, Any]]:
@@ -76,9 +76,11 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     header, rows = table(source)
     source.check_columns(_COLUMNS)
     columns = _dialogue_columns(source, header)
+    answer = source.column("answer", (), header)
     names = {
         **{f"dialogue {n}" if n else "dialogue": column for n, column in enumerate(columns)},
-        **field_columns(source, [column for column in header if column not in columns]),
+        **field_columns(source, [column for column in header if column not in (*columns, answer)]),
+        **({} if answer is None else {"answer": answer}),
     }
     spoken = [name for name in names if name.partition(" ")[0] == "dialogue"]
     transcripts = TableLayout(source, header, rows, names, spoken=spoken, each_row=True)
@@ -86,12 +88,21 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
     def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
         ((where, row),) = group
+        said = "" if answer is None else row[header.index(answer)]
         if len(places) == 1:
             (at,) = places
-            return _turns(source, row[at], where, sum(cell.count("\n") for cell in row[at + 1 :]))
+            below = sum(cell.count("\n") for cell in row[at + 1 :])
+            return _turns(source, row[at], where, below, said)
         cells = [(row[at], _content(row[at])[0]) for at in places if row[at].strip()]
+        for (cell, content), column in zip(cells[1:], columns[1:], strict=False):
+            if isinstance(content, str) and not cell_labels(content, source.options.roles):
+                raise InputError(
+                    f"the cell of {column!r} begins with no speaker: {cell.strip():.40}",
+                    where=where,
+                    todo=f'say `columns="dialogue={columns[0]},answer={column}"` if it answers the dialogue',
+                )
         joined = "\n".join(content if isinstance(content, str) else cell for cell, content in cells)
-        return _turns(source, joined, f"{where}, {' and '.join(columns)}")
+        return _turns(source, joined, f"{where}, {' and '.join(columns)}", answer=said)
 
     return transcripts.transcripts(dialogue)
 
@@ -129,10 +140,12 @@ def _dialogue_columns(source: SourceFile, header: list[str]) -> list[str]:
     return [source.needed("dialogue", _DIALOGUE, header)]
 
 
-def _turns(source: SourceFile, cell: str, where: str, below: int = 0) -> Dialogue:
-    """The turns of a cell, behind which the row has so many further lines."""
+def _turns(source: SourceFile, cell: str, where: str, below: int = 0, answer: str = "") -> Dialogue:
+    """The turns of a cell, behind which the row has so many further lines; and what the other side answered then."""
     content, beside = _content(cell)
     if isinstance(content, list):
+        if answer.strip():
+            content = [*content, {"role": "assistant", "content": answer}]
         for key, value in beside.items():
             source.check_unread(key, cell_text(value), where, instead="give it a column of its own")
         return message_turns(source, content, where)
@@ -147,6 +160,16 @@ def _turns(source: SourceFile, cell: str, where: str, below: int = 0) -> Dialogu
     ends = [*(label.start for label in labels), len(content)][1:]
     speakers = [label.name for label in labels]
     texts = [content[label.end : end].strip() for label, end in zip(labels, ends, strict=True)]
+    if answer.strip():
+        other = next((name for name in reversed(speakers) if name != speakers[-1]), None)
+        if other is None:
+            raise InputError(
+                "one side speaks in the dialogue, so nothing tells who answers it",
+                where=where,
+                todo="write the answer behind its speaker's label",
+            )
+        speakers.append(other)
+        texts.append(answer.strip())
     try:
         return source.turns(speakers, texts, where)
     except InputError:
@@ -154,6 +177,8 @@ def _turns(source: SourceFile, cell: str, where: str, below: int = 0) -> Dialogu
         if table_kind(source) != "delimited" or not last.isdigit():
             raise
         # What is wrong is told by the line it stands on.
+        if answer.strip():
+            raise
         numbers = [int(last) - below - cell.count("\n", label.start) for label in labels]
         places = [f"{place}:{number}, turn {index}" for index, number in enumerate(numbers)]
         return source.turns(speakers, texts, places)
@@ -167,8 +192,9 @@ READER = Reader(
         "`[doctor] …`, `医生：…`) at the beginning of a line or, where lines have none, within the text; or it holds a "
         "list of messages of role and content as JSON or, in Parquet, as a list of structures. What stands like a "
         "label is one, so that a third speaker (`[patient_guest]`, `mother:`) is asked for where nothing tells the "
-        "role. The column is found by its content, or named with `--columns dialogue=NAME` (`dialogue=A+B` where one "
-        f"goes on in the next). {', '.join(f'`{key}`' for key in TABLE_FIELDS)} "
+        "role. The column is found by its content, or named with `--columns dialogue=NAME` (`dialogue=A+B` where the "
+        "labels go on in another, `dialogue=A,answer=B` where another holds the answer to it). "
+        f"{', '.join(f'`{key}`' for key in TABLE_FIELDS)} "
         "are understood; other short cells become factors, long ones go to the reference."
     ),
     example='id,dialogue\na-1,"Doctor: What brings you here?\nPatient: I sleep badly."\n',

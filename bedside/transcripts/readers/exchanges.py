@@ -10,6 +10,7 @@ from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
+from bedside.transcripts.row_order import in_order
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import (
     TABLE_FIELDS,
@@ -36,7 +37,7 @@ _COLUMNS = {"question": (), "answer": (), **TABLE_FIELDS}
 def _pair(source: SourceFile, header: Sequence[str]) -> tuple[str, str] | None:
     """The columns of an exchange, as the user names them, by known names, or of two known speakers."""
     columns = source.options.columns
-    if columns.get("question") or columns.get("answer"):
+    if columns.get("question") or (columns.get("answer") and not columns.get("dialogue")):
         return source.needed("question", (), header), source.needed("answer", (), header)
     plain = {name.strip().casefold().replace("_", "").replace(" ", ""): name for name in header}
     for question, answer in _PAIRS:
@@ -50,7 +51,9 @@ def _pair(source: SourceFile, header: Sequence[str]) -> tuple[str, str] | None:
     }
     if len(speakers) == 2 and len({*speakers.values()}) == 2 and _hold_speech(source, header, [*speakers]):
         one, two = speakers
-        return one, two
+        # Of models, the user asks: programs sort the keys of records. Of people, who comes first speaks first.
+        models = [MODEL_SPEAKERS.get(name.strip().casefold()) for name in speakers]
+        return (two, one) if models == ["clinician", "patient"] else (one, two)
     return None
 
 
@@ -120,7 +123,7 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
         speakers, texts, places = list[str](), list[str](), list[str]()
         metas: list[dict[str, Any]] = []
-        for place, row in group:
+        for place, row in in_order(source, group, varying):
             meta = {column: row[at] for column, at in varying.items() if row[at]}
             for speaker, at in said:
                 if row[at].strip():

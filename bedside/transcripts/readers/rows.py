@@ -8,6 +8,7 @@ from typing import Any, Literal
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
+from bedside.transcripts.row_order import by_number, in_order
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.table_layout import (
@@ -101,11 +102,13 @@ class _Utterances:
 
     def __init__(self, source: SourceFile, header: Sequence[str], names: Mapping[str, str]) -> None:
         place = {name: position for position, name in enumerate(header)}
-        places = {name: place[column] for name, column in names.items()}
+        places = {name: place[column] for name, column in names.items() if column in place}
         self._source = source
         self.text, self.speaker = places["text"], places["speaker"]
+        self._turn_name = names.get("turn", "")
         self._turn, self._coder = places.get("turn"), places.get("coder")
         self._meta = {name: places[name] for name in _OF_TURN if name in places}
+        self._timed = {name: at for name, at in self._meta.items() if name in ("time", "start")}
         self.is_annomi: bool = place.keys() >= _ANNOMI
         columns = (
             _ANNOMI_CODES if self.is_annomi else {name: (names[name],) for name in CODES if name in names}
@@ -120,7 +123,7 @@ class _Utterances:
 
     def dialogue(self, group: Group, varying: Mapping[str, int]) -> Dialogue:
         """The turns of a transcript's rows."""
-        utterances = self._divided(group)
+        utterances = self._divided(group, varying)
         opening = [rows[0] for rows in utterances]
         return self._source.turns(
             [row[self.speaker] for _, row in opening],
@@ -129,21 +132,35 @@ class _Utterances:
             [self._known(rows, varying) for rows in utterances],
         )
 
-    def _divided(self, group: Group) -> list[Group]:
+    def _divided(self, group: Group, varying: Mapping[str, int]) -> list[Group]:
         """The rows of each utterance (several where several people coded it), in order of the turns."""
         if self._turn is None:
-            return [[placed] for placed in group]
-        utterances: dict[str, Group] = {}
-        for where, row in group:
-            turn = row[self._turn]
-            rows = utterances.setdefault(turn, [])
+            columns = {**self._timed, **varying}
+            return [[placed] for placed in in_order(self._source, group, columns)]
+        turns = [row[self._turn] for _, row in group]
+        keys = by_number(turns)
+        utterances: dict[Any, Group] = {}
+        for (where, row), turn, key in zip(group, turns, keys or turns, strict=True):
+            rows = utterances.setdefault(key, [])
             if rows:
                 self._check_same(turn, rows, where, row)
             rows.append((where, row))
-        try:
-            return [utterances[key] for key in sorted(utterances, key=int)]
-        except ValueError:
-            return list(utterances.values())
+        if keys is not None:
+            return [utterances[key] for key in sorted(utterances)]
+        number = next((turn for turn in turns if turn.strip().isdecimal()), None)
+        if number is not None:
+            where, row = next(
+                placed for placed in group if by_number([placed[1][self._turn], number]) is None
+            )
+            raise InputError(
+                f"{row[self._turn]!r:.40} doesn't number a turn as {number!r} does",
+                where=where,
+                todo="number all turns alike, or say with `columns=turn=` that the rows stand in order",
+            )
+        self._source.account.remark(
+            f"The values of {self._turn_name!r} are no numbers: rows are read as they stand."
+        )
+        return list(utterances.values())
 
     def _check_same(self, turn: str, rows: Group, where: str, row: list[str]) -> None:
         """See that a further row of an utterance is another coder's."""
@@ -225,7 +242,9 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     header, rows = table(source)
     names = _names(source, header)
     utterances = _Utterances(source, header, names)
-    transcripts = TableLayout(source, header, rows, names, spoken=("text",), used=utterances.coded)
+    transcripts = TableLayout(
+        source, header, rows, names, spoken=("text",), teller="speaker", used=utterances.coded
+    )
 
     def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
         if "id" not in names and "id" not in source.options.columns:
@@ -251,6 +270,8 @@ def _spans(source: SourceFile, size: int) -> list[Span]:
         column = _names(source, header).get("id")
         # A piece takes the likeliest name: whether a column tells transcripts shows in the whole file's first rows.
         named = "id" in source.options.columns
+        if column is not None and column not in header:
+            raise NotDivisible
         if column is not None and not named and column != id_columns(source, header)[0]:
             raise NotDivisible
         return None if column is None else header.index(column)
