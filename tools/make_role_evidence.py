@@ -39,8 +39,8 @@ from bedside.transcripts.role_evidence import (
     may_be_exchanged,
     measures,
     stop_from,
-    told_role,
 )
+from bedside.transcripts.told_roles import told_role
 from bedside.transcripts.transcript import Role
 
 TARGET = Path(__file__).parent.parent / "bedside" / "transcripts" / "role_evidence.json"

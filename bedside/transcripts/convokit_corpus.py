@@ -18,6 +18,7 @@ import importlib
 import random
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from bedside.support.errors import DataError, InputError, MissingExtraError
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.transcript import (
     ROLES,
-    Dialogue,
     Role,
     Transcript,
     Turn,
@@ -288,7 +288,7 @@ def transcript_of(
     where = group[0][0]
     if ours and meta.get(_PROVENANCE):
         stated = stated_provenance(meta[_PROVENANCE], len(dialogue.turns), where)
-        dialogue = Dialogue(dialogue.turns, by_place((*stated, *dialogue.provenance)))
+        dialogue = replace(dialogue, provenance=by_place((*stated, *dialogue.provenance)))
     fields = described(meta, (*_BESIDE, "source") if ours else ())
     known = {
         speaker: rest

@@ -333,8 +333,10 @@ def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialog
     if not plain:
         said = (_entries(source, message, f"{where}, turn {at}") for at, message in enumerate(messages))
         speakers, texts, metas = _columns([entry for entries in said for entry in entries])
-    check_roles(speakers, texts, source.options.roles, where)
     if source.options.leave_out:
+        # What is left out still tells whom the model plays.
+        named = [speaker if isinstance(speaker, str) else "" for speaker in speakers]
+        check_roles(named, texts, source.options.roles, where)
         out = {
             name for name in speakers if isinstance(name, str) and name and source.options.leaves_out(name)
         }

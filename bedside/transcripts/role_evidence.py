@@ -10,15 +10,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import orjson
 
 from bedside.support.errors import AmbiguousError
-from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, Role, Turn
+from bedside.transcripts.told_roles import told_role
+from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, Role, Turn, plain_name
 
 #: What sides say, by kind: words of English, German, Spanish, French and Arabic, and pieces of Chinese, Korean and
 #: Japanese, which have no spaces or endings between words. A phrase is looked for as it stands.
@@ -326,13 +328,17 @@ def role_evidence(
     """
     said: dict[Role, list[str]] = {role: list(texts) for role, texts in (known or {}).items()}
     guesses: dict[str, tuple[Role, float]] = {}
-    for name, texts in turns.items():
-        if (role := role_in_name(name)) is not None:
-            guesses[name] = role, probability(_SUREST)
-            said.setdefault(role, []).extend(texts)
-    rest = [name for name in turns if name not in guesses]
+    by_name = {name: role for name in turns if (role := role_in_name(name)) is not None}
+    for name, role in by_name.items():
+        guesses[name] = role, probability(_SUREST)
+        said.setdefault(role, []).extend(turns[name])
     sides: tuple[Role, Role] = ("clinician", "patient")
     lacking = [side for side in sides if not said.get(side)]
+    thirds = [name for name, role in by_name.items() if role == "other"]
+    if len(thirds) == len(lacking) == 1 and len(guesses) == len(turns):
+        # Nobody else is there for that side: a student asks the patient, a mother speaks for her child.
+        del guesses[thirds[0]]
+    rest = [name for name in turns if name not in guesses]
     learned = model()
     for name in rest:
         own = measures(turns[name], learned.usual)
@@ -361,29 +367,22 @@ def role_evidence(
 USERS = frozenset(("user", "human", "prompter"))
 MODELS = frozenset(("assistant", "gpt", "chatgpt", "ai", "bot", "model"))
 
-_PATIENT = r"(?:patient|client|help.?seeker|seeker|counsell?ee|service user|来访者|患者|病人|求助者)"
-_CLINICIAN = (
-    r"(?:doctor|physician|clinician|therapist|psycho\w*|counsell?or|nurse|coach|assistant|chatbot|provider|"
-    r"supporter|listener|interviewer|expert|医生|咨询师|治疗师|助手|专家|倾听者)"
-)
-# What a system message says the model is, as far as the noun that names it.
-_TOLD = re.compile(
-    r"(?:\byou(?:['’]re| are| will be| act| play)\b|\b(?:act|behave|respond|reply|speak) as\b|\brole.?play\b|"
-    r"\b(?:play|take) the (?:role|part) of\b|\b(?:simulate|pretend)\b|你是|您是|扮演|模拟)"
-    rf"(?P<between>[^.!?。！？\n]{{0,80}}?)(?:(?P<patient>{_PATIENT})|(?P<clinician>{_CLINICIAN}))(?P<after>['’]s\b|的)?",
-    re.IGNORECASE,
-)
 # How a message begins that may be such an instruction; to look for it in every one takes long.
 _INSTRUCTS = re.compile(
-    r"\W*(?:you(?:['’]re| are| will)|from now|your (?:role|task)|你是|您是|请|現在|现在|假|扮演|模拟|"
-    r"(?:please |now |can you |i want you to |i['’]d like you to )*"
-    r"(?:act|behave|role|play|take|pretend|simulate|imagine))",
+    r"\W*(?:you(?:['’]re| are| will)|from now|your (?:role|task)|persona\b|the user (?:is|will)|du bist|sie sind|"
+    r"tu es|vous êtes|eres|usted es|você é|(?:tu )?sei un|ты|вы|أنت|あなたは|당신은|너는|你是|您是|"
+    r"请|請|現在|现在|假|扮演|模拟|"
+    r"(?:please |now |can you |i want you to |i['’]d like you to |bitte |stell dir vor |por favor )*"
+    r"(?:act|behave|respond|role|play|take|pretend|simulate|imagine|spiel|simulier|übernimm|joue|agis|simule|incarne|"
+    r"actúa|haz de|interpreta|finge|aja|atue))",
     re.IGNORECASE,
 )
-# What comes before somebody else than the model.
-_TOWARDS = re.compile(
-    r"\b(?:to|with|for|treat\w*|help|helping|interview\w*|assess\w*|visit\w*|see|seeing|consult\w*|meet\w*|ask\w*)\b|和|与|给|为|向|对",
-    re.IGNORECASE,
+_META = attrgetter("meta")
+# Keys of a turn's other names.
+_NAME_KEYS = frozenset(
+    spelt
+    for key in ("name", "role", "from", "speaker", "sender", "author")
+    for spelt in (key, key.title(), key.upper())
 )
 
 
@@ -392,10 +391,21 @@ _SIDES = {
     **dict.fromkeys(MODELS, "model"),
     **dict.fromkeys(("system", "developer"), "system"),
 }
+_LOG_SIDES: Mapping[str, Role] = {**dict.fromkeys(USERS, "patient"), **dict.fromkeys(MODELS, "clinician")}
+
+
+@lru_cache(maxsize=1024)
+def _log_sides(names: frozenset[str]) -> Mapping[str, str]:
+    """The side of each name that is one of a model's log, as :data:`_SIDES` says."""
+    return {name: side for name in names if (side := _SIDES.get(plain_name(name)))}
 
 
 def check_roles(
-    speakers: Sequence[Any], texts: Sequence[Any], mapping: Mapping[str, str], where: str
+    speakers: Sequence[str],
+    texts: Sequence[Any],
+    mapping: Mapping[str, str],
+    where: str,
+    told: Sequence[str] = (),
 ) -> None:
     """Stop where the model seems to play the patient and the user did not say who is who.
 
@@ -404,51 +414,132 @@ def check_roles(
         texts: of the messages.
         mapping: the roles that the user gave.
         where: the transcript's place.
+        told: what the model was told beside them.
 
     Raises:
         AmbiguousError: both readings are possible.
     """
-    said: dict[str, list[str]] = {"system": [], "user": [], "model": []}
-    names: dict[str, str] = {}
+    sides = _log_sides(frozenset(speakers))
+    names = {side: name for name, side in sides.items()}
+    if not names.keys() >= {"user", "model"} or any(plain_name(name) in _SIDES for name in mapping):
+        return
+    said: dict[str, list[str]] = {"system": [*told], "user": [], "model": []}
     for speaker, text in zip(speakers, texts, strict=True):
-        side = _SIDES.get(speaker) or _SIDES.get(speaker.casefold()) if isinstance(speaker, str) else None
-        if side is not None and isinstance(text, str):
-            said[side].append(text)
-            names[side] = speaker
-    if names.keys() >= {"user", "model"} and not any(name.strip().casefold() in _SIDES for name in mapping):
-        reason = _sign(said)
-        if reason:
-            user, model = names["user"], names["model"]
-            raise AmbiguousError(
-                f"in this conversation the {model} may be the patient: {reason}",
-                where=where,
-                todo=f"say who is who with `roles={model}=patient,{user}=clinician`, or with "
-                f"`roles={model}=clinician,{user}=patient`",
-            )
+        if speaker in sides and isinstance(text, str):
+            said[sides[speaker]].append(text)
+    reason = _sign(said) if said["user"] else None
+    if reason:
+        user, model = names["user"], names["model"]
+        raise AmbiguousError(
+            f"in this conversation the {model} may be the patient: {reason}",
+            where=where,
+            todo=f"say who is who with `roles={model}=patient,{user}=clinician`, or with "
+            f"`roles={model}=clinician,{user}=patient`",
+        )
 
 
 def _sign(said: Mapping[str, Sequence[str]]) -> str | None:
     """What speaks for it, as the end of a sentence; None where nothing does."""
     # Some write the instruction as the first message of the user.
     first = said["user"][0]
-    for prompt in (*said["system"], first) if _INSTRUCTS.match(first) else said["system"]:
-        told = told_role(prompt)
-        if told == "patient":
-            return "the instructions tell it to be one"
-        if told == "clinician":
-            return None
+    prompts = [*said["system"], first] if _INSTRUCTS.match(first) else said["system"]
+    told = {*map(told_role, prompts)}
+    if "patient" in told:
+        return "the instructions tell it to be one"
+    if "clinician" in told:
+        return None
     likely = exchanged(said["model"], said["user"])
     return None if likely is None else f"it talks like one (probability {math.floor(100 * likely)}%)"
 
 
-def told_role(prompt: str) -> Literal["patient", "clinician"] | None:
-    """Which of the two a prompt tells the model to be; None where it says nothing of it."""
-    for match in _TOLD.finditer(prompt):
-        # "You are the patient's doctor" names the doctor later, "you are talking to a patient" the other side.
-        if match["after"] or _TOWARDS.search(match["between"]):
+def check_labels(
+    labels: Sequence[str], turns: Sequence[Turn], mapping: Mapping[str, str], where: str, *, own: bool = False
+) -> None:
+    """Stop where the labels of a model's log and those of people in one conversation don't agree on who is who.
+
+    Args:
+        labels: the names that told the roles of the turns.
+        turns: the turns.
+        mapping: the roles that the user gave.
+        where: the transcript's place.
+        own: whether the form is bedside's own, whose word for a role goes before all else.
+
+    Raises:
+        AmbiguousError: both are called the same side, or contrary sides.
+    """
+    said = {plain_name(key) for key in mapping}
+    names = frozenset(labels)
+    for label, person in _doubled(names):
+        if said.isdisjoint((plain_name(label), plain_name(person))):
+            raise AmbiguousError(
+                f"{label!r} and {person!r} both speak, and either may be the {_LOG_SIDES[plain_name(label)]}",
+                where=where,
+                todo=f"say with `roles={label}=ROLE` who {label!r} is: clinician, patient or other",
+            )
+    # Most conversations have none: this is done for all that is read.
+    metas = [] if own and not _log_sides(names) else list(filter(None, map(_META, turns)))
+    if not metas:
+        return
+    beside: dict[tuple[str, Role], set[str | None]] = {}
+    for key in _NAME_KEYS.intersection(chain.from_iterable(metas)):
+        named_so = {
+            (label, turn.role, name if isinstance(name := turn.meta.get(key), str) else None)
+            for label, turn in zip(labels, turns, strict=True)
+        }
+        for label, role, name in named_so:
+            beside.setdefault((label, role), set()).add(name)
+    contrary: dict[str, tuple[Role, Role, str]] = {}
+    for (label, role), others in sorted(beside.items()):
+        if plain_name(label) in said or role == "other":
             continue
-        return "patient" if match["patient"] else "clinician"
-    return None
+        side = _LOG_SIDES.get(plain_name(label))
+        for other in sorted(filter(None, others)):
+            if plain_name(other) in said:
+                continue
+            named = _named_side(other) if side else None if own else _LOG_SIDES.get(plain_name(other))
+            if named is not None and named != role:
+                contrary[label] = role, named, other
+            elif side == "patient" and len(others) > 1 and _is_third(other):
+                raise AmbiguousError(
+                    f"{other!r} speaks as {label!r} too, and may be no patient",
+                    where=where,
+                    todo=f'say who that is with `roles="{other}"=other` or `roles="{other}"=patient`',
+                )
+    if contrary:
+        label, (role, named, other) = next(iter(contrary.items()))
+        as_read = ",".join(f"{name}={role}" for name, (role, _, _) in contrary.items())
+        as_named = ",".join(f"{name}={named}" for name, (_, named, _) in contrary.items())
+        raise AmbiguousError(
+            f"{label!r} says {role}, and {other!r} of the same turn {named}",
+            where=where,
+            todo="say who is who with `roles={}`, or with `roles={}`".format(
+                *((as_named, as_read) if plain_name(label) in _LOG_SIDES else (as_read, as_named))
+            ),
+        )
+
+
+@lru_cache(maxsize=1024)
+def _doubled(names: frozenset[str]) -> Sequence[tuple[str, str]]:
+    """Pairs of a log's label and a name of people that say the same side."""
+    people = {name: role for name in names if (role := _person(plain_name(name)))}
+    sides = {name: _LOG_SIDES.get(plain_name(name)) for name in sorted(names)}
+    return [(label, name) for label, side in sides.items() for name, role in people.items() if role == side]
+
+
+def _person(name: str) -> Role | None:
+    """The role that a name of people says, in lower case; None of those of a model's log."""
+    return None if name in _SIDES else ROLE_ALIASES.get(name)
+
+
+def _named_side(name: str) -> Role | None:
+    """The one side that words of a person's name say."""
+    words = (plain_name(name), *map(str.casefold, _NAME_WORD.findall(name)))
+    sides = {role for word in words if (role := _person(word)) in ("clinician", "patient")}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _is_third(name: str) -> bool:
+    return not THIRD_WORDS.isdisjoint(map(str.casefold, _NAME_WORD.findall(name)))
 
 
 def look_swapped(turns: Sequence[Turn]) -> bool:

@@ -16,7 +16,7 @@ from bedside.transcripts.table_rows import SHEET, Rows, raw_tables, table_kind, 
 from bedside.transcripts.transcript import Dialogue, Transcript, Turn, is_speaker_word, plain_name, role_of
 from bedside.transcripts.transcript_fields import FIELDS, factor_or_reference
 from bedside.transcripts.transcript_maker import is_speech
-from bedside.transcripts.unknown_speakers import UnknownSpeakers, as_typed
+from bedside.transcripts.unknown_speakers import UnknownSpeakers, as_csv, as_typed
 from bedside.transcripts.workbook_rows import UNREADABLE
 
 #: Names of a transcript's fields that are understood as columns, in lower case.
@@ -399,10 +399,16 @@ def missing_columns(
     ]
     more = f" and {len(header) - _SHOWN} more" if len(header) > _SHOWN else ""
     sure = "say which with" if "NAME" in options.values() else "this may be"
+    exchange = ""
+    if len(missing) == 2 == len(texts):
+        asked, answered = map(as_csv, texts)
+        exchange = (
+            f", or `columns={as_typed(f'question={asked},answer={answered}')}` if each row is an exchange"
+        )
     return InputError(
         f"no column holds the {' and the '.join(missing)}",
         where=source.header_place,
-        todo=f"{sure} `columns={as_typed(pairs)}`{roles and '; '}{roles}; columns: {', '.join(shown)}{more}",
+        todo=f"{sure} `columns={as_typed(pairs)}`{exchange}{roles and '; '}{roles}; columns: {', '.join(shown)}{more}",
     )
 
 

@@ -225,10 +225,12 @@ class Dialogue:
     Attributes:
         turns: what the parties said.
         provenance: the rest, in order.
+        labels: the names that told the roles of the turns.
     """
 
     turns: Sequence[Turn]
     provenance: Sequence[Provenance] = ()
+    labels: Sequence[str] = ()
 
 
 def by_place(provenance: Iterable[Provenance]) -> tuple[Provenance, ...]:

@@ -21,6 +21,8 @@ from bedside.transcripts.byte_source import MAX_RECORD, printable_path
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
+from bedside.transcripts.role_evidence import check_labels, check_roles
+from bedside.transcripts.told_roles import PART_KEYS
 from bedside.transcripts.transcript import (
     PROVENANCE_KINDS,
     PROVENANCE_SPEAKERS,
@@ -216,6 +218,10 @@ class TranscriptMaker:
         Raises:
             InputError: a speaker is unknown, or a text is missing, empty or not text.
         """
+        if self.options.roles and metas and named is None:
+            speakers = [
+                self._mapped_name(speaker, meta) for speaker, meta in zip(speakers, metas, strict=True)
+            ]
         kinds = self._provenance_kinds(speakers, named or speakers)
         provenance: list[Provenance] = []
         if kinds:
@@ -241,10 +247,18 @@ class TranscriptMaker:
         if named is not None:
             for index, speaker in enumerate(speakers):
                 check_speaker(speaker, _place(where, index))
-        roles = self.roles(speakers if named is None else named, where)
+        labels = speakers if named is None else named
+        roles = self.roles(labels, where)
         if provenance:
             self._remark_on_lacking_side(roles, provenance)
-        return Dialogue(new_turns(roles, speakers, said, metas), provenance)
+        return Dialogue(new_turns(roles, speakers, said, metas), provenance, labels)
+
+    def _mapped_name(self, speaker: Any, meta: Mapping[str, Any]) -> Any:
+        """Who speaks: the name beside a label such as ``user``, where the user said who that is."""
+        name = meta.get("name")
+        keys = {key.strip().casefold() for key in self.options.roles}
+        told = isinstance(name, str) and plain_name(name) in keys and plain_name(str(speaker)) not in keys
+        return name if told else speaker
 
     def _remark_on_lacking_side(self, roles: Sequence[Role], provenance: Sequence[Provenance]) -> None:
         """Say so where somebody called ``system`` or ``tool`` talks with the only side that takes part."""
@@ -373,6 +387,10 @@ class TranscriptMaker:
                 self.account.remark(
                     "The text under 'system' is kept as what the model was told, not as a name."
                 )
+        if self.unknown is None:
+            self._check_roles(
+                dialogue, provenance, {**(factors or {}), **(reference or {})}, where, told_apart
+            )
         pattern = self.options.path_fields
         fields = {} if pattern is None else _path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
@@ -406,6 +424,30 @@ class TranscriptMaker:
             source=where,
             provenance=tuple(provenance),
         )
+
+    def _check_roles(
+        self,
+        dialogue: Dialogue,
+        provenance: Sequence[Provenance],
+        beside: Mapping[str, Any],
+        where: str,
+        own: bool,
+    ) -> None:
+        """See that nothing speaks against the roles that a log's labels say, in whatever form it is written.
+
+        Raises:
+            AmbiguousError: something does, and the user did not say who is who.
+        """
+        turns = dialogue.turns
+        check_labels(dialogue.labels, turns, self.options.roles, where, own=own)
+        told = [item.text for item in provenance if item.kind == "system"]
+        for key, value in beside.items():
+            if (
+                isinstance(value, str)
+                and (part := PART_KEYS.get(key.replace("_", "").casefold())) is not None
+            ):
+                told.append(part + value)
+        check_roles(dialogue.labels, [turn.text for turn in turns], self.options.roles, where, told)
 
     def _check_dialogue(self, dialogue: Dialogue, reference: Mapping[str, Any], where: str) -> None:
         """An error for what is no conversation: no turns (unless the clinician failed it), too many, or neither a

@@ -474,3 +474,16 @@ def test_judgements_are_no_talks(tmp_path: Path) -> None:
     rows = [{"question_id": 1, "model_1": "A", "model_2": "B", "winner": "A", "judge": ["J", "pair"]}] * 2
     with pytest.raises(InputError, match="MT-bench"):
         read(write(tmp_path, "t.jsonl", _lines(rows)))
+
+
+def test_two_columns_of_speech_may_be_exchanges(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "talk.csv",
+        "user_message,bot_response\nI sleep so badly.,Since when is that?\nI worry a lot.,And why?\n",
+    )
+    with pytest.raises(InputError, match="columns=question=user_message,answer=bot_response"):
+        read(path)
+    told = {"question": "user_message", "answer": "bot_response", "id": ""}
+    (transcript,) = read(path, columns=told, roles={"user_message": "patient", "bot_response": "clinician"})
+    assert len(transcript.turns) == 4

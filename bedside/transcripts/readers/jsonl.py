@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from bedside.support.errors import InputError
@@ -10,7 +11,7 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.transcript import Dialogue, Transcript, by_place
+from bedside.transcripts.transcript import Transcript, by_place
 from bedside.transcripts.transcript_maker import TranscriptMaker, check_meta, stated_provenance
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns", "provenance"}
@@ -61,7 +62,7 @@ def transcript_of(source: TranscriptMaker, item: Any, where: str, name: str) -> 
     dialogue = source.turns(speakers, texts, where, metas, named)
     if item.get("provenance"):
         stated = stated_provenance(item["provenance"], len(dialogue.turns), where)
-        dialogue = Dialogue(dialogue.turns, by_place((*stated, *dialogue.provenance)))
+        dialogue = replace(dialogue, provenance=by_place((*stated, *dialogue.provenance)))
     return source.transcript(
         dialogue,
         where,
