@@ -330,6 +330,32 @@ def test_parts_that_are_no_words_are_counted(tmp_path: Path) -> None:
     assert reading.account.left_out == {PICTURES: 3, THOUGHTS: 1}
 
 
+def test_what_was_heard_is_said(tmp_path: Path) -> None:
+    """Of speech the log may hold the sound, and its text beside it."""
+    heard = [
+        {"role": "user", "content": [{"type": "input_audio", "audio": "UklGRg==", "transcript": WORDS[0]}]},
+        {"role": "assistant", "content": None, "audio": {"data": "", "transcript": WORDS[1]}},
+        *SAID[2:],
+    ]
+    reading = Reading([one_line(tmp_path, {"messages": heard})])
+    assert [(turn.role, turn.text) for one in reading for turn in one.turns] == TALK
+    assert not reading.account.left_out
+    assert said(traced(tmp_path, {"id": "1", "input": heard[:1], "output": heard[1]})) == TALK[:2]
+
+
+def test_the_words_of_a_document_stop(tmp_path: Path) -> None:
+    def sent(source: dict[str, Any]) -> Path:
+        part = {"type": "document", "title": "Pages of my diary", "source": source}
+        content = [{"type": "text", "text": WORDS[0]}, part]
+        return one_line(tmp_path, {"messages": [{"role": "user", "content": content}, *SAID[1:]]})
+
+    path = sent({"type": "text", "data": "I cry every night since March."})
+    with pytest.raises(AmbiguousError, match="leave_out=document"):
+        read(path)
+    assert said(path, leave_out=["document"]) == TALK
+    assert said(sent({"type": "base64", "data": "JVBERi0x\nLjQKJeLj\nz9MKMyAw\nIG9iago8"})) == TALK
+
+
 def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> None:
     narrator = {"role": "chorus", "content": "They sit in a small room."}
     record = {"messages": [narrator, *SAID], "metadata": {"notes": "She seems tired today.", "site": "north"}}
