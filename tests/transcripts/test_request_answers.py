@@ -457,6 +457,47 @@ def test_calls_without_a_time_that_nothing_puts_in_order_stop(tmp_path: Path) ->
     assert said(traced(tmp_path, NEXT, FIRST)) == TALK
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("3/1/2025 9:05:00 AM", "3/1/2025 10:05:00 AM"),
+        ("2025-03-01 9:05:00", "2025-03-01 10:05:00"),
+        ("2025-03-01T10:05:00+01:00", "2025-03-01T09:30:00Z"),
+        ("2025-03-01T10:00:00Z", "2025-03-01T10:00:00.700Z"),
+        (95, 105),
+        ("95", "105.5"),
+        ("9:05", "10:05"),
+        (1740820000, 1740820000500),
+    ],
+)
+def test_calls_are_put_in_order_by_the_value_of_their_times(first: Any, second: Any, tmp_path: Path) -> None:
+    early = {"id": "1", "startTime": first, "input": WORDS[0], "output": WORDS[1]}
+    late = {"id": "2", "startTime": second, "input": WORDS[2], "output": WORDS[3]}
+    reading = Reading([traced(tmp_path, late, early)])
+    assert [(turn.role, turn.text) for one in reading for turn in one.turns] == TALK
+    assert not reading.account.lost
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("soon", "later"),
+        ("95", "9:05"),
+        ("01/03/2025 9:05", "02/03/2025 9:05"),
+        ("2025-03-01T10:00", "2025-03-01T09:00Z"),
+    ],
+)
+def test_times_that_cannot_be_compared_stop(first: str, second: str, tmp_path: Path) -> None:
+    calls = [
+        {"id": str(at), "startTime": time, "input": WORDS[at], "output": WORDS[at + 1]}
+        for at, time in ((0, first), (2, second))
+    ]
+    path = traced(tmp_path, *calls)
+    with pytest.raises(AmbiguousError, match="columns=time="):
+        read(path)
+    assert said(path, columns={"time": ""}) == TALK
+
+
 def test_a_long_text_of_a_call_that_is_no_message_stops(tmp_path: Path) -> None:
     path = traced(tmp_path, {**NEXT, "metadata": {"note": "He said this on the phone."}})
     with pytest.raises(AmbiguousError) as error:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -80,7 +83,7 @@ _WITHIN = (
     "scopeSpans",
     "batches",
 )
-_TOLD_ELSEWHERE = (*_WITHIN, "name")
+_TOLD_ELSEWHERE = (*_WITHIN, *_TIME, "name")
 #: What kind a record is of, and kinds that are calls of a model.
 _KIND = ("type", "run_type", "span_kind", "attributes.openinference.span.kind", "attributes.mlflow.spanType",
          "attributes.gen_ai.operation.name")  # fmt: skip
@@ -94,6 +97,13 @@ _ROOTS = frozenset(
     path.partition(".")[0] for path in (*_TRACE, *_SESSION, *_WITHIN, *_EVENT_NAME, "run_type", "htmlPath")
 )
 _OF_PARTS = ("run_type", "span_kind", "attributes", "scopeSpans", "traceId", "trace_id", "context")
+_NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
+#: Forms of times: ISO's, those with AM and PM, where the month stands first, and clock times, which have no year.
+_TIME_FORMS = (
+    "", "%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %I:%M %p", "%m/%d/%Y, %I:%M:%S %p", "%I:%M:%S %p", "%I:%M %p", "%H:%M:%S",
+    "%H:%M", "%H:%M:%S.%f",
+)  # fmt: skip
+_NO_YEAR = 1900
 #: Roles of what a model is told, which a call may repeat in other words.
 _TOLD = ("system", "developer")
 
@@ -239,7 +249,7 @@ def _call(
     return _Call(
         name=name,
         session=str(session),
-        time=str(_value(part, (timed,) if timed else _TIME) or ""),
+        time="" if timed == "" or (time := _value(part, (timed,) if timed else _TIME)) is None else str(time),
         place=where,
         asked=asked,
         messages=messages,
@@ -248,14 +258,14 @@ def _call(
         tools=tools if isinstance(tools, list) else None,
         record=[
             {key: value for key, value in each.items() if key not in _TOLD_ELSEWHERE}
-            for each in (part, record)
+            for each in ((part,) if part is record else (part, record))
         ],
     )
 
 
 def _transcript(source: SourceFile, name: str, calls: list[_Call]) -> Transcript:
     place = calls[0].place
-    messages = _joined(source, name, sorted(calls, key=lambda call: call.time))
+    messages = _joined(source, name, _by_time(name, calls))
     empty: Counter[bytes] = Counter()
     for call in calls:
         # Calls repeat what was said before: counted is what one of them has most of.
@@ -273,6 +283,43 @@ def _transcript(source: SourceFile, name: str, calls: list[_Call]) -> Transcript
     )
     leave_rest(source, (call.record for call in calls), transcript, place)
     return transcript
+
+
+def _by_time(name: str, calls: list[_Call]) -> list[_Call]:
+    """Calls in order of time; those without one stand first.
+
+    Raises:
+        AmbiguousError: the times can't be compared.
+    """
+    timed = [call for call in calls if call.time]
+    if len({call.time for call in timed}) < 2:
+        return sorted(calls, key=lambda call: bool(call.time))
+    moments = {call.time: _moment(call.time) for call in timed}
+    odd = next((call for call in timed if moments[call.time][0] != moments[timed[0].time][0]), timed[0])
+    if odd is not timed[0] or not moments[odd.time][0]:
+        raise AmbiguousError(
+            f"the time {odd.time!r} of a call of {name!r} can't be compared with the others",
+            where=odd.place,
+            todo="name another with `columns=time=PATH`, or say `columns=time=` if the calls stand in order",
+        )
+    return sorted(calls, key=lambda call: (bool(call.time), call.time and moments[call.time][1]))
+
+
+def _moment(text: str) -> tuple[str, Decimal | datetime]:
+    """What kind of time a text is, and its value; no kind where it is none that is known."""
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        value = Decimal(text)
+        # Seconds, or thousandths, millionths or billionths of them, since 1970.
+        return "number", value / 1000 ** sum(value >= 10**digits for digits in (11, 14, 17))
+    padded = re.sub(r"(?<!\d)(\d)(?=:)", r"0\1", text)
+    for form in _TIME_FORMS:
+        with suppress(ValueError):
+            moment = datetime.strptime(padded, form) if form else datetime.fromisoformat(padded)
+            if moment.year <= _NO_YEAR:
+                return "clock", moment.replace(year=_NO_YEAR)
+            return ("time and zone" if moment.tzinfo else "time"), moment
+    return "", Decimal(0)
 
 
 def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str, Any]]:
