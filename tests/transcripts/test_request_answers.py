@@ -457,6 +457,45 @@ def test_calls_without_a_time_that_nothing_puts_in_order_stop(tmp_path: Path) ->
     assert said(traced(tmp_path, NEXT, FIRST)) == TALK
 
 
+JUDGED = "Rate the empathy of this reply from 1 to 5: " + WORDS[1]
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer", "out"),
+    [
+        ([{"role": "user", "content": JUDGED}], "4, since it asks.", "2"),
+        ([{"role": "user", "content": "My knee hurts."}], "Which one?", "2"),
+        ([SAID[0], {**SAID[1], "content": WORDS[1][:-3]}, SAID[2]], LAST, "1"),
+    ],
+)
+def test_a_call_that_does_not_go_on_from_the_others_stops(
+    sent: list[Any], answer: str, out: str, tmp_path: Path
+) -> None:
+    aside = {"id": "2", "startTime": "2", "input": sent, "output": answer}
+    path = traced(tmp_path, FIRST, aside, *([NEXT] if out == "2" else []))
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert f"leave_out={out}" in str(error.value)
+    assert len(said(path, leave_out=[out])) == 4
+
+
+def test_a_judge_of_calls_without_a_history_stops(tmp_path: Path) -> None:
+    path = traced(
+        tmp_path, FIRST, {"id": "2", "startTime": "2", "input": JUDGED, "output": "4, since it asks."}
+    )
+    with pytest.raises(AmbiguousError, match="leave_out=2"):
+        read(path)
+    assert said(path, leave_out=["2"]) == TALK[:2]
+
+
+def test_an_exchange_that_is_repeated_without_a_history_stays(tmp_path: Path) -> None:
+    later = {"id": "3", "startTime": "3", "input": WORDS[2], "output": WORDS[3]}
+    again = {**FIRST, "id": "2", "startTime": "2"}
+    assert said(traced(tmp_path, FIRST, again, later)) == [*TALK[:2], *TALK]
+    assert said(traced(tmp_path, FIRST, later, {**later, "id": "4", "startTime": "4"})) == [*TALK, *TALK[2:]]
+    assert said(traced(tmp_path, FIRST, FIRST, later)) == TALK
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

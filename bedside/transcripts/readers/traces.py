@@ -30,6 +30,7 @@ from bedside.transcripts.message_lists import (
     message_key,
     message_turns,
     messages_in,
+    side_of,
     speaker_of,
 )
 from bedside.transcripts.request_answers import EACH_ROW, unrepeated
@@ -106,6 +107,8 @@ _TIME_FORMS = (
 _NO_YEAR = 1900
 #: Roles of what a model is told, which a call may repeat in other words.
 _TOLD = ("system", "developer")
+#: Least length of a text that a call quotes of another, in bytes.
+_QUOTED = 30
 
 
 def _claims(head: Head) -> Claim | None:
@@ -326,16 +329,20 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
     """All that was said in the calls of a session, in order.
 
     Raises:
-        AmbiguousError: a call was made again and answered otherwise, or nothing tells the order.
+        AmbiguousError: a call was made again and answered otherwise, nothing tells the order, or a call is no part of
+            the talk.
     """
     said: list[dict[str, Any]] = []
     last = calls[0]
+    is_sent_all = any(side_of(speaker_of(message)) == "clinician" for call in calls for message in call.asked)
+    named = source.options.columns.get("time")
     # Calls that were made again, with what was said by them, until a later call shows which of them counts.
     again: list[_Call] = []
     for call in calls:
         before, now, asked = _keys(said), _keys(call.messages), _keys(call.asked)
         chosen = next((one for one in again if now[: len(_keys(one.messages))] == _keys(one.messages)), None)
-        if now[: len(before)] == before or chosen is not None:
+        anew = bool(before) and now == before and not (is_sent_all or _is_copy(call, last, named))
+        if (now[: len(before)] == before and not anew) or chosen is not None:
             if len(now) > len(before) or chosen is not None:
                 for each in (*again, *([last] if chosen else ())):
                     if each is not chosen:
@@ -343,19 +350,36 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
                         each.record = []
                 again = []
             said, last = list(call.messages), call
-        elif before[: len(now)] == now:
+        elif before[: len(now)] == now and (is_sent_all or _is_copy(call, last, named)):
             continue
-        elif asked and before[: len(asked)] == asked and now[: len(asked)] == asked:
+        elif (
+            before[: len(now)] != now
+            and asked
+            and before[: len(asked)] == asked
+            and now[: len(asked)] == asked
+        ):
             again.append(call)
         else:
             # A call may be sent the end only of what was said.
             most = min(len(before), len(now))
             shared = next(n for n in range(most, -1, -1) if before[len(before) - n :] == now[:n])
-            if not shared and not (call.time and last.time) and source.options.columns.get("time") is None:
+            if not is_sent_all:
+                shared = shared if shared < len(now) or _is_copy(call, last, named) else 0
+            if not shared and not (call.time and last.time) and named is None:
                 raise AmbiguousError(
                     f"the calls of {name!r} hold no time and don't repeat each other, so nothing tells their order",
                     where=call.place,
                     todo="name the time with `columns=time=PATH`, or say `columns=time=` if they stand in order",
+                )
+            if not shared and (is_sent_all or _quotes(before, asked)):
+                aside = next(
+                    (one for one in calls if one is not call and not _holds(now, _keys(one.messages))), last
+                )
+                raise AmbiguousError(
+                    f"the calls {aside.name!r} and {call.name!r} of {name!r} don't go on from each other",
+                    where=call.place,
+                    todo=f"leave a call out, `leave_out={aside.name}` or `leave_out={call.name}`, or part talks with "
+                    "`columns=id=PATH`",
                 )
             said += [message for message in call.messages if speaker_of(message) not in _TOLD][shared:]
             last = call
@@ -366,6 +390,26 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
             todo=f"leave one out with `leave_out={last.name}` or `leave_out={again[0].name}`",
         )
     return said
+
+
+def _is_copy(call: _Call, other: _Call, named: str | None) -> bool:
+    """Whether a call is another one, recorded twice."""
+    return call.name == other.name or (call.time == other.time and named != "")
+
+
+def _holds(said: list[tuple[Any, bytes]], some: list[tuple[Any, bytes]]) -> bool:
+    return all(key in said for key in some)
+
+
+def _quotes(before: list[tuple[Any, bytes]], asked: list[tuple[Any, bytes]]) -> bool:
+    """Whether a question holds a text of before within it, or one of before holds it, as of a judge or a search."""
+    texts = [text.strip(b'"') for _, text in before]
+    return any(
+        inner != outer and len(inner) >= _QUOTED and inner in outer
+        for _, key in asked
+        for text in texts
+        for inner, outer in ((text, key.strip(b'"')), (key.strip(b'"'), text))
+    )
 
 
 def _keys(messages: list[dict[str, Any]]) -> list[tuple[Any, bytes]]:
@@ -531,6 +575,7 @@ READER = Reader(
         "The calls of models in one session become one transcript; where no session is named, those of one "
         "trace. Calls are put in order of time, and one that repeats what was said before adds only what is "
         "new. Reading stops where a call was made again and answered otherwise, where nothing tells the order, "
+        "where a call doesn't go on from the others, as one of a judge, "
         "and where a trace repeats another and goes on: `--columns id=PATH` names the session, `--columns "
         "time=PATH` the time, `--leave-out ID` a call. The model is the system where there was one only. Other "
         "records are counted; a long text of a call that is no message stops reading until `--leave-out PATH` "
