@@ -246,11 +246,34 @@ def test_what_a_model_should_say_is_never_a_turn(key: str, tmp_path: Path) -> No
     assert one.reference == {key: LAST}
 
 
-def test_a_text_of_another_name_that_may_be_the_answer_is_told(tmp_path: Path) -> None:
-    reading = Reading([one_line(tmp_path, {"messages": SENT, "zzz": LAST})])
-    assert [one.factors for one in reading] == [{"zzz": LAST}]
-    assert "columns=answer=zzz" in reading.account.remarks[0]
-    assert said(reading.files[0], columns={"answer": "zzz"}) == TALK
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("zzz", LAST),
+        ("gpt-4o", LAST),
+        ("bot", [LAST]),
+        ("next_turn", {"content": LAST}),
+        ("output", "completed"),
+    ],
+)
+def test_what_may_be_the_answer_to_messages_that_end_with_the_user_stops(
+    key: str, value: Any, tmp_path: Path
+) -> None:
+    path = one_line(tmp_path, {"messages": SENT, key: value})
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert f"columns=answer={key}`" in str(error.value)
+    assert f"leave_out={key}`" in str(error.value)
+    assert [len(one.turns) for one in read(path, columns={"answer": key})] == [4]
+    assert said(path, columns={"answer": ""}) == said(path, leave_out=[key]) == TALK[:3]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("result", "success"), ("note", LAST), ("case_summary", LAST), ("topicName", LAST)]
+)
+def test_what_is_no_answer_by_its_name_does_not_stop(key: str, value: str, tmp_path: Path) -> None:
+    (one,) = read(one_line(tmp_path, {"messages": SENT, key: value}))
+    assert (len(one.turns), one.factors) == (3, {key: value})
 
 
 def test_of_several_answers_the_others_are_counted(tmp_path: Path) -> None:
