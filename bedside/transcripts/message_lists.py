@@ -403,6 +403,8 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
         # A message that has its text twice, in parts and whole.
         if isinstance(meta.get(other), str) and isinstance(text, str) and meta[other].strip() == text.strip():
             del meta[other]
+        elif isinstance(meta.get(other), str) and isinstance(text, str) and text:
+            source.check_unread(other, meta.pop(other), where)
     if (
         text is None
         and _TEXT_KEYS.isdisjoint(message)

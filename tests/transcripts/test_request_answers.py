@@ -379,6 +379,13 @@ def test_the_words_of_a_document_stop(tmp_path: Path) -> None:
     assert said(sent({"type": "base64", "data": "JVBERi0x\nLjQKJeLj\nz9MKMyAw\nIG9iago8"})) == TALK
 
 
+def test_a_message_of_two_texts_stops(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": [{**SAID[0], "text": "And I feel guilty."}, *SAID[1:]]})
+    with pytest.raises(AmbiguousError, match="leave_out=text"):
+        read(path)
+    assert said(path, leave_out=["text"]) == TALK
+
+
 def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> None:
     narrator = {"role": "chorus", "content": "They sit in a small room."}
     record = {"messages": [narrator, *SAID], "metadata": {"notes": "She seems tired today.", "site": "north"}}
@@ -582,6 +589,27 @@ def test_tools_of_a_call_are_provenance(tmp_path: Path) -> None:
     (one,) = read(one_line(tmp_path, {**SPAN, "attributes": attributes}))
     assert [(turn.role, turn.text) for turn in one.turns] == TALK
     assert [(item.kind, item.before) for item in one.provenance] == [("tools", 0), ("tools", 3), ("tools", 3)]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_instructions_of_a_span_may_be_parts(packed: bool, tmp_path: Path) -> None:
+    attributes = {
+        "llm.request.type": "chat",
+        "gen_ai.system_instructions": json.dumps([{"type": "text", "content": "Be kind, and brief."}]),
+        **{
+            f"gen_ai.prompt.{at}.{key}": one[key]
+            for at, one in enumerate(SENT)
+            for key in ("role", "content")
+        },
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.content": LAST,
+    }
+    if packed:
+        attributes["gen_ai.input.messages"] = json.dumps(SENT)
+    (one,) = read(one_line(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": [
+        {**SPAN, "attributes": attributes}]}]}]}))  # fmt: skip
+    assert [(turn.role, turn.text) for turn in one.turns] == TALK
+    assert [item.text for item in one.provenance] == ["Be kind, and brief."]
 
 
 def test_empty_answers_are_counted(tmp_path: Path) -> None:

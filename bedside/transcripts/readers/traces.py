@@ -87,8 +87,10 @@ _WITHIN = (
 _TOLD_ELSEWHERE = (*_WITHIN, *_TIME, "name")
 #: What kind a record is of, and kinds that are calls of a model.
 _KIND = ("type", "run_type", "span_kind", "attributes.openinference.span.kind", "attributes.mlflow.spanType",
-         "attributes.gen_ai.operation.name")  # fmt: skip
-_CALLS = frozenset(("generation", "llm", "chat_model", "chat", "generate_content", "text_completion"))
+         "attributes.gen_ai.operation.name", "attributes.llm.request.type")  # fmt: skip
+_CALLS = frozenset(
+    ("generation", "llm", "chat_model", "chat", "generate_content", "text_completion", "completion")
+)
 _COLUMNS = ("id", "time")
 #: Events of OpenTelemetry that are messages.
 _EVENT_NAME = ("event_name", "eventName", "EventName", "attributes.event.name", "name")
@@ -230,7 +232,8 @@ def _call(
     sent, answer = _said(part)
     prompt = _value(part, _PROMPT)
     if prompt is not None:
-        sent = [{"role": "system", "content": prompt}, sent]
+        prompt = (loaded_json(prompt) if isinstance(prompt, str) else None) or prompt
+        sent = [{"role": "system", "content": prompt}, {"input": sent}]
     try:
         asked, answered = messages_in(sent, "user"), messages_in(answer, "assistant")
     except SeveralAnswersError as several:
