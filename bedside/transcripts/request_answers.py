@@ -751,7 +751,7 @@ def _is_same(source: SourceFile, before: Transcript, after: Transcript) -> bool:
             todo=f"say `columns=id=` if the last record of a conversation holds it whole, `columns=id={EACH_ROW}` if "
             "each record is a conversation, or name the key that tells with `columns=id=PATH`",
         )
-    if before.id != after.id and named:
+    if (before.id != after.id and named) or (before.system != after.system):
         return False
     source.account.left_out["records that another repeats and goes on from"] += 1
     return True

@@ -444,6 +444,14 @@ def test_a_record_that_repeats_another_without_an_id_stops(ids: tuple[Any, Any],
     assert [len(one.turns) for one in read(path, columns={"id": "row"})] == [2, 4]
 
 
+def test_records_of_two_models_are_two_conversations(tmp_path: Path) -> None:
+    records = [
+        {"id": f"a{at}", "case_id": "a", "model": "xy"[at], "messages": SAID[: 2 + 2 * at]} for at in (0, 1)
+    ]
+    path = write(tmp_path, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    assert [len(one.turns) for one in read(path, columns={"id": ""})] == [2, 4]
+
+
 def traced(folder: Path, *calls: dict[str, Any], **beside: Any) -> Path:
     records = [{"traceId": "t", "type": "GENERATION", **beside, **call} for call in calls]
     return write(folder, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
