@@ -64,6 +64,10 @@ _UNSAID = frozenset(
     computer_screenshot container_upload
     """.split()
 )  # fmt: skip
+#: Keys of what such a part is called or shows.
+_NAMES = frozenset(
+    "name filename fileName display_name displayName title alt alt_text caption url uri".split()
+)
 #: Keys under which an object holds messages or the text of one, from the outermost in.
 _INNER = (
     "messages", "contents", "choices", "candidates", "generations", "completions", "outputs", "results", "response",
@@ -299,12 +303,16 @@ def is_empty(message: Mapping[str, Any]) -> bool:
 
 
 def _content(message: Mapping[str, Any]) -> Any:
-    """What a message says, or the model's refusal."""
-    return next((message[key] for key in TEXT_KEYS if message.get(key)), message.get("refusal") or "")
+    """What a message says, or the model's refusal, or what was heard of it."""
+    said = next((message[key] for key in TEXT_KEYS if message.get(key)), message.get("refusal"))
+    sound = message.get("audio")
+    return said or (sound.get("transcript") if isinstance(sound, dict) else None) or ""
 
 
 def _text_of_part(part: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The key of a part's text, and the text; None where it has none."""
+    """The key of a part's text, and the text; None where it has none. What is heard may stand beside, as text."""
+    if isinstance(heard := part.get("transcript"), str) and heard.strip():
+        return "transcript", heard
     if part.get("type", "text") not in ("text", "output_text", "input_text", "refusal"):
         return None
     return next(((key, part[key]) for key in _PART_TEXTS if isinstance(part.get(key), str)), None)
@@ -383,6 +391,8 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
     held = [key for key in TEXT_KEYS if key in meta]
     key = next((key for key in held if isinstance(meta[key], list) and meta[key]), (*held, "refusal")[0])
     text = meta.pop(key, message.get(key))
+    if not text and isinstance(meta.get("audio"), dict):
+        text = [meta.pop("audio")]
     called: list[Any] = []
     if isinstance(text, dict):
         text = text["parts"] if isinstance(text.get("parts"), list) else [text]
@@ -395,6 +405,8 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
         # A message that has its text twice, in parts and whole.
         if isinstance(meta.get(other), str) and isinstance(text, str) and meta[other].strip() == text.strip():
             del meta[other]
+        elif isinstance(meta.get(other), str) and isinstance(text, str) and text:
+            source.check_unread(other, meta.pop(other), where)
     if (
         text is None
         and _TEXT_KEYS.isdisjoint(message)
@@ -461,14 +473,19 @@ def _parts(
             typed = True
             texts.append(said[1])
             for key, value in part.items():
-                if key not in ("type", said[0]) and value not in (None, "", [], {}):
+                if key not in ("type", "data", "audio", said[0]) and value not in (None, "", [], {}):
                     meta.setdefault(key, value)
         elif isinstance(part.get("message_content"), dict):
             ahead.append(part["message_content"])
         else:
             kind = str(part.get("type") or next(iter(part), "part"))
-            for path, text in texts_in(part) if kind.casefold() not in _UNSAID else ():
-                source.check_unread(kind, text, f"{where}, {path}")
+            unsaid_kind = kind.casefold() in _UNSAID
+            for path, text in texts_in(part):
+                # Of a picture or a document, its name is no speech, nor are lines of encoded data.
+                if not unsaid_kind or (
+                    path.split(".")[-1] not in _NAMES and (" " in text or not text.isascii())
+                ):
+                    source.check_unread(kind, text, f"{where}, {path}")
             unsaid = True
             left_out[PICTURES] += 1
     return texts, calls, unsaid

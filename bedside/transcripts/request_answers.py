@@ -18,6 +18,7 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.message_lists import (
     MODEL_SPEAKERS,
+    TEXT_KEYS,
     SeveralAnswersError,
     is_message,
     is_of_tools,
@@ -67,6 +68,18 @@ _BEST = (*_EXPECTED, "correct", "true", "best")
 _OF_OTHERS = tuple("human user patient client previous last num max min rejected chosen".split())
 #: Names of answers that may be no more than a label.
 _LABELS = ("answer", "answers", "prediction", "predictions", "result", "output", "finalanswer")
+#: Names of what came of a call, and words in the names of texts that are no answer.
+_OUTCOMES = ("result", "results")
+_NO_ANSWERS = frozenset(
+    """
+    note notes comment comments summary summaries label labels title topic topics description scenario situation persona
+    profile background context system prompt prompts instruction instructions guideline guidelines rubric rubrics
+    criteria criterion id ids name source url path category categories tag tags theme themes diagnosis emotion emotions
+    problem question query task reason rationale explanation feedback metadata case vignette reference references date
+    time model intent language input symptoms concern character setting split dataset license author version file
+    user patient client previous last chosen rejected goal goals error tools documents knowledge memory
+    """.split()
+)
 #: The value of ``columns=id=…`` by which each record is a transcript.
 EACH_ROW = "row"
 #: How many objects within each other are looked into for messages.
@@ -87,6 +100,20 @@ def meaning(key: str) -> Literal["answer", "question", "expected"] | None:
     if plain in ANSWERS or (plain.endswith(ANSWER_ENDS) and not plain.startswith((*_BEST, *_OF_OTHERS))):
         return "answer"
     return "question" if plain in QUESTIONS else None
+
+
+def _may_be_answer(key: str, value: Any) -> bool:
+    """Whether what stands beside messages that lack an answer may be it."""
+    if meaning(key) == "answer":
+        return isinstance(value, str) and bool(value.strip()) and _plain(key) not in _OUTCOMES
+    words = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", key).casefold())
+    if meaning(key) is not None or not _NO_ANSWERS.isdisjoint(words):
+        return False
+    if isinstance(value, dict):
+        value = next((value[text] for text in TEXT_KEYS if text in value), None)
+    return any(
+        isinstance(text, str) and is_speech(text) for text in (value if type(value) is list else [value])
+    )
 
 
 def list_of(item: Mapping[str, Any]) -> str | None:
@@ -359,11 +386,13 @@ class Talk:
             and self.messages
             and speaker_of(self.messages[-1]) in ("user", "human")
         ):
-            for _, key, value in rest:
-                if type(value) is str and meaning(key) != "expected" and is_speech(value):
-                    self.source.account.remark(
-                        f"Messages end with the user, and a text stands under {key!r}: say `columns=answer={key}` if "
-                        "it is the model's answer."
+            for level, key, value in rest:
+                if _may_be_answer(key, value):
+                    path = self._path(level, key)
+                    raise AmbiguousError(
+                        f"the messages end with the user, and {path!r} may be the model's answer",
+                        where=self.where,
+                        todo=f"say `columns=answer={path}` if it is, `columns=answer=` if not, or `leave_out={path}`",
                     )
 
     def _check_strays(self, rest: list[tuple[int, str, Any]]) -> None:
@@ -448,7 +477,7 @@ class Talk:
                     )
                 continue
             label = isinstance(value, str) and len(value.split()) == 1 and _plain(key) in _LABELS
-            if not (label and self._last_side() == "clinician"):
+            if not (label and (self._last_side() == "clinician" or (self.messages and named is None))):
                 candidates.append((path, messages, value))
         return [one for one in candidates if not self._is_said(one)]
 
@@ -722,7 +751,7 @@ def _is_same(source: SourceFile, before: Transcript, after: Transcript) -> bool:
             todo=f"say `columns=id=` if the last record of a conversation holds it whole, `columns=id={EACH_ROW}` if "
             "each record is a conversation, or name the key that tells with `columns=id=PATH`",
         )
-    if before.id != after.id and named:
+    if (before.id != after.id and named) or (before.system != after.system):
         return False
     source.account.left_out["records whose messages all stand in a longer one"] += 1
     return True

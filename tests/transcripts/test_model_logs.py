@@ -199,6 +199,19 @@ def test_chatgpt_gives_the_branch_that_was_shown(tmp_path: Path) -> None:
     assert transcript.reference == {"title": "Sleep"}
 
 
+def test_chatgpt_gives_what_was_spoken(tmp_path: Path) -> None:
+    heard = {"content_type": "audio_transcription", "text": "I sleep badly.", "direction": "in"}
+    sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file"}
+    content = {"content_type": "multimodal_text", "parts": [heard, sound]}
+    nodes = {
+        "1": {"parent": None, "message": {"author": {"role": "user"}, "content": content}},
+        "2": {"parent": "1", "message": {"author": {"role": "assistant"}, "content": {
+            "content_type": "text", "parts": ["Since when?"]}}},
+    }  # fmt: skip
+    (transcript,) = read(write(tmp_path, "c.json", json.dumps([{"mapping": nodes, "current_node": "2"}])))
+    assert said(transcript) == TALK
+
+
 def test_chatgpt_nodes_in_a_circle_are_an_error(tmp_path: Path) -> None:
     nodes = dict([node("1", "2", "user", "a"), node("2", "1", "assistant", "b")])
     export = [{"mapping": nodes, "current_node": "1"}]

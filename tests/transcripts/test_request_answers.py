@@ -247,11 +247,34 @@ def test_what_a_model_should_say_is_never_a_turn(key: str, tmp_path: Path) -> No
     assert one.reference == {key: LAST}
 
 
-def test_a_text_of_another_name_that_may_be_the_answer_is_told(tmp_path: Path) -> None:
-    reading = Reading([one_line(tmp_path, {"messages": SENT, "zzz": LAST})])
-    assert [one.factors for one in reading] == [{"zzz": LAST}]
-    assert "columns=answer=zzz" in reading.account.remarks[0]
-    assert said(reading.files[0], columns={"answer": "zzz"}) == TALK
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("zzz", LAST),
+        ("gpt-4o", LAST),
+        ("bot", [LAST]),
+        ("next_turn", {"content": LAST}),
+        ("output", "completed"),
+    ],
+)
+def test_what_may_be_the_answer_to_messages_that_end_with_the_user_stops(
+    key: str, value: Any, tmp_path: Path
+) -> None:
+    path = one_line(tmp_path, {"messages": SENT, key: value})
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert f"columns=answer={key}`" in str(error.value)
+    assert f"leave_out={key}`" in str(error.value)
+    assert [len(one.turns) for one in read(path, columns={"answer": key})] == [4]
+    assert said(path, columns={"answer": ""}) == said(path, leave_out=[key]) == TALK[:3]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("result", "success"), ("note", LAST), ("case_summary", LAST), ("topicName", LAST)]
+)
+def test_what_is_no_answer_by_its_name_does_not_stop(key: str, value: str, tmp_path: Path) -> None:
+    (one,) = read(one_line(tmp_path, {"messages": SENT, key: value}))
+    assert (len(one.turns), one.factors) == (3, {key: value})
 
 
 def test_of_several_answers_the_others_are_counted(tmp_path: Path) -> None:
@@ -331,6 +354,39 @@ def test_parts_that_are_no_words_are_counted(tmp_path: Path) -> None:
     assert reading.account.left_out == {PICTURES: 3, THOUGHTS: 1}
 
 
+def test_what_was_heard_is_said(tmp_path: Path) -> None:
+    """Of speech the log may hold the sound, and its text beside it."""
+    heard = [
+        {"role": "user", "content": [{"type": "input_audio", "audio": "UklGRg==", "transcript": WORDS[0]}]},
+        {"role": "assistant", "content": None, "audio": {"data": "", "transcript": WORDS[1]}},
+        *SAID[2:],
+    ]
+    reading = Reading([one_line(tmp_path, {"messages": heard})])
+    assert [(turn.role, turn.text) for one in reading for turn in one.turns] == TALK
+    assert not reading.account.left_out
+    assert said(traced(tmp_path, {"id": "1", "input": heard[:1], "output": heard[1]})) == TALK[:2]
+
+
+def test_the_words_of_a_document_stop(tmp_path: Path) -> None:
+    def sent(source: dict[str, Any]) -> Path:
+        part = {"type": "document", "title": "Pages of my diary", "source": source}
+        content = [{"type": "text", "text": WORDS[0]}, part]
+        return one_line(tmp_path, {"messages": [{"role": "user", "content": content}, *SAID[1:]]})
+
+    path = sent({"type": "text", "data": "I cry every night since March."})
+    with pytest.raises(AmbiguousError, match="leave_out=document"):
+        read(path)
+    assert said(path, leave_out=["document"]) == TALK
+    assert said(sent({"type": "base64", "data": "JVBERi0x\nLjQKJeLj\nz9MKMyAw\nIG9iago8"})) == TALK
+
+
+def test_a_message_of_two_texts_stops(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": [{**SAID[0], "text": "And I feel guilty."}, *SAID[1:]]})
+    with pytest.raises(AmbiguousError, match="leave_out=text"):
+        read(path)
+    assert said(path, leave_out=["text"]) == TALK
+
+
 def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> None:
     narrator = {"role": "chorus", "content": "They sit in a small room."}
     record = {"messages": [narrator, *SAID], "metadata": {"notes": "She seems tired today.", "site": "north"}}
@@ -389,6 +445,14 @@ def test_a_record_that_repeats_another_without_an_id_stops(ids: tuple[Any, Any],
     assert [len(one.turns) for one in read(path, columns={"id": "row"})] == [2, 4]
 
 
+def test_records_of_two_models_are_two_conversations(tmp_path: Path) -> None:
+    records = [
+        {"id": f"a{at}", "case_id": "a", "model": "xy"[at], "messages": SAID[: 2 + 2 * at]} for at in (0, 1)
+    ]
+    path = write(tmp_path, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    assert [len(one.turns) for one in read(path, columns={"id": ""})] == [2, 4]
+
+
 def traced(folder: Path, *calls: dict[str, Any], **beside: Any) -> Path:
     records = [{"traceId": "t", "type": "GENERATION", **beside, **call} for call in calls]
     return write(folder, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
@@ -432,6 +496,86 @@ def test_calls_without_a_time_that_nothing_puts_in_order_stop(tmp_path: Path) ->
     assert said(traced(tmp_path, NEXT, FIRST)) == TALK
 
 
+JUDGED = "Rate the empathy of this reply from 1 to 5: " + WORDS[1]
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer", "out"),
+    [
+        ([{"role": "user", "content": JUDGED}], "4, since it asks.", "2"),
+        ([{"role": "user", "content": "My knee hurts."}], "Which one?", "2"),
+        ([SAID[0], {**SAID[1], "content": WORDS[1][:-3]}, SAID[2]], LAST, "1"),
+    ],
+)
+def test_a_call_that_does_not_go_on_from_the_others_stops(
+    sent: list[Any], answer: str, out: str, tmp_path: Path
+) -> None:
+    aside = {"id": "2", "startTime": "2", "input": sent, "output": answer}
+    path = traced(tmp_path, FIRST, aside, *([NEXT] if out == "2" else []))
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert f"leave_out={out}" in str(error.value)
+    assert len(said(path, leave_out=[out])) == 4
+
+
+def test_a_judge_of_calls_without_a_history_stops(tmp_path: Path) -> None:
+    path = traced(
+        tmp_path, FIRST, {"id": "2", "startTime": "2", "input": JUDGED, "output": "4, since it asks."}
+    )
+    with pytest.raises(AmbiguousError, match="leave_out=2"):
+        read(path)
+    assert said(path, leave_out=["2"]) == TALK[:2]
+
+
+def test_an_exchange_that_is_repeated_without_a_history_stays(tmp_path: Path) -> None:
+    later = {"id": "3", "startTime": "3", "input": WORDS[2], "output": WORDS[3]}
+    again = {**FIRST, "id": "2", "startTime": "2"}
+    assert said(traced(tmp_path, FIRST, again, later)) == [*TALK[:2], *TALK]
+    assert said(traced(tmp_path, FIRST, later, {**later, "id": "4", "startTime": "4"})) == [*TALK, *TALK[2:]]
+    assert said(traced(tmp_path, FIRST, FIRST, later)) == TALK
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("3/1/2025 9:05:00 AM", "3/1/2025 10:05:00 AM"),
+        ("2025-03-01 9:05:00", "2025-03-01 10:05:00"),
+        ("2025-03-01T10:05:00+01:00", "2025-03-01T09:30:00Z"),
+        ("2025-03-01T10:00:00Z", "2025-03-01T10:00:00.700Z"),
+        (95, 105),
+        ("95", "105.5"),
+        ("9:05", "10:05"),
+        (1740820000, 1740820000500),
+    ],
+)
+def test_calls_are_put_in_order_by_the_value_of_their_times(first: Any, second: Any, tmp_path: Path) -> None:
+    early = {"id": "1", "startTime": first, "input": WORDS[0], "output": WORDS[1]}
+    late = {"id": "2", "startTime": second, "input": WORDS[2], "output": WORDS[3]}
+    reading = Reading([traced(tmp_path, late, early)])
+    assert [(turn.role, turn.text) for one in reading for turn in one.turns] == TALK
+    assert not reading.account.lost
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("soon", "later"),
+        ("95", "9:05"),
+        ("01/03/2025 9:05", "02/03/2025 9:05"),
+        ("2025-03-01T10:00", "2025-03-01T09:00Z"),
+    ],
+)
+def test_times_that_cannot_be_compared_stop(first: str, second: str, tmp_path: Path) -> None:
+    calls = [
+        {"id": str(at), "startTime": time, "input": WORDS[at], "output": WORDS[at + 1]}
+        for at, time in ((0, first), (2, second))
+    ]
+    path = traced(tmp_path, *calls)
+    with pytest.raises(AmbiguousError, match="columns=time="):
+        read(path)
+    assert said(path, columns={"time": ""}) == TALK
+
+
 def test_a_long_text_of_a_call_that_is_no_message_stops(tmp_path: Path) -> None:
     path = traced(tmp_path, {**NEXT, "metadata": {"note": "He said this on the phone."}})
     with pytest.raises(AmbiguousError) as error:
@@ -454,6 +598,27 @@ def test_tools_of_a_call_are_provenance(tmp_path: Path) -> None:
     (one,) = read(one_line(tmp_path, {**SPAN, "attributes": attributes}))
     assert [(turn.role, turn.text) for turn in one.turns] == TALK
     assert [(item.kind, item.before) for item in one.provenance] == [("tools", 0), ("tools", 3), ("tools", 3)]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_instructions_of_a_span_may_be_parts(packed: bool, tmp_path: Path) -> None:
+    attributes = {
+        "llm.request.type": "chat",
+        "gen_ai.system_instructions": json.dumps([{"type": "text", "content": "Be kind, and brief."}]),
+        **{
+            f"gen_ai.prompt.{at}.{key}": one[key]
+            for at, one in enumerate(SENT)
+            for key in ("role", "content")
+        },
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.content": LAST,
+    }
+    if packed:
+        attributes["gen_ai.input.messages"] = json.dumps(SENT)
+    (one,) = read(one_line(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": [
+        {**SPAN, "attributes": attributes}]}]}]}))  # fmt: skip
+    assert [(turn.role, turn.text) for turn in one.turns] == TALK
+    assert [item.text for item in one.provenance] == ["Be kind, and brief."]
 
 
 def test_empty_answers_are_counted(tmp_path: Path) -> None:

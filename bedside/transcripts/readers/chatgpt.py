@@ -71,6 +71,13 @@ def _is_shown(node: dict[str, Any]) -> bool:
     return not hidden and _inner(node, "content").get("content_type") in _SAID
 
 
+def _text(part: Any) -> str | None:
+    """A part's text, of speech what was heard; None of pictures and sounds."""
+    heard = isinstance(part, dict) and part.get("content_type") == "audio_transcription"
+    text = part.get("text") if heard else part
+    return text if isinstance(text, str) else None
+
+
 def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, Any] | None:
     """A node's message as one of role and content; None where nothing was shown."""
     message = node.get("message")
@@ -86,7 +93,7 @@ def _message(source: SourceFile, node: dict[str, Any], where: str) -> dict[str, 
         source.account.left_out["messages that are no text (thoughts, code, calls of tools)"] += 1
         return None
     parts = content.get("parts")
-    texts = [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
+    texts = [text for part in parts if (text := _text(part)) is not None] if isinstance(parts, list) else []
     if isinstance(parts, list) and len(texts) < len(parts):
         source.account.left_out[PICTURES] += len(parts) - len(texts)
     for part in texts[1:] if content.get("content_type") == "text" else ():

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -27,6 +30,7 @@ from bedside.transcripts.message_lists import (
     message_key,
     message_turns,
     messages_in,
+    side_of,
     speaker_of,
 )
 from bedside.transcripts.request_answers import EACH_ROW, unrepeated
@@ -80,11 +84,13 @@ _WITHIN = (
     "scopeSpans",
     "batches",
 )
-_TOLD_ELSEWHERE = (*_WITHIN, "name")
+_TOLD_ELSEWHERE = (*_WITHIN, *_TIME, "name")
 #: What kind a record is of, and kinds that are calls of a model.
 _KIND = ("type", "run_type", "span_kind", "attributes.openinference.span.kind", "attributes.mlflow.spanType",
-         "attributes.gen_ai.operation.name")  # fmt: skip
-_CALLS = frozenset(("generation", "llm", "chat_model", "chat", "generate_content", "text_completion"))
+         "attributes.gen_ai.operation.name", "attributes.llm.request.type")  # fmt: skip
+_CALLS = frozenset(
+    ("generation", "llm", "chat_model", "chat", "generate_content", "text_completion", "completion")
+)
 _COLUMNS = ("id", "time")
 #: Events of OpenTelemetry that are messages.
 _EVENT_NAME = ("event_name", "eventName", "EventName", "attributes.event.name", "name")
@@ -94,8 +100,17 @@ _ROOTS = frozenset(
     path.partition(".")[0] for path in (*_TRACE, *_SESSION, *_WITHIN, *_EVENT_NAME, "run_type", "htmlPath")
 )
 _OF_PARTS = ("run_type", "span_kind", "attributes", "scopeSpans", "traceId", "trace_id", "context")
+_NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
+#: Forms of times: ISO's, those with AM and PM, where the month stands first, and clock times, which have no year.
+_TIME_FORMS = (
+    "", "%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %I:%M %p", "%m/%d/%Y, %I:%M:%S %p", "%I:%M:%S %p", "%I:%M %p", "%H:%M:%S",
+    "%H:%M", "%H:%M:%S.%f",
+)  # fmt: skip
+_NO_YEAR = 1900
 #: Roles of what a model is told, which a call may repeat in other words.
 _TOLD = ("system", "developer")
+#: Least length of a text that a call quotes of another, in bytes.
+_QUOTED = 30
 
 
 def _claims(head: Head) -> Claim | None:
@@ -217,7 +232,8 @@ def _call(
     sent, answer = _said(part)
     prompt = _value(part, _PROMPT)
     if prompt is not None:
-        sent = [{"role": "system", "content": prompt}, sent]
+        prompt = (loaded_json(prompt) if isinstance(prompt, str) else None) or prompt
+        sent = [{"role": "system", "content": prompt}, {"input": sent}]
     try:
         asked, answered = messages_in(sent, "user"), messages_in(answer, "assistant")
     except SeveralAnswersError as several:
@@ -239,7 +255,7 @@ def _call(
     return _Call(
         name=name,
         session=str(session),
-        time=str(_value(part, (timed,) if timed else _TIME) or ""),
+        time="" if timed == "" or (time := _value(part, (timed,) if timed else _TIME)) is None else str(time),
         place=where,
         asked=asked,
         messages=messages,
@@ -248,14 +264,14 @@ def _call(
         tools=tools if isinstance(tools, list) else None,
         record=[
             {key: value for key, value in each.items() if key not in _TOLD_ELSEWHERE}
-            for each in (part, record)
+            for each in ((part,) if part is record else (part, record))
         ],
     )
 
 
 def _transcript(source: SourceFile, name: str, calls: list[_Call]) -> Transcript:
     place = calls[0].place
-    messages = _joined(source, name, sorted(calls, key=lambda call: call.time))
+    messages = _joined(source, name, _by_time(name, calls))
     empty: Counter[bytes] = Counter()
     for call in calls:
         # Calls repeat what was said before: counted is what one of them has most of.
@@ -275,20 +291,61 @@ def _transcript(source: SourceFile, name: str, calls: list[_Call]) -> Transcript
     return transcript
 
 
+def _by_time(name: str, calls: list[_Call]) -> list[_Call]:
+    """Calls in order of time; those without one stand first.
+
+    Raises:
+        AmbiguousError: the times can't be compared.
+    """
+    timed = [call for call in calls if call.time]
+    if len({call.time for call in timed}) < 2:
+        return sorted(calls, key=lambda call: bool(call.time))
+    moments = {call.time: _moment(call.time) for call in timed}
+    odd = next((call for call in timed if moments[call.time][0] != moments[timed[0].time][0]), timed[0])
+    if odd is not timed[0] or not moments[odd.time][0]:
+        raise AmbiguousError(
+            f"the time {odd.time!r} of a call of {name!r} can't be compared with the others",
+            where=odd.place,
+            todo="name another with `columns=time=PATH`, or say `columns=time=` if the calls stand in order",
+        )
+    return sorted(calls, key=lambda call: (bool(call.time), call.time and moments[call.time][1]))
+
+
+def _moment(text: str) -> tuple[str, Decimal | datetime]:
+    """What kind of time a text is, and its value; no kind where it is none that is known."""
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        value = Decimal(text)
+        # Seconds, or thousandths, millionths or billionths of them, since 1970.
+        return "number", value / 1000 ** sum(value >= 10**digits for digits in (11, 14, 17))
+    padded = re.sub(r"(?<!\d)(\d)(?=:)", r"0\1", text)
+    for form in _TIME_FORMS:
+        with suppress(ValueError):
+            moment = datetime.strptime(padded, form) if form else datetime.fromisoformat(padded)
+            if moment.year <= _NO_YEAR:
+                return "clock", moment.replace(year=_NO_YEAR)
+            return ("time and zone" if moment.tzinfo else "time"), moment
+    return "", Decimal(0)
+
+
 def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str, Any]]:
     """All that was said in the calls of a session, in order.
 
     Raises:
-        AmbiguousError: a call was made again and answered otherwise, or nothing tells the order.
+        AmbiguousError: a call was made again and answered otherwise, nothing tells the order, or a call is no part of
+            the talk.
     """
     said: list[dict[str, Any]] = []
     last = calls[0]
+    is_sent_all = any(side_of(speaker_of(message)) == "clinician" for call in calls for message in call.asked)
+    named = source.options.columns.get("time")
     # Calls that were made again, with what was said by them, until a later call shows which of them counts.
     again: list[_Call] = []
     for call in calls:
         before, now, asked = _keys(said), _keys(call.messages), _keys(call.asked)
         chosen = next((one for one in again if now[: len(_keys(one.messages))] == _keys(one.messages)), None)
-        if now[: len(before)] == before or chosen is not None:
+        anew = bool(before) and now == before and not (is_sent_all or _is_copy(call, last, named))
+        if (now[: len(before)] == before and not anew) or chosen is not None:
             if len(now) > len(before) or chosen is not None:
                 for each in (*again, *([last] if chosen else ())):
                     if each is not chosen:
@@ -296,19 +353,36 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
                         each.record = []
                 again = []
             said, last = list(call.messages), call
-        elif before[: len(now)] == now:
+        elif before[: len(now)] == now and (is_sent_all or _is_copy(call, last, named)):
             continue
-        elif asked and before[: len(asked)] == asked and now[: len(asked)] == asked:
+        elif (
+            before[: len(now)] != now
+            and asked
+            and before[: len(asked)] == asked
+            and now[: len(asked)] == asked
+        ):
             again.append(call)
         else:
             # A call may be sent the end only of what was said.
             most = min(len(before), len(now))
             shared = next(n for n in range(most, -1, -1) if before[len(before) - n :] == now[:n])
-            if not shared and not (call.time and last.time) and source.options.columns.get("time") is None:
+            if not is_sent_all:
+                shared = shared if shared < len(now) or _is_copy(call, last, named) else 0
+            if not shared and not (call.time and last.time) and named is None:
                 raise AmbiguousError(
                     f"the calls of {name!r} hold no time and don't repeat each other, so nothing tells their order",
                     where=call.place,
                     todo="name the time with `columns=time=PATH`, or say `columns=time=` if they stand in order",
+                )
+            if not shared and (is_sent_all or _quotes(before, asked)):
+                aside = next(
+                    (one for one in calls if one is not call and not _holds(now, _keys(one.messages))), last
+                )
+                raise AmbiguousError(
+                    f"the calls {aside.name!r} and {call.name!r} of {name!r} don't go on from each other",
+                    where=call.place,
+                    todo=f"leave a call out, `leave_out={aside.name}` or `leave_out={call.name}`, or part talks with "
+                    "`columns=id=PATH`",
                 )
             said += [message for message in call.messages if speaker_of(message) not in _TOLD][shared:]
             last = call
@@ -319,6 +393,26 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
             todo=f"leave one out with `leave_out={last.name}` or `leave_out={again[0].name}`",
         )
     return said
+
+
+def _is_copy(call: _Call, other: _Call, named: str | None) -> bool:
+    """Whether a call is another one, recorded twice."""
+    return call.name == other.name or (call.time == other.time and named != "")
+
+
+def _holds(said: list[tuple[Any, bytes]], some: list[tuple[Any, bytes]]) -> bool:
+    return all(key in said for key in some)
+
+
+def _quotes(before: list[tuple[Any, bytes]], asked: list[tuple[Any, bytes]]) -> bool:
+    """Whether a question holds a text of before within it, or one of before holds it, as of a judge or a search."""
+    texts = [text.strip(b'"') for _, text in before]
+    return any(
+        inner != outer and len(inner) >= _QUOTED and inner in outer
+        for _, key in asked
+        for text in texts
+        for inner, outer in ((text, key.strip(b'"')), (key.strip(b'"'), text))
+    )
 
 
 def _keys(messages: list[dict[str, Any]]) -> list[tuple[Any, bytes]]:
@@ -484,6 +578,7 @@ READER = Reader(
         "The calls of models in one session become one transcript; where no session is named, those of one "
         "trace. Calls are put in order of time, and one that repeats what was said before adds only what is "
         "new. Reading stops where a call was made again and answered otherwise, where nothing tells the order, "
+        "where a call doesn't go on from the others, as one of a judge, "
         "and where a trace repeats another and goes on: `--columns id=PATH` names the session, `--columns "
         "time=PATH` the time, `--leave-out ID` a call. The model is the system where there was one only. Other "
         "records are counted; a long text of a call that is no message stops reading until `--leave-out PATH` "
