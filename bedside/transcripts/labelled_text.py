@@ -339,16 +339,16 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
 
 def _take_times_above(result: LabelledLines, lines: Sequence[str]) -> None:
     """Give labels without a time the one that stands alone on the line above, in brackets or above most of them."""
-    found: list[tuple[int, re.Match[str], Utterance]] = []
+    timed: list[tuple[int, re.Match[str], Utterance]] = []
     waiting: tuple[int, re.Match[str]] | None = None
     for at, (line, label) in enumerate(zip(lines, result.labels, strict=True)):
         if waiting and label and label.start is None and label.time is None:
-            found.append((*waiting, label))
+            timed.append((*waiting, label))
         if line.strip():
             match = _TIME_ALONE.fullmatch(line.strip()) if label is None else None
             waiting = (at, match) if match else None
-    most = 2 * len(found) > sum(label is not None for label in result.labels)
-    for at, match, label in found:
+    most = 2 * len(timed) > sum(label is not None for label in result.labels)
+    for at, match, label in timed:
         if most or not match.string[0].isdigit():
             result.times.add(at)
             label.start, label.stop = (
@@ -752,13 +752,13 @@ def _check_one_conversation(
         talks = parts(begins).values()
         return all(len({*talk}) > 1 for talk in talks) and len({talk[0] for talk in talks}) == 1
 
-    found: dict[str, list[int]] = {"headings": [], "rules": rules if are_talks(rules) else []}
+    dividers: dict[str, list[int]] = {"headings": [], "rules": rules if are_talks(rules) else []}
     for kind, begins in of_kind.items():
         # A number or a date within a talk begins another; a mere title does where one stands above the first, too.
         sure = kind == "session" or (kind == "date" and are_talks(begins))
         if len(parts(begins)) > 1 and (sure or (begins[0] < first and are_talks(begins))):
-            found["headings"] += begins
-    for what, begins in found.items():
+            dividers["headings"] += begins
+    for what, begins in dividers.items():
         begun = [at for at in parts(sorted(begins)) if at in begins]
         number = len(parts(sorted(begins)))
         shown = ", ".join(f"{lines[at][1].strip()!r:.40} ({_number(lines[at][0])})" for at in begun[:3])
@@ -769,7 +769,7 @@ def _check_one_conversation(
                 where=lines[0][0].rpartition(":")[0] or lines[0][0],
                 todo=f"save each as a file of its own, or say that it is one with `leave_out={what}`",
             )
-    return {*found["headings"]}
+    return {*dividers["headings"]}
 
 
 def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Sequence[Line]) -> None:

@@ -405,7 +405,7 @@ def check_roles(
     texts: Sequence[Any],
     mapping: Mapping[str, str],
     where: str,
-    told: Sequence[str] = (),
+    instructions: Sequence[str] = (),
 ) -> None:
     """Stop where the model seems to play the patient and the user did not say who is who.
 
@@ -414,7 +414,7 @@ def check_roles(
         texts: of the messages.
         mapping: the roles that the user gave.
         where: the transcript's place.
-        told: what the model was told beside them.
+        instructions: what the model was told beside them.
 
     Raises:
         AmbiguousError: both readings are possible.
@@ -423,7 +423,7 @@ def check_roles(
     names = {side: name for name, side in sides.items()}
     if not names.keys() >= {"user", "model"} or any(plain_name(name) in _SIDES for name in mapping):
         return
-    said: dict[str, list[str]] = {"system": [*told], "user": [], "model": []}
+    said: dict[str, list[str]] = {"system": [*instructions], "user": [], "model": []}
     for speaker, text in zip(speakers, texts, strict=True):
         if speaker in sides and isinstance(text, str):
             said[sides[speaker]].append(text)

@@ -269,12 +269,12 @@ class TableLayout:
         parts = [row[at].strip() for at in self._owners]
         return "/".join(parts) if all(parts) else ""
 
-    def _shared(self, name: str, column: str, one: str, other: str, where: str) -> AmbiguousError:
+    def _shared(self, name: str, column: str, owner: str, another: str, where: str) -> AmbiguousError:
         """The error for rows that have an id and differ in whose they are, as it seems."""
         own = self._header[self._owners[0]]
         both = as_typed(f"id={column}+{own}")
         return AmbiguousError(
-            f"{own} {name!r:.40} is of several in {column!r}: {one!r:.40} and {other!r:.40}",
+            f"{own} {name!r:.40} is of several in {column!r}: {owner!r:.40} and {another!r:.40}",
             where=where,
             todo=f"say `columns={both}` if both tell a transcript, or `columns={as_typed(f'id={own}')}` if it alone "
             "does",

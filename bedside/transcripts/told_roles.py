@@ -135,20 +135,20 @@ def told_role(prompt: str) -> Literal["patient", "clinician"] | None:
     plays him may be called an assistant or a doctor's pupil as well."""
     if _PLAYED.search(prompt) or _EXAMINED.search(prompt):
         return "patient"
-    found = None
+    part = None
     tells = list(_TELLS.finditer(prompt))
     for tell, following in zip_longest(tells, tells[1:]):
         after = following.start() if following else len(prompt)
         if _OTHERS.search(prompt[max(0, tell.start() - 30) : tell.start()]):
             continue
         end = _END.search(prompt, tell.end())
-        told = _told(
+        this_part = _told(
             prompt[tell.end() : min(after, tell.end() + _REACH, end.start() if end else after)], tell
         )
-        if told == "patient":
-            return told
-        found = found or told
-    return found
+        if this_part == "patient":
+            return this_part
+        part = part or this_part
+    return part
 
 
 def _told(said: str, tell: re.Match[str]) -> Literal["patient", "clinician"] | None:

@@ -440,14 +440,14 @@ class TranscriptMaker:
         """
         turns = dialogue.turns
         check_labels(dialogue.labels, turns, self.options.roles, where, own=own)
-        told = [item.text for item in provenance if item.kind == "system"]
+        instructions = [item.text for item in provenance if item.kind == "system"]
         for key, value in beside.items():
             if (
                 isinstance(value, str)
                 and (part := PART_KEYS.get(key.replace("_", "").casefold())) is not None
             ):
-                told.append(part + value)
-        check_roles(dialogue.labels, [turn.text for turn in turns], self.options.roles, where, told)
+                instructions.append(part + value)
+        check_roles(dialogue.labels, [turn.text for turn in turns], self.options.roles, where, instructions)
 
     def _check_dialogue(self, dialogue: Dialogue, reference: Mapping[str, Any], where: str) -> None:
         """An error for what is no conversation: no turns (unless the clinician failed it), too many, or neither a

@@ -343,7 +343,14 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
     again: list[_Call] = []
     for call in calls:
         before, now, asked = _keys(said), _keys(call.messages), _keys(call.asked)
-        chosen = next((one for one in again if now[: len(_keys(one.messages))] == _keys(one.messages)), None)
+        chosen = next(
+            (
+                call_before
+                for call_before in again
+                if now[: len(_keys(call_before.messages))] == _keys(call_before.messages)
+            ),
+            None,
+        )
         anew = bool(before) and now == before and not (is_sent_all or _is_copy(call, last, named))
         if (now[: len(before)] == before and not anew) or chosen is not None:
             if len(now) > len(before) or chosen is not None:
@@ -376,7 +383,12 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
                 )
             if not shared and (is_sent_all or _quotes(before, asked)):
                 aside = next(
-                    (one for one in calls if one is not call and not _holds(now, _keys(one.messages))), last
+                    (
+                        other
+                        for other in calls
+                        if other is not call and not _holds(now, _keys(other.messages))
+                    ),
+                    last,
                 )
                 raise AmbiguousError(
                     f"the calls {aside.name!r} and {call.name!r} of {name!r} don't go on from each other",
