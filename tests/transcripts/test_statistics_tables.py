@@ -72,9 +72,9 @@ def test_labels_stand_for_values_where_all_have_one(name: str, tmp_path: Path) -
 
 
 def test_labels_that_say_the_same_leave_the_values(tmp_path: Path) -> None:
-    frame = RATINGS.with_columns(pl.Series("ward", [1.0, 2, 1, 2]))
-    path = written(tmp_path, "t.sav", frame, variable_value_labels={"ward": {1: "Bern", 2: "Bern"}})
-    assert "'ward' stay" in " ".join(read_rating_file(path).account.file.remarks)
+    frame = RATINGS.with_columns(pl.Series("accent", [1.0, 2, 1, 2]))
+    path = written(tmp_path, "t.sav", frame, variable_value_labels={"accent": {1: "Bern", 2: "Bern"}})
+    assert "'accent' stay" in " ".join(read_rating_file(path).account.file.remarks)
 
 
 def test_what_is_declared_missing_is_empty_and_counted(tmp_path: Path) -> None:
