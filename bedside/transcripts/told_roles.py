@@ -141,10 +141,9 @@ def told_role(prompt: str) -> Literal["patient", "clinician"] | None:
         after = following.start() if following else len(prompt)
         if _OTHERS.search(prompt[max(0, tell.start() - 30) : tell.start()]):
             continue
-        end = _END.search(prompt, tell.end())
-        this_part = _told(
-            prompt[tell.end() : min(after, tell.end() + _REACH, end.start() if end else after)], tell
-        )
+        reach = min(after, tell.end() + _REACH)
+        end = _END.search(prompt, tell.end(), reach)
+        this_part = _told(prompt[tell.end() : end.start() if end else reach], tell)
         if this_part == "patient":
             return this_part
         part = part or this_part

@@ -43,7 +43,7 @@ MB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a child says: what it found or its error, seconds, and megabytes of memory that it came to need."""
+    """What a child says: what it found or its error, seconds of processor time, and megabytes that it came to need."""
 
     found: Any
     error: str | None
@@ -407,6 +407,18 @@ def test_a_hundred_thousand_columns(taker: str, tmp_path: Path) -> None:
     assert told.seconds < 20, told
     path.write_text("," * 5_000_000 + "\n")
     assert took(taker, path).error is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "phrase", ["You are a ", "你是", "play the role of ", "patient ", "Du bist und spielst "]
+)
+def test_a_prompt_that_tells_forever(phrase: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    said = [{"role": "system", "content": phrase * (200_000 // len(phrase))}]
+    said += [{"role": role, "content": "I see."} for role in ("user", "assistant") * 2]
+    path.write_text(json.dumps({"messages": said}) + "\n", "utf-8")
+    assert took("transcripts", path).seconds < 20
 
 
 @pytest.mark.slow
