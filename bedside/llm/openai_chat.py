@@ -248,5 +248,6 @@ def listed_tokens(logprobs: object) -> tuple[Token, ...]:
 
 
 def _bytes(token: Mapping[str, Any]) -> bytes:
-    text = token.get("bytes")
-    return bytes(text) if text is not None else str(token["token"]).encode()
+    numbers = token.get("bytes")
+    # Of one number, Python would make as many empty bytes.
+    return str(token["token"]).encode() if numbers is None else bytes([*numbers])
