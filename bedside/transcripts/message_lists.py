@@ -376,6 +376,7 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
         meta = {key: value for key, value in message.items() if value is not None and value != ""}
         speaker, text = meta.pop("role"), meta.pop("content", "")
         if text:
+            _check_within(source, meta, where)
             return [(speaker, text, _timed(meta, where))]
     message = plain_message(message, "") or message
     if is_thought(message):
@@ -416,10 +417,19 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
         _parts(source, [meta], {}, where)
         return []
     calls = [part for part in (called, *(meta.pop(key, None) for key in _CALLS)) if part]
+    _check_within(source, meta, where)
     meta = _timed(meta, where)
     # What a model calls is said to no party, but what it did must not vanish.
     done: list[_Entry] = [("tool", _dumped(part, where), {} if text else meta) for part in calls]
     return [(speaker, text, meta), *done] if text or not calls else done
+
+
+def _check_within(source: SourceFile, meta: dict[str, Any], where: str) -> None:
+    """An error for messages that stand within a message, as replies do in a tree."""
+    for key in [key for key, value in meta.items() if type(value) is list]:
+        if any(map(is_message, meta[key])):
+            for path, text in texts_in(meta.pop(key)):
+                source.check_unread(key, text, f"{where}, {path}")
 
 
 def _timed(meta: dict[str, Any], where: str) -> dict[str, Any]:

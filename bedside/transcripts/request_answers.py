@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
+from bedside.transcripts.labelled_text import cell_labels, known_labels
 from bedside.transcripts.message_lists import (
     MODEL_SPEAKERS,
     TEXT_KEYS,
@@ -34,7 +35,7 @@ from bedside.transcripts.message_lists import (
     speaker_of,
     texts_in,
 )
-from bedside.transcripts.transcript_fields import described, number_or_text
+from bedside.transcripts.transcript_fields import LONGEST_FACTOR, described, number_or_text
 from bedside.transcripts.transcript_maker import is_speech
 
 if TYPE_CHECKING:
@@ -102,12 +103,18 @@ def meaning(key: str) -> Literal["answer", "question", "expected"] | None:
     return "question" if plain in QUESTIONS else None
 
 
+def _is_no_answer(key: str) -> bool:
+    """Whether a word of a key says that it holds no part of the talk."""
+    return not _NO_ANSWERS.isdisjoint(
+        re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", key).casefold())
+    )
+
+
 def _may_be_answer(key: str, value: Any) -> bool:
     """Whether what stands beside messages that lack an answer may be it."""
     if meaning(key) == "answer":
         return isinstance(value, str) and bool(value.strip()) and _plain(key) not in _OUTCOMES
-    words = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", key).casefold())
-    if meaning(key) is not None or not _NO_ANSWERS.isdisjoint(words):
+    if meaning(key) is not None or _is_no_answer(key):
         return False
     if isinstance(value, dict):
         value = next((value[text] for text in TEXT_KEYS if text in value), None)
@@ -380,6 +387,13 @@ class Talk:
             self._answer(answers)
             rest = list(self._rest())
         self._check_strays(rest)
+        before = self.holders[0][0].get("previous_response_id") if self.holders else None
+        if before:
+            raise AmbiguousError(
+                f"the record goes on from {before!r}, which is another",
+                where=self.where,
+                todo="join the records of a talk, or read each as one with `leave_out=previous_response_id`",
+            )
         if (
             rest
             and "answer" not in columns
@@ -399,6 +413,12 @@ class Talk:
         """An error for a message of one of the sides that stands elsewhere in the record."""
         said: set[Any] | None = None
         for level, key, value in rest:
+            if type(value) is str and len(value) > LONGEST_FACTOR and self._holds_more(key, value):
+                raise AmbiguousError(
+                    f"under {key!r} people speak, too, and say what the messages don't",
+                    where=self.where,
+                    todo=f"leave it out with `leave_out={key}`, or save it as a record of its own",
+                )
             if type(value) not in (dict, list) or meaning(key) in ("answer", "expected"):
                 continue
             for path, message in _messages_below(value, self._path(level, key)):
@@ -410,6 +430,17 @@ class Talk:
                         todo=f"say `columns=answer={path}` if it was said after them, or leave it out with "
                         f"`leave_out={key}`",
                     )
+
+    def _holds_more(self, key: str, text: str) -> bool:
+        """Whether a text beside the messages is a talk with labels of which they hold no more than a part."""
+        roles = self.source.options.roles
+        if meaning(key) or _is_no_answer(key) or known_labels(text, roles) < 2:
+            return False
+        said = "\n".join(text for message in self.messages for _, text in texts_in(message))
+        labels = cell_labels(text, roles)
+        ends = [*(label.start for label in labels[1:]), len(text)]
+        parts = (text[label.end : end].strip() for label, end in zip(labels, ends, strict=True))
+        return any(is_speech(part) and part not in said for part in parts)
 
     def _rest(self) -> Iterator[tuple[int, str, Any]]:
         """Level, key and value of what stands beside the messages and isn't taken."""

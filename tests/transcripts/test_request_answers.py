@@ -387,6 +387,32 @@ def test_a_message_of_two_texts_stops(tmp_path: Path) -> None:
     assert said(path, leave_out=["text"]) == TALK
 
 
+def test_replies_within_a_message_stop(tmp_path: Path) -> None:
+    within = {"role": "user", "content": "That is not what I meant to say."}
+    path = one_line(tmp_path, {"messages": [*SAID[:-1], {**SAID[-1], "replies": [within]}]})
+    with pytest.raises(AmbiguousError, match="leave_out=replies"):
+        read(path)
+    assert said(path, leave_out=["replies"]) == TALK
+
+
+def test_a_labelled_talk_beside_the_messages_stops_where_it_holds_more(tmp_path: Path) -> None:
+    lines = [f"{message['role']}: {message['content']}" for message in SAID]
+    assert said(one_line(tmp_path, {"messages": SAID, "log": "\n".join(lines)})) == TALK
+    more = "\n".join([*lines, "User: And now I can't sleep any more at night."])
+    path = one_line(tmp_path, {"messages": SAID, "log": more})
+    with pytest.raises(AmbiguousError, match="leave_out=log"):
+        read(path)
+    assert said(path, leave_out=["log"]) == TALK
+    assert said(one_line(tmp_path, {"messages": SAID, "case_vignette": more})) == TALK
+
+
+def test_a_record_that_goes_on_from_another_stops(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": SAID, "previous_response_id": "r1"})
+    with pytest.raises(AmbiguousError, match="goes on from 'r1'"):
+        read(path)
+    assert said(path, leave_out=["previous_response_id"]) == TALK
+
+
 def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> None:
     narrator = {"role": "chorus", "content": "They sit in a small room."}
     record = {"messages": [narrator, *SAID], "metadata": {"notes": "She seems tired today.", "site": "north"}}
