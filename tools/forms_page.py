@@ -63,8 +63,7 @@ def _row(name: str, reader: Reader) -> list[str]:
 def _shapes() -> list[list[str]]:
     """Shapes of one outcome, their form, and what reading them kept and left."""
     # The tests write the talk; where this is run from needn't be where they are.
-    if str(ROOT) not in sys.path:
-        sys.path.append(str(ROOT))
+    sys.path.insert(0, str(ROOT))  # before libraries' packages of this name
     from tests.transcripts import talk_forms as forms
 
     shapes: list[forms.TableForm | forms.TextForm | forms.JsonForm] = [

@@ -19,10 +19,11 @@ from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.table import COLUMNS, KEY, ROW_SCHEMA, SCHEMA
 from bedside.ratings.table_columns import TableColumns, table_columns
 from bedside.support.errors import BedsideError, InputError
+from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
-from bedside.transcripts.table_rows import RawTable, raw_tables, table
+from bedside.transcripts.table_rows import TABLE_ENDINGS, RawTable, raw_tables, table
 from bedside.transcripts.typed_rows import (
     is_parquet,
     parquet_height,
@@ -147,11 +148,17 @@ class FileContent(RatingContent):
     Args:
         path: the file.
         reading: what the user said.
+
+    Raises:
+        InputError: it is packed, or of another form that isn't read.
     """
 
     def __init__(self, path: Path, reading: RatingReading) -> None:
         options = ReadOptions(sheet=reading.sheet, header_row=reading.header_row, encoding=reading.encoding)
         self._source = JsonSource(path, path.stem, options=options)
+        foreign = foreign_kind(self._source, TABLE_ENDINGS) or foreign_archive(self._source)
+        if foreign is not None:
+            raise foreign
         super().__init__(reading, str(path), self._source.account)
         self._parquet = path.suffix.lower() == ".parquet" or is_parquet(self._source)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -731,3 +732,14 @@ def test_ages_and_numbers_of_words_are_no_raters(tmp_path: Path) -> None:
     # A number that people counted is a metric all the same.
     counted = written(tmp_path, "item,rater,n_questions\na,anna,3\na,ben,4\n")
     assert list(read_rating_file(counted).account.metrics) == ["n_questions"]
+
+
+def test_an_archive_is_named_with_the_way_to_unpack_it(tmp_path: Path, call: Call) -> None:
+    path = tmp_path / "ratings.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("anna.csv", "item,rater,kindness\na,anna,1\n")
+        archive.writestr("ben.csv", "item,rater,kindness\na,ben,1\n")
+    with pytest.raises(InputError, match="ZIP archive of 2 files"):
+        read_rating_file(path)
+    code, _, error = call("read", path)
+    assert (code, "python -m zipfile -e ratings.zip FOLDER" in error) == (2, True)
