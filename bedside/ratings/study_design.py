@@ -270,10 +270,10 @@ def _counterparts(own: pl.DataFrame, others: Sequence[pl.DataFrame], names: Sequ
     for other in others:
         present = other.filter(pl.col("value").is_not_null())
         own = own.join(present, on=names, how="semi", nulls_equal=True, maintain_order="left")
-        elsewhere = ~pl.col("case_id").is_in(present["case_id"].drop_nulls().unique().implode())
+        is_shared = pl.col("case_id").is_in(present["case_id"].drop_nulls().unique().implode())
         cells = present.select("case_id", *names).unique().with_columns(pl.lit(True).alias("there"))
         own = own.join(cells, on=["case_id", *names], how="left", nulls_equal=True, maintain_order="left")
-        own = own.filter(pl.col("there").fill_null(False) | elsewhere.fill_null(False)).drop("there")
+        own = own.filter(pl.col("there").fill_null(False) | ~is_shared.fill_null(False)).drop("there")
     return own
 
 
