@@ -14,11 +14,12 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from bedside.support.errors import InputError
+from bedside.support.errors import BedsideError, InputError
 from bedside.support.files import opened, piped
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
@@ -83,6 +84,21 @@ def without_endings(path: str, endings: Collection[str]) -> str:
 def unreadable(what: str, error: OSError, name: str) -> InputError:
     """The message for a file or folder that can't be read."""
     return InputError(f"the {what} can't be read ({error.strerror})", where=name, todo="check it")
+
+
+@contextmanager
+def one_damage(what: str, where: str, todo: str) -> Iterator[None]:
+    """One error for a damaged file, of which a library raises whatever its parts happen to raise; ours stay.
+
+    Raises:
+        InputError: what is read within can't be.
+    """
+    try:
+        yield
+    except BedsideError:
+        raise
+    except Exception as error:
+        raise InputError(what, where=where, todo=todo) from error
 
 
 class _Pieces(io.RawIOBase):

@@ -56,8 +56,9 @@ class MemoryReading:
     def __iter__(self) -> Iterator[Transcript]:
         (record,) = self.inputs
         digest, places = hashlib.sha256(), dict[str, str]()
+        maker = TranscriptMaker(Path("memory"), "", ReadOptions(), [], "memory")
         for number, transcript in enumerate(self._transcripts):
-            sound = _checked(transcript, f"transcript {number} in memory")
+            sound = _checked(transcript, maker, f"transcript {number} in memory")
             if sound.id in places:
                 raise InputError(
                     f"two transcripts have the id {sound.id!r}",
@@ -71,6 +72,7 @@ class MemoryReading:
             record.transcripts += 1
             self.account.add(sound)
             yield sound
+        self.account.left_out.update(maker.account.left_out)
         check_declared(self.account.declared, self.account.factors)
         record.sha256 = digest.hexdigest()
 
@@ -120,7 +122,7 @@ def open_reading(transcripts: TranscriptInput, options: ReadOptions | None = Non
     return MemoryReading(chain([first], rest), options)
 
 
-def _checked(transcript: Any, place: str) -> Transcript:
+def _checked(transcript: Any, maker: TranscriptMaker, place: str) -> Transcript:
     """The transcript as a run keeps it, and as it would be read from a file of JSON lines.
 
     Raises:
@@ -150,7 +152,6 @@ def _checked(transcript: Any, place: str) -> Transcript:
     for item in data.get("provenance", ()):
         if type(item["before"]) is int:
             item["before"] -= sum(apart[: item["before"]])
-    maker = TranscriptMaker(Path("memory"), "", ReadOptions(), [], "memory")
     return transcript_of(maker, data, where, "")
 
 

@@ -219,8 +219,9 @@ class TranscriptMaker:
             InputError: a speaker is unknown, or a text is missing, empty or not text.
         """
         if self.options.roles and metas and named is None:
+            mapped = {key.strip().casefold() for key in self.options.roles}
             speakers = [
-                self._mapped_name(speaker, meta) for speaker, meta in zip(speakers, metas, strict=True)
+                _mapped_name(speaker, meta, mapped) for speaker, meta in zip(speakers, metas, strict=True)
             ]
         kinds = self._provenance_kinds(speakers, named or speakers)
         provenance: list[Provenance] = []
@@ -252,13 +253,6 @@ class TranscriptMaker:
         if provenance:
             self._remark_on_lacking_side(roles, provenance)
         return Dialogue(new_turns(roles, speakers, said, metas), provenance, labels)
-
-    def _mapped_name(self, speaker: Any, meta: Mapping[str, Any]) -> Any:
-        """Who speaks: the name beside a label such as ``user``, where the user said who that is."""
-        name = meta.get("name")
-        keys = {key.strip().casefold() for key in self.options.roles}
-        told = isinstance(name, str) and plain_name(name) in keys and plain_name(str(speaker)) not in keys
-        return name if told else speaker
 
     def _remark_on_lacking_side(self, roles: Sequence[Role], provenance: Sequence[Provenance]) -> None:
         """Say so where somebody called ``system`` or ``tool`` talks with the only side that takes part."""
@@ -577,6 +571,13 @@ def _path_values(path: Path, bare_path: str, pattern: str) -> dict[str, Any]:
         key: value if key in ("system", "case_id") else number_or_text(value)
         for key, value in match.groupdict().items()
     }
+
+
+def _mapped_name(speaker: Any, meta: Mapping[str, Any], mapped: Collection[str]) -> Any:
+    """Who speaks: the name beside a label such as ``user``, where that is the one whose role is mapped."""
+    name = meta.get("name")
+    told = isinstance(name, str) and plain_name(name) in mapped and plain_name(str(speaker)) not in mapped
+    return name if told else speaker
 
 
 def _digest(name: str) -> bytes:

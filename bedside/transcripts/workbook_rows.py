@@ -7,14 +7,14 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.support.errors import AmbiguousError
 from bedside.support.plurals import counted
-from bedside.transcripts.byte_source import MAX_COMPANION, ByteSource
+from bedside.transcripts.byte_source import MAX_COMPANION, ByteSource, one_damage
 from bedside.transcripts.typed_rows import cell_text, held_bytes, too_large
 
 #: Largest workbook unpacked, in bytes.
@@ -256,17 +256,8 @@ def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:
                 yield Oddity("comment", comment.get("ref", ""), text)
 
 
-@contextmanager
-def _reading(source: ByteSource) -> Iterator[None]:
-    try:
-        yield
-    except InputError:
-        raise
-    # A damaged workbook makes openpyxl raise whatever its parts happen to raise.
-    except Exception as error:
-        raise InputError(
-            "the XLSX workbook can't be read", where=source.name, todo="save it again as XLSX or CSV"
-        ) from error
+def _reading(source: ByteSource) -> AbstractContextManager[None]:
+    return one_damage("the XLSX workbook can't be read", source.name, "save it again as XLSX or CSV")
 
 
 def _check_parts(source: ByteSource, book: zipfile.ZipFile, size: int) -> None:

@@ -16,7 +16,9 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.engines.contract import open_engine
 from bedside.reports.methods import methods
 from bedside.transcripts import Transcript, Turn
-from bedside.transcripts.memory_reading import MemoryReading
+from bedside.transcripts.memory_reading import MemoryReading, open_reading
+from bedside.transcripts.transcription_tags import THOUGHTS
+from tests.conftest import conversation
 
 TALKS = bedside.EXAMPLES / "transcripts.jsonl"
 Talk = Callable[..., Transcript]
@@ -160,3 +162,13 @@ def test_other_transcripts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(bedside.BedsideError, match="differs from those of the run"):
         bedside.score([changed, *given[1:]], run.path, metrics="words")
     assert orjson.loads((run.path / "manifest.json").read_bytes()) == run.manifest
+
+
+def test_thoughts_in_memory_are_counted_as_those_of_files_are() -> None:
+    thought = conversation(
+        ("patient", "I sleep badly."), ("clinician", "<think>Ask more.</think>Since when?")
+    )
+    reading = open_reading([thought])
+    (read,) = reading
+    assert read.turns[1].text == "Since when?"
+    assert reading.account.left_out == {THOUGHTS: 1}

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bedside.support.errors import AmbiguousError, InputError, MissingExtraError
-from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.byte_source import MAX_RECORD, one_damage
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import (
     labelled_speech,
@@ -86,23 +86,16 @@ def _document(source: SourceFile) -> Document:
             todo='pip install "bedside[forms]", or save the document as plain text',
         ) from error
     data = whole_bytes(source, *_MOST)
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _check_archive(source, archive)
-            document = docx.Document(io.BytesIO(data))
-            for name in archive.namelist():
-                if match := _BESIDE.fullmatch(name):
-                    for text in filter(str.strip, _paragraphs(parse_xml(archive.read(name)))):
-                        source.account.note_unread(
-                            f"{match[1].removesuffix('s')}s", text.strip(), source.name
-                        )
-    except InputError:
-        raise
-    # A damaged document makes the library raise whatever its parts happen to raise.
-    except Exception as error:
-        raise InputError(
-            "the Word document can't be read", where=source.name, todo="save it again as DOCX or as text"
-        ) from error
+    with (
+        one_damage("the Word document can't be read", source.name, "save it again as DOCX or as text"),
+        zipfile.ZipFile(io.BytesIO(data)) as archive,
+    ):
+        _check_archive(source, archive)
+        document = docx.Document(io.BytesIO(data))
+        for name in archive.namelist():
+            if match := _BESIDE.fullmatch(name):
+                for text in filter(str.strip, _paragraphs(parse_xml(archive.read(name)))):
+                    source.account.note_unread(f"{match[1].removesuffix('s')}s", text.strip(), source.name)
     if next(document.element.body.iter(*_CHANGES), None) is not None:
         raise InputError(
             "the document has tracked changes, so it has two texts",
