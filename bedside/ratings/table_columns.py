@@ -264,7 +264,8 @@ def table_columns(
             and _may_be_labels(cells_of[name], reading)
         )
     ]
-    texts = [name for name in free if name not in rated and (chosen or not is_derived(name))]
+    known = set(rated)
+    texts = [name for name in free if name not in known and (chosen or not is_derived(name))]
     metrics = set(map(metric_key, rated))
     items = cells_of[names["item"]] if "item" in names else []
     comments = [
@@ -272,14 +273,13 @@ def table_columns(
         for name in texts
         if are_comments(name, cells_of[name], metrics) and _is_of_raters(name, cells_of[name], items)
     ]
-    # A name such as a comment's may be that of a metric, too.
-    labels = [
+    known.update(
+        # A name such as a comment's may be that of a metric, too.
         name
-        for name in texts
-        if not (chosen or name in comments or is_about_the_row(name))
-        and _may_be_labels(cells_of[name], reading)
-    ]
-    rated = sorted([*rated, *labels], key=header.index)
+        for name in set(texts).difference(comments)
+        if not (chosen or is_about_the_row(name)) and _may_be_labels(cells_of[name], reading)
+    )
+    rated = [name for name in header if name in known]
     return TableColumns(tuple(header), names, tuple(rated), tuple(comments), where, tuple(before))
 
 
@@ -413,6 +413,12 @@ def _is_within(
     is_doubled = any(
         owner_of.setdefault(tuple(key), cell) != cell for *key, cell in zip(*of_key, cells, strict=True)
     )
+    if has_raters and not is_doubled and "rater" in names and "metric" in names:
+        # Who rated one metric of an item here and another there rated one item.
+        both = zip(cells_of[column], cells_of[names["rater"]], strict=True)
+        of_both: dict[tuple[str, str], str] = {}
+        if any(of_both.setdefault(key, cell) != cell for key, cell in zip(both, cells, strict=True)):
+            return False
     match = _OWNER.fullmatch(plain(owner))
     has_ids = match is not None and (match["id"] or not all(map(is_number, cells)))
     if has_raters and (is_doubled or has_ids):

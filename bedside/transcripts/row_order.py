@@ -18,9 +18,10 @@ _NUMBERS = frozenset(
 _TIMES = frozenset(
     ("createdat", "created", "datetime", "sentat", "start", "starttime", "time", "timestamp", "ts")
 )
-_PLAIN = re.compile(r"(-?\d+)(?:\.(\d+))?([a-z]?)")
-_BEHIND = re.compile(r"(.*\D)(\d+)([a-z]?)", re.DOTALL)
-_CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d\d(?:[.,]\d+)?)(?:\s*([ap])\.?m\.?)?", re.IGNORECASE)
+#: More digits are no number of a turn.
+_PLAIN = re.compile(r"(-?\d{1,40})(?:\.(\d{1,40}))?([a-z]?)")
+_BEHIND = re.compile(r"(.*\D)(\d{1,40})([a-z]?)", re.DOTALL)
+_CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d\d(?:[.,]\d+)?)(?:\s*([ap])\.?m\.?)?", re.IGNORECASE)
 _DATED = re.compile(r"(\d{1,2})([./])(\d{1,2})[./](\d{4}),?\s+(.+)")
 #: Seconds since 1970 are no fewer, and those of a recording no more.
 _EPOCH = 1e8

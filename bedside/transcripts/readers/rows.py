@@ -147,13 +147,13 @@ class _Utterances:
             rows.append((where, row))
         if keys is not None:
             return [utterances[key] for key in sorted(utterances)]
-        number = next((turn for turn in turns if turn.strip().isdecimal()), None)
+        number = next((turn for turn in turns if turn.strip().isdecimal() and by_number([turn])), None)
         if number is not None:
             where, row = next(
                 placed for placed in group if by_number([placed[1][self._turn], number]) is None
             )
             raise InputError(
-                f"{row[self._turn]!r:.40} doesn't number a turn as {number!r} does",
+                f"{row[self._turn]!r:.40} doesn't number a turn as {number!r:.40} does",
                 where=where,
                 todo="number all turns alike, or say with `columns=turn=` that the rows stand in order",
             )
