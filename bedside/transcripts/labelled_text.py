@@ -17,10 +17,12 @@ from bedside.transcripts.timed_speech import TIME, Utterance, seconds
 from bedside.transcripts.transcript import (
     ROLE_ALIASES,
     THIRD_WORDS,
+    Dialogue,
     Role,
     is_no_speaker,
     is_speaker_word,
     plain_name,
+    role_of,
 )
 from bedside.transcripts.transcript_maker import TranscriptMaker, UnknownSpeakerError, is_speech
 
@@ -443,6 +445,10 @@ def _number_turns(result: LabelledLines) -> None:
 # -- Labels within a text ------------------------------------------------------------------------------
 
 
+#: Fewer labelled lines within a message quote no talk.
+_QUOTED = 2
+
+
 class CellLabel(NamedTuple):
     """A speaker's label within a text: where it begins and ends, and the name."""
 
@@ -489,6 +495,33 @@ def cell_labels(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
 def known_labels(text: str, roles: Mapping[str, str]) -> int:
     """How many of a text's labels name known speakers."""
     return sum(is_speaker_word(label.name, roles) for label in cell_labels(text, roles))
+
+
+def check_quoted(source: TranscriptMaker, dialogue: Dialogue, where: str | Sequence[str]) -> None:
+    """An error where what was sent to a language model quotes a talk: what was said before may stand in one turn.
+
+    Args:
+        source: the file.
+        dialogue: its turns.
+        where: the place of the transcript, or the places of the turns.
+
+    Raises:
+        AmbiguousError: lines of a patient's turn begin with the names of both sides, and the user didn't say that they
+            name no speakers.
+    """
+    for at, turn in enumerate(dialogue.turns):
+        if turn.role != "patient" or turn.text.count("\n") < _QUOTED or not _MARK.search(turn.text):
+            continue
+        names = [label.name for label in cell_labels(turn.text, source.options.roles)]
+        sides = {role_of(name, source.options.roles) for name in names}
+        if len(names) > _QUOTED and {"clinician", "patient"} <= sides:
+            shown = ", ".join(dict.fromkeys(names))
+            first = f'"{names[0]}"' if re.search(r"\W", names[0]) else names[0]
+            raise AmbiguousError(
+                f"the turn quotes a talk of {len(names)} lines ({shown:.60}): one's own words, or what was said before",
+                where=f"{where}, turn {at}" if isinstance(where, str) else where[at],
+                todo=f"if it is one's own words, say `roles={first}=text`; else write what was said before as messages",
+            )
 
 
 def _with_more(
@@ -662,6 +695,8 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
         else:
             if _DIRECTION.fullmatch(written):
                 account.remark(f"Lines in brackets stay in the turn before them, such as that of {place}.")
+            elif is_speech(line):
+                account.note_joined(line, place)
             speech[-1].go_on(line)
     return speech, reference
 

@@ -12,6 +12,7 @@ import orjson
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
+from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.role_evidence import MODELS, USERS, check_roles
 from bedside.transcripts.transcript import (
     PROVENANCE_SPEAKERS,
@@ -355,7 +356,9 @@ def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialog
             else:
                 kept.append(entry)
         speakers, texts, metas = _columns(kept)
-    return source.turns(speakers, texts, where, metas)
+    dialogue = source.turns(speakers, texts, where, metas)
+    check_quoted(source, dialogue, where)
+    return dialogue
 
 
 def _columns(entries: list[_Entry]) -> tuple[list[Any], list[Any], list[dict[str, Any]]]:

@@ -346,16 +346,25 @@ class Reading:
                 return reader, claim
         if self.options.format is not None:
             return self._readers[0], "transcripts"
+        todo = "see bedside readers, or force one with `format`"
         if source.json is not None:
             values = [value for _, _, value in islice(source.json_values(), 1)]
             if not values:
                 raise InputError("the file holds no transcript", where=source.name, todo="remove it")
             if isinstance(values[0], InputError):
                 raise values[0]
+            if source.json.form == "object" and isinstance(values[0], dict):
+                lists = (
+                    key
+                    for key, value in values[0].items()
+                    if isinstance(value, list) and value and isinstance(value[0], dict)
+                )
+                if (key := next(lists, None)) is not None:
+                    todo = f"if the list under {key!r:.40} holds its transcripts, write that list as a file of its own"
         raise InputError(
             "bedside knows no transcript format that fits this file",
             where=source.name,
-            todo="see bedside readers, or force one with `format`",
+            todo=todo,
         )
 
 

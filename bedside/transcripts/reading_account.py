@@ -76,6 +76,7 @@ class FileAccount:
             many.
         first_left: the same noun → where the first of them stands, of those that are parts of a whole.
         lost: texts that are neither turns nor fields, by the name of their key, column, part or line.
+        joined: lines without a speaker, which are words of the turn before; the example is the first.
         remarks: whole sentences on how the form was understood, each once.
     """
 
@@ -88,6 +89,7 @@ class FileAccount:
     left_out: Counter[str] = field(default_factory=Counter)
     first_left: dict[str, str] = field(default_factory=dict)
     lost: dict[str, Texts] = field(default_factory=dict)
+    joined: Texts | None = None
     remarks: list[str] = field(default_factory=list)
 
     def count_left_out(self, noun: str, place: str) -> None:
@@ -98,6 +100,11 @@ class FileAccount:
     def note_unread(self, name: str, text: str, place: str) -> None:
         """Note a text that is neither a turn nor a field."""
         Texts.of(text, place).add_to(self.lost, name)
+
+    def note_joined(self, text: str, place: str) -> None:
+        """Note a line without a speaker, which is words of the turn before."""
+        first = self.joined
+        self.joined = first._replace(number=first.number + 1) if first else Texts.of(text, place)
 
     def remark(self, sentence: str) -> None:
         """Add a sentence, unless it stands there."""
@@ -151,7 +158,7 @@ class ReadingAccount:
         longest: the longest turn.
         beside: what transcripts keep in their reference, by its key.
         with_turns: turns of which something of a name is kept (``meta``), and one example of each.
-        left_out, lost: as in a :class:`FileAccount`.
+        left_out, lost, joined: as in a :class:`FileAccount`.
         remarks: whole sentences on how a form was understood.
         skipped: transcripts and files that could not be read.
         ignored: files of searched folders that by their ending are no transcripts.
@@ -179,6 +186,7 @@ class ReadingAccount:
     examples: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     lost: dict[str, Texts] = field(default_factory=dict)
+    joined: Texts | None = None
     remarks: list[str] = field(default_factory=list)
     skipped: int = 0
     ignored: int = 0
@@ -265,6 +273,9 @@ class ReadingAccount:
     def _add_texts(self, account: FileAccount | ReadingAccount) -> None:
         for name, texts in account.lost.items():
             texts.add_to(self.lost, name)
+        if account.joined:
+            number = self.joined.number if self.joined else 0
+            self.joined = (self.joined or account.joined)._replace(number=number + account.joined.number)
         self.remarks += [remark for remark in account.remarks if remark not in self.remarks]
 
     def merge(self, other: ReadingAccount) -> None:
@@ -310,7 +321,8 @@ class ReadingAccount:
             filled[name] = {
                 key: None if counts is None else Counter(dict(counts)) for key, counts in filled[name].items()
             }
-        filled["longest"] = data["longest"] and Texts(*data["longest"])
+        for name in ("longest", "joined"):
+            filled[name] = data[name] and Texts(*data[name])
         return cls(**{**filled, "cases": set(data["cases"])})
 
     def summary(self, *, names: bool = True) -> dict[str, Any]:
@@ -457,6 +469,11 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
         yield "Left out", " · ".join(f"{name} ({n:,})" for name, n in left_out.items())
     if account.lost:
         yield "Not read", _texts(account.lost)
+    joined = account.joined
+    # Where many turns have several lines, that is how they are written.
+    if joined and joined.number <= max(3, account.turns // 10):
+        lines = f"{counted(joined.number, 'line')} without a speaker, read as words of the turn before"
+        yield "Joined", f"{lines}, such as this ({joined.place}): {joined.example}"
     if kept and account.beside:
         yield "Beside", _texts(account.beside)
     if kept and account.with_turns:

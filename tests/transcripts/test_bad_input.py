@@ -317,6 +317,14 @@ CASES: list[tuple[str, str, Content, str, list[str]]] = [
         [],
     ),
     (
+        "records within an object",
+        "t.json",
+        '{"data": [{"id": "a", "note": "x"}]}',
+        ": bedside knows no transcript format that fits this file; if the list under 'data' holds its transcripts, "
+        "write that list as a file of its own",
+        [],
+    ),
+    (
         "prose",
         "t.csv",
         "It was a dark night.\n",

@@ -394,3 +394,21 @@ def test_a_turn_of_marks_that_nobody_sees_is_empty(tmp_path: Path) -> None:
         read(path)
     (one,), _ = read(path, drop_empty=True)
     assert [turn.text for turn in one.turns] == ["Hello.", "Well?", "No."]
+
+
+def test_lines_without_a_speaker_are_told_where_they_are_few(tmp_path: Path) -> None:
+    said = "Doctor: How do you sleep?\nPatient: Badly, since the spring of last year.\n"
+    note = "The patient wants to be called in May."
+    text = write(tmp_path, "a.txt", said, "\n", note, "\n")
+    table = write(tmp_path, "b.csv", f'id,dialogue\nb,"{said}\n{note}"\nc,"{said}"\n')
+    read_text, read_table = read(text)[1], read(table)[1]
+    for account, place in ((read_text, f"{text}:4"), (read_table, f"{table}:5")):
+        shown = "".join("".join(account.lines(longest=None)).split())
+        told = f"1 line without a speaker, read as words of the turn before, such as this ({place}): {note}"
+        assert "".join(told.split()) in shown
+        assert ReadingAccount.of_json(json.loads(json.dumps(account.as_json()))) == account
+    read_text.merge(read_table)
+    assert read_text.joined is not None
+    assert read_text.joined.number == 2
+    many = write(tmp_path, "c.txt", *(f"{said}{note}\n{note}\n" for _ in range(9)))
+    assert "Joined" not in str(read(many)[1])

@@ -657,3 +657,29 @@ def test_the_order_of_records_that_repeat_each_other_makes_no_difference(tmp_pat
     path = growing(tmp_path, "s", "s")
     path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
     assert said(path) == TALK
+
+
+QUOTED = "So far:\n" + "\n".join(
+    f"{('Patient', 'Doctor')[at % 2]}: {text}" for at, text in enumerate(WORDS[:3])
+)
+
+
+def test_a_talk_quoted_within_a_message_is_asked_about(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": [{"role": "user", "content": QUOTED}, ANSWER]})
+    with pytest.raises(AmbiguousError, match=r"the turn quotes a talk of 3 lines \(Patient, Doctor\)"):
+        read(path)
+    (one,) = read(path, roles={"Patient": "text"})
+    assert [turn.text for turn in one.turns] == [QUOTED, LAST]
+
+
+def test_a_talk_quoted_within_a_table_is_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f'id,user,assistant\na,"{QUOTED}","{LAST}"\n')
+    with pytest.raises(AmbiguousError, match="the turn quotes a talk of 3 lines"):
+        read(path, format="exchanges")
+
+
+def test_a_quotation_of_one_side_is_ones_own_words(tmp_path: Path) -> None:
+    text = "My doctor wrote:\nDoctor: rest.\nDoctor: drink.\nDoctor: sleep.\nIs he right?"
+    (one,) = read(one_line(tmp_path, {"messages": [{"role": "user", "content": text}, ANSWER]}))
+    assert len(one.turns) == 2

@@ -15,6 +15,7 @@ from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_layout import TABLE_FIELDS, Group, TableLayout, field_columns
 from bedside.transcripts.table_rows import TABLE_ENDINGS, row_spans, table, table_kind
 from bedside.transcripts.transcript import Dialogue, Transcript, is_speaker_word
+from bedside.transcripts.transcript_maker import is_speech
 from bedside.transcripts.typed_rows import cell_text
 
 _DIALOGUE = (
@@ -160,6 +161,8 @@ def _turns(source: SourceFile, cell: str, where: str, below: int = 0, answer: st
     ends = [*(label.start for label in labels), len(content)][1:]
     speakers = [label.name for label in labels]
     texts = [content[label.end : end].strip() for label, end in zip(labels, ends, strict=True)]
+    for line in [line for text in texts for line in text.split("\n")[1:] if is_speech(line)]:
+        source.account.note_joined(line, where)
     if answer.strip():
         other = next((name for name in reversed(speakers) if name != speakers[-1]), None)
         if other is None:

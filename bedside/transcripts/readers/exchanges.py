@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.row_order import in_order
@@ -133,7 +134,9 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
                     metas.append(dict(meta))
                 else:
                     source.account.left_out["empty cells of those who speak"] += 1
-        return source.turns(speakers, texts, places, metas)
+        turns = source.turns(speakers, texts, places, metas)
+        check_quoted(source, turns, places)
+        return turns
 
     return transcripts.transcripts(dialogue)
 
