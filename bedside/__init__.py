@@ -47,16 +47,16 @@ if TYPE_CHECKING:
         tune_judge,
         validate,
     )
+    from bedside.core.errors import BedsideError
     from bedside.ratings.run import Run, read_run
     from bedside.scoring.score import score
-    from bedside.support.errors import BedsideError
     from bedside.transcripts import ReadOptions, Transcript, Turn, read_transcripts
     from bedside.transcripts.convokit_corpus import from_convokit
     from bedside.transcripts.reading import read_account
 
 # Name → module: imported when first used, so that ``import bedside`` costs nothing.
 _PLACES = {
-    "BedsideError": "bedside.support.errors",
+    "BedsideError": "bedside.core.errors",
     "ReadOptions": "bedside.transcripts",
     "Run": "bedside.ratings.run",
     "Transcript": "bedside.transcripts",

@@ -2,7 +2,7 @@
 
 import sys
 
-from bedside.support.stopping import stoppable
+from bedside.core.stopping import stoppable
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.pull import pull
 from bedside.annotation.push import push
 from bedside.annotation.sampling import make_plan
-from bedside.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 
 _SINGLE = 40

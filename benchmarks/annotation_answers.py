@@ -15,8 +15,8 @@ from pathlib import Path
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.sampling import make_plan
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 from bedside.transcripts import Transcript, Turn
 

@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from bedside.coders import CODE_ROLES, CODERS, CODES, people_codes
-from bedside.coders.learned.embeddings import Embeddings
-from bedside.coders.learned.trained_coder import TrainedCoder
-from bedside.coders.learned.training import fit_roles, out_of_fold
-from bedside.coders.learned.training_set import read_training_set
-from bedside.coders.shipped.rules import question_type
-from bedside.coders.testing.code_scores import human_ceilings
-from bedside.coders.testing.coder_test import evaluate_coder
 from bedside.metrics import FAMILIES
+from bedside.metrics.coders import CODE_ROLES, CODERS, CODES, people_codes
+from bedside.metrics.coders.learned.embeddings import Embeddings
+from bedside.metrics.coders.learned.trained_coder import TrainedCoder
+from bedside.metrics.coders.learned.training import fit_roles, out_of_fold
+from bedside.metrics.coders.learned.training_set import read_training_set
+from bedside.metrics.coders.shipped.rules import question_type
+from bedside.metrics.coders.testing.code_scores import human_ceilings
+from bedside.metrics.coders.testing.coder_test import evaluate_coder
 from bedside.transcripts import Transcript, read_transcripts
 
 TARGET = 5_000

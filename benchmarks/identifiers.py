@@ -1,8 +1,8 @@
 """How many planted identifiers ``bedside scrub`` sees, and how much of what it sees is one, by kind and language.
 
-The talks are invented: those of ``tests/identifiers/planted.txt`` were in sight while the patterns were written, those
-of ``held_out.txt`` were not. An identifier counts as seen where every letter and digit of it is covered, whatever the
-kind. ``--missed`` lists what was missed, and what was seen and is none.
+The talks are invented: those of ``tests/transcripts/identifiers/planted.txt`` were in sight while the patterns were
+written, those of ``held_out.txt`` were not. An identifier counts as seen where every letter and digit of it is
+covered, whatever the kind. ``--missed`` lists what was missed, and what was seen and is none.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bedside.identifiers.recognition import Recognition
-from tests.identifiers.planted import HELD_OUT, IN_SIGHT, Counts, measure
+from bedside.transcripts.identifiers.recognition import Recognition
+from tests.transcripts.identifiers.planted import HELD_OUT, IN_SIGHT, Counts, measure
 
 LANGUAGES = ("en", "de", "zh")
 

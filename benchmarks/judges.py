@@ -71,10 +71,10 @@ def report(start: float, cpu: float, judgements: int) -> None:
 def with_bedside(url: str, conversations: int) -> None:
     import polars as pl
 
-    import bedside.llm.clients._openai_server  # noqa: F401 (imports are done before)
+    import bedside.judges.llm.clients._openai_server  # noqa: F401 (imports are done before)
+    from bedside.judges.rubrics.rubric_files import find_rubric
     from bedside.judges.settings import JudgeSettings
     from bedside.ratings.table import rating_writer
-    from bedside.rubrics.rubric_files import find_rubric
     from bedside.transcripts import Transcript
     from bedside.transcripts.transcript import new_turns
     from tests.judges.judging import judge_transcripts
@@ -181,11 +181,11 @@ ROOM = 8
 
 
 def with_endpoints(urls: str, conversations: int) -> None:
+    from bedside.judges.llm.endpoints import named_models
     from bedside.judges.prompt import Conversation
+    from bedside.judges.rubrics.rubric_files import find_rubric
     from bedside.judges.settings import JudgeSettings
     from bedside.judges.store import read_judgements
-    from bedside.llm.endpoints import named_models
-    from bedside.rubrics.rubric_files import find_rubric
     from bedside.transcripts import Transcript
     from bedside.transcripts.transcript import new_turns
     from tests.judges.judging import judge_transcripts
@@ -222,7 +222,7 @@ def with_endpoints(urls: str, conversations: int) -> None:
 
 def endpoints(conversations: int) -> None:
     """Throughput with several endpoints of bounded capacity, beside one, and beside one of the capacity of four."""
-    program = [sys.executable, str(ROOT / "tests/llm/server.py"), "--latency", str(LATENCY), "--room"]
+    program = [sys.executable, str(ROOT / "tests/judges/llm/server.py"), "--latency", str(LATENCY), "--room"]
     head = ("judged", "wall s", "per s", "× first", "× limit", "CPU ms", "warm")
     print(f"{'':22}" + "".join(f"{title:>9}" for title in head))
     first = None
@@ -300,7 +300,7 @@ def main() -> None:
         endpoints(given.conversations)
         return
     server = subprocess.Popen(
-        [sys.executable, str(ROOT / "tests/llm/server.py"), "--latency", str(LATENCY)],
+        [sys.executable, str(ROOT / "tests/judges/llm/server.py"), "--latency", str(LATENCY)],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -23,7 +23,7 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from bedside.metrics import FAMILIES
-from bedside.models.nli import load_nli
+from bedside.metrics.models.nli import load_nli
 from bedside.transcripts import Transcript, Turn
 
 PAIRS = 256

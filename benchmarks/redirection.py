@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.model_files import TOY, find_model
+from bedside.metrics.models.dialogue import SEPARATOR, speeches
+from bedside.metrics.models.language_model import load_language_model
+from bedside.metrics.models.likelihood import Likelihood
 from bedside.metrics.redirection_scores import redirection_score, score_turns
-from bedside.models.dialogue import SEPARATOR, speeches
-from bedside.models.language_model import load_language_model
-from bedside.models.likelihood import Likelihood
-from bedside.models.model_files import TOY, find_model
 from bedside.transcripts import Reading, Transcript
 
 

@@ -118,9 +118,9 @@ def stages(annomi: Path, scratch: Path) -> None:
 #: joining alone, and the peak memory of each worker and of this process in megabytes.
 SPREAD = """
 import json, sys, time
-from bedside.engines import local
+from bedside.core.engines import local
 from bedside import spreading
-from bedside.engines import open_engine
+from bedside.core.engines import open_engine
 from bedside.scoring.score import score
 from benchmarks.scale import peak, peak_of_this
 

@@ -89,10 +89,10 @@ def speed(data: Path, scratch: Path) -> None:
 def parts(data: Path, scratch: Path) -> None:
     """What the default suite's parts cost, each alone over the whole folder."""
     from bedside.ratings.run import write_new_run
+    from bedside.ratings.suites import SUITES
     from bedside.ratings.table import rating_writer, transcript_row, transcript_writer
     from bedside.scoring.one_process import rate
     from bedside.scoring.plan import ScoringPlan, suite_plan
-    from bedside.suites import SUITES
     from bedside.transcripts import Reading
 
     plan = suite_plan(SUITES.find("default"), None, None)

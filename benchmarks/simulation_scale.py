@@ -40,9 +40,9 @@ def counts(
 
 def worked_example(protocol: str) -> dict[str, float]:
     """Mean tokens of a reply in the protocol's recorded conversation, by role."""
-    from bedside.llm.tokens import estimate_tokens
-    from bedside.simulators.contract import SIMULATORS
-    from bedside.simulators.scripts import Recording, read_script
+    from bedside.judges.llm.tokens import estimate_tokens
+    from bedside.simulation.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.scripts import Recording, read_script
 
     folder = SIMULATORS.load(protocol).scripts
     path = None if folder is None else folder / "recorded.jsonl"
@@ -61,7 +61,7 @@ def row(*cells: str) -> None:
 
 
 def main() -> None:
-    from bedside.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.contract import SIMULATORS
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--conversations", type=int, default=1_000_000)

@@ -42,10 +42,16 @@ BRIEF = (
 
 def protocol(turns: int) -> Any:
     """A protocol of so many turns."""
-    from bedside.simulators.asking import ask_clinician, ask_for_data, ask_patient
-    from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange, Line
-    from bedside.simulators.case import Case
-    from bedside.simulators.contract import Outcome, Simulator, SimulatorSetting, Situation, SpokenTurn
+    from bedside.simulation.simulators.asking import ask_clinician, ask_for_data, ask_patient
+    from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange, Line
+    from bedside.simulation.simulators.case import Case
+    from bedside.simulation.simulators.contract import (
+        Outcome,
+        Simulator,
+        SimulatorSetting,
+        Situation,
+        SpokenTurn,
+    )
 
     def converse(situation: Situation) -> Exchange[Outcome]:
         lines: list[Line] = []
@@ -98,10 +104,10 @@ def used() -> tuple[float, float]:
 
 def measured(actor: str, conversations: int, turns: int) -> None:
     """Simulate, and print what it took."""
-    import bedside.llm.clients._openai_server  # noqa: F401 (imports are done before)
+    import bedside.judges.llm.clients._openai_server  # noqa: F401 (imports are done before)
     from bedside.api.simulating import simulate
-    from bedside.simulators.case import Case
-    from bedside.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.case import Case
+    from bedside.simulation.simulators.contract import SIMULATORS
 
     SIMULATORS._loaded["made-up"] = protocol(turns)
     people = min(conversations, 100)  # who don't grow with the conversations that are had with them
@@ -137,7 +143,7 @@ def in_process(actor: str, conversations: int, turns: int) -> dict[str, float]:
 
 def at_the_server(conversations: int, turns: int) -> None:
     """Time and CPU beside their limits."""
-    command = [sys.executable, str(ROOT / "tests/llm/server.py"), "--latency", str(LATENCY)]
+    command = [sys.executable, str(ROOT / "tests/judges/llm/server.py"), "--latency", str(LATENCY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=None) as server:
         assert server.stdout is not None
         try:

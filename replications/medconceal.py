@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.protocols.medconceal.matching import f1
+from bedside.metrics.protocols.medconceal.matching import f1
 from replications._figures import Figure
 
 SOURCE = "Han et al., “MedConceal”, arXiv 2604.08788: precision, recall and F1 of sums over cases (micro)."

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bedside.cli import main
-from bedside.llm.deepeval_library import ENVIRONMENT
+from bedside.judges.llm.deepeval_library import ENVIRONMENT
 from bedside.transcripts import Transcript, Turn
 
 # Whichever test imports deepeval first: it must send and write nothing. What bedside itself switches off is tested in

@@ -17,27 +17,21 @@ LAYERS = """
     __main__ pytest_plugin
     cli
     api
-    schemas
-    exports
-    reports viewer
+    reports
     annotation
     tuning
-    analysis probes
-    simulation scoring
-    simulators
+    simulation
+    analysis
+    scoring
     judges
     metrics
-    protocols
-    coders identifiers
-    llm
-    models rubrics suites
     ratings
     transcripts
-    stats engines telemetry
-    support
+    stats
+    core
 """
 #: What knows no room but these, whatever stands below it.
-ONLY = {"stats": {"support"}, "engines": {"support"}, "telemetry": {"support"}, "support": set()}
+ONLY = {"stats": {"core"}, "core": set()}
 DEPTH = {room: depth for depth, line in enumerate(LAYERS.strip().splitlines()) for room in line.split()}
 
 

@@ -17,16 +17,16 @@ from pathlib import Path
 from forms_page import forms_page
 
 import bedside
+from bedside.judges.rubrics.description import describe
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
 from bedside.metrics.contract import Family, Metric
 from bedside.metrics.description import describe_family, describe_metric
+from bedside.ratings.suites.suite import SUITES, Entry, Suite
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table import Table
 from bedside.reports.table_kind import TABLES, Options, TableKind
-from bedside.rubrics.description import describe
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.suites.suite import SUITES, Entry, Suite
 from bedside.transcripts.contract import FACTS, READERS, Reader
 
 DOCS = Path(__file__).parents[1] / "docs"

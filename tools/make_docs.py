@@ -23,14 +23,14 @@ from catalogue_pages import DOCS, FOLDERS, MARK, catalogue_pages, cell
 from printed_commands import WIDTH, what_is_said
 
 from bedside.api.simulating import simulate
+from bedside.judges.rubrics.description import answer_in_words, unit_in_words
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
 from bedside.ratings.table import COLUMNS
-from bedside.rubrics.description import answer_in_words, unit_in_words
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.simulation.role_sampling import options_of
-from bedside.simulators.case_files import read_cases
-from bedside.simulators.contract import SIMULATORS, Simulator
+from bedside.simulation.simulators.case_files import read_cases
+from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 
 EXAMPLES = DOCS.parent / "bedside" / "examples"
 #: Pages whose commands are run, and what they print put in.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bedside.schemas import FOLDER, SUFFIX
-from bedside.schemas.file_forms import file_forms
+from bedside.cli.schemas import FOLDER, SUFFIX
+from bedside.cli.schemas.file_forms import file_forms
 
 if __name__ == "__main__":
     texts = {form.name: form.text() for form in file_forms()}

@@ -35,7 +35,7 @@ import polars as pl
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.llm.server import JudgeServer  # noqa: E402
+from tests.judges.llm.server import JudgeServer  # noqa: E402
 from tests.metamorphic.studies import study, written_table, written_talks  # noqa: E402
 
 _EXAMPLES = ROOT / "bedside" / "examples"
@@ -355,7 +355,7 @@ def _registries(folder: Path) -> Iterator[tuple[str, str]]:
     import pkgutil
 
     import bedside
-    from bedside.support.registry import DataRegistry, Registry
+    from bedside.core.registry import DataRegistry, Registry
 
     lines = set()
     for module in pkgutil.walk_packages(bedside.__path__, "bedside."):
@@ -414,8 +414,8 @@ def _public(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _shown(folder: Path) -> Iterator[tuple[str, str]]:
     """Digests of rubrics, which raters' versions and judgements' keys are made of."""
-    from bedside.rubrics.rubric_files import find_rubric
-    from bedside.support.errors import RegistryError
+    from bedside.core.errors import RegistryError
+    from bedside.judges.rubrics.rubric_files import find_rubric
 
     lines = []
     shipped = {

@@ -18,7 +18,7 @@ import griffe
 from sphinx_roles import as_markdown
 
 import bedside
-from bedside.support.registry import Registry
+from bedside.core.registry import Registry
 
 PACKAGE = Path(bedside.__file__).parent
 _FOLDER = "reference"

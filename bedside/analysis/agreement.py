@@ -32,12 +32,12 @@ from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, beside_preferences
+from bedside.core.errors import DataError
 from bedside.ratings.names import is_human, rated_by_humans
 from bedside.ratings.rubric_metrics import FinalLabels
 from bedside.ratings.spellings import folded
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
-from bedside.support.errors import DataError
 
 #: A code that is split once more: whether there is any, beside which kind.
 _NONE = "none"

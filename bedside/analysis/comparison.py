@@ -29,9 +29,9 @@ from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
 from bedside.analysis.system_pairs import THEN, SystemPair, system_pair, tested
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 
 _CORRECTION_NAMES = {"holm": "holm", "bonferroni": "bonferroni", "bh": "benjamini-hochberg"}
 _LEVEL = 0.95

@@ -12,8 +12,8 @@ from bedside.analysis.case_values import case_values
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, rated_groups, system_values, systems_or_all
+from bedside.core.registry import nearest
 from bedside.stats.result import Result
-from bedside.support.registry import nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from bedside.analysis.selection import (
     system_values,
     systems_or_all,
 )
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
 from bedside.ratings.names import is_algorithm
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 
 
 @dataclass(frozen=True, slots=True)

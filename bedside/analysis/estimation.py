@@ -15,12 +15,12 @@ from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.people_sample import PeopleSample, is_share, people_samples
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
 from bedside.ratings.names import rated_by_humans
 from bedside.stats.arrays import chosen
 from bedside.stats.result import Result
 from bedside.stats.stratified_means import Ratings
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
 
 #: With fewer cases rated by people, nothing is corrected: the judge's error can't be told from chance.
 FEWEST_LABELLED = 10

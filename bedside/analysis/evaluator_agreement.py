@@ -12,13 +12,13 @@ from bedside.analysis.grid import grid_of
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import simulated_talks
-from bedside.protocols.medconceal import FEATURES, simulated_turns, turn_rater
-from bedside.protocols.medconceal.labels import INTENTS, ConcernTurnLabels
+from bedside.core.errors import DataError
+from bedside.metrics.protocols.medconceal import FEATURES, simulated_turns, turn_rater
+from bedside.metrics.protocols.medconceal.labels import INTENTS, ConcernTurnLabels
 from bedside.ratings.names import unit_name
 from bedside.stats.reliability import icc
 from bedside.stats.result import Result
 from bedside.stats.two_raters import bias, kappa
-from bedside.support.errors import DataError
 
 #: The rubric that a second rater is asked by, and what of an evaluator's labels its parts are beside.
 RUBRIC = "turn_evaluator"

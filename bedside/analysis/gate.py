@@ -12,10 +12,10 @@ from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.non_inferiority import Margins, MarginTest, within_margins
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems
+from bedside.core.errors import DataError
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import TRANSCRIPT
 from bedside.ratings.values import Direction
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import chosen_systems
 from bedside.analysis.study_order import StudyOrder
 from bedside.analysis.study_parts import OF_SYSTEM, checked_factor, factor_names
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
-from bedside.support.registry import nearest
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
+from bedside.core.registry import nearest
 
 
 def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = None) -> RatingsView:

@@ -15,10 +15,10 @@ from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.grid import grid_of
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
 from bedside.ratings.juries import Jury, juries_in
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 
 
 @dataclass(frozen=True, slots=True)

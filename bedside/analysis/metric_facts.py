@@ -11,9 +11,12 @@ from types import MappingProxyType
 import polars as pl
 
 from bedside.judges.deepeval_raters.catalogue import is_deepeval, words_of
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.run_rubrics import OwnRubrics, own_rubrics
 from bedside.metrics import FAMILIES
 from bedside.metrics.contract import Unit
-from bedside.protocols.contract import PROTOCOLS
+from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rating_reading import KnownMetric, KnownNames
 from bedside.ratings.rubric_metrics import SHARES, is_preference, preferred_by
@@ -21,9 +24,6 @@ from bedside.ratings.run import RATINGS_FILE, Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import metric_key
 from bedside.ratings.values import Direction
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems, quality_metrics
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
 from bedside.ratings.scales import Scale
 from bedside.ratings.values import Direction
 from bedside.stats.equivalence import CHANCE, CHANCE_ONE_SIDED, LEAST_CHANCE, NOT_ABOVE, NOT_BELOW
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 
 #: Level of each one-sided test; intervals have the level 1 − 2 · alpha.
 ALPHA = 0.05

@@ -12,11 +12,11 @@ import polars as pl
 from bedside.analysis.case_values import own_case
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
 from bedside.ratings.names import is_human, second_ids
 from bedside.ratings.rubric_metrics import preferred_by
 from bedside.stats.arrays import Array
-from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 
 #: Why a preference isn't counted.
 FAILED = "no verdict was given"

@@ -28,6 +28,9 @@ from bedside.analysis.study_parts import (
     transcripts_where,
     with_kinds,
 )
+from bedside.core.errors import DataError, InputError
+from bedside.core.registry import nearest
+from bedside.judges.rubrics.run_rubrics import OwnRubrics, own_rubrics
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_content import FRAME, Frame, is_frame
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
@@ -43,11 +46,8 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded, metric_key
 from bedside.ratings.study_design import Matching, conditions_of, kinds_of, matching
+from bedside.ratings.suites.run_suites import suites_of
 from bedside.ratings.table import SCHEMA
-from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
-from bedside.suites.run_suites import suites_of
-from bedside.support.errors import DataError, InputError
-from bedside.support.registry import nearest
 from bedside.transcripts.factor_kinds import Kind
 
 #: The group of raters that all people make up in a table of results.

@@ -14,10 +14,10 @@ from bedside.analysis.checked_units import drawn_ratings
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import SIMULATED, SYNTHETIC
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
 from bedside.ratings.names import is_judge, rated_by_humans
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 
 #: Whom a judge's levels are held against.
 Beside = Literal["people", "judges"]

@@ -13,10 +13,10 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import SIMULATED, SYNTHETIC
+from bedside.core.errors import DataError
+from bedside.core.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
 from bedside.ratings.run import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
-from bedside.support.errors import DataError
-from bedside.support.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
 from bedside.transcripts.transcript import CLINICIAN_FAILURES, clinician_failure
 
 #: Reasons of earlier simulations that say what an agent did; what can't be reached is not among them.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bedside.analysis.study_parts import WITHOUT, level_order
-from bedside.suites import Suite
+from bedside.ratings.suites import Suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
+from bedside.core.registry import nearest
 from bedside.ratings.names import is_human
 from bedside.ratings.study_design import PLACE, varying_factors
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
-from bedside.support.registry import nearest
 from bedside.transcripts.factor_kinds import Kind
 
 #: Stands for the level of a factor that a transcript doesn't have.

@@ -11,10 +11,10 @@ import numpy as np
 from bedside.analysis.choices import WEIGHTS
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
 from bedside.stats import sample_size
 from bedside.stats.rater_models import Disagreement
 from bedside.stats.sample_size import SampleSize
-from bedside.support.errors import DataError
 
 #: The level of a test, or of all tests of a family together.
 _LEVEL = 0.05

@@ -14,10 +14,10 @@ from bedside.analysis.case_values import CaseValues, most_cases_pair
 from bedside.analysis.choices import Alternative, Test
 from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.rater_effects import RaterDesign
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
 from bedside.stats.arrays import differences
 from bedside.stats.result import Effect, Interval, Result
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
 
 Values = npt.NDArray[np.float64]
 PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))

@@ -22,9 +22,9 @@ from bedside.analysis.selection import (
     systems_or_all,
 )
 from bedside.analysis.value_bounds import Bounds, mean_within, value_bounds
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 #: The metric that holds a transcript's number of messages, for ratings that are a plain file.
 MESSAGES = "turns"

@@ -32,11 +32,11 @@ from bedside.analysis.self_preference import SelfPreference, self_preferences
 from bedside.analysis.system_preferences import PositionBias, position_bias
 from bedside.analysis.trend import correlation_by_case
 from bedside.analysis.verdict import verdict_on
+from bedside.core.errors import DataError
+from bedside.judges.rubrics.description import tuning_words
 from bedside.ratings.names import is_human, is_judge, rated_by_humans
-from bedside.rubrics.description import tuning_words
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 
 #: How much worse than a person a judge may be, by who the people are (Calderon et al. 2025).
 EPSILONS: Mapping[str, float] = {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}

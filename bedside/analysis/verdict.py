@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from bedside.analysis.checked_units import CheckedUnits
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
+from bedside.core.plurals import counted
 from bedside.stats.alternative_annotator import (
     FEWEST_CLUSTERS,
     FEWEST_CLUSTERS_OF_TWO,
     AlternativeAnnotator,
 )
 from bedside.stats.result import Result
-from bedside.support.plurals import counted
 
 #: With fewer units rated by people, or units of fewer cases, no verdict is given.
 FEWEST_UNITS, FEWEST_CASES = 30, FEWEST_CLUSTERS

@@ -23,11 +23,11 @@ from pydantic import (
 )
 
 from bedside.annotation.fields import entry_part
+from bedside.core.errors import InputError
+from bedside.judges.rubrics.preference_rubric import incomparable, preference_rubric
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import ROUND
-from bedside.rubrics.preference_rubric import incomparable, preference_rubric
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import InputError
 
 Mode = Literal["rate", "audit", "findings", "codes", "pairs", "adjudicate"]
 Focus = Literal["random", "disagreement", "uncertain"]
@@ -59,7 +59,7 @@ class PlannedRubric(_PlanPart):
     """A rubric in full, with the hash of its wording.
 
     Attributes:
-        version: :attr:`bedside.rubrics.rubric.Rubric.version`.
+        version: :attr:`bedside.judges.rubrics.rubric.Rubric.version`.
         rubric: the rubric.
     """
 

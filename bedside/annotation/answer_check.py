@@ -20,8 +20,8 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import SHOWN
+from bedside.core.errors import InputError
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
-from bedside.support.errors import InputError
 
 
 class AnswerCheck:

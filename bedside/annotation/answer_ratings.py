@@ -43,6 +43,7 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import judge_scores
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import human_rater, person_name, rated_by_humans, unit_name
 from bedside.ratings.rubric_metrics import (
     AGREE,
@@ -58,7 +59,6 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spellings import folded
 from bedside.ratings.table import frame_of
-from bedside.rubrics.rubric import Rubric
 
 SKIPPED = "skipped by the rater"
 UNANSWERED = "not answered"

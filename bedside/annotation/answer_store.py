@@ -24,11 +24,11 @@ from bedside.annotation.answer_revisions import Revision, RevisionHistory, times
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
+from bedside.core.errors import InputError, RunError
+from bedside.core.files import make_folder, replacing, saying_where
 from bedside.ratings.names import person_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, SCHEMA
-from bedside.support.errors import InputError, RunError
-from bedside.support.files import make_folder, replacing, saying_where
 
 FOLDER = "annotations"
 STORE = "answers.jsonl"

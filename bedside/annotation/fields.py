@@ -24,8 +24,8 @@ carries its number. ``<rubric>__labels``, which opens the text areas of a list, 
 
 from __future__ import annotations
 
-from bedside.rubrics.answer_form import RubricPart
-from bedside.rubrics.rubric import Rubric
+from bedside.judges.rubrics.answer_form import RubricPart
+from bedside.judges.rubrics.rubric import Rubric
 
 #: Modes in which a rater says why on each rubric, and in which turns can be marked for it.
 REASONED_MODES, MARKED_MODES = ("rate", "audit", "pairs", "adjudicate"), ("rate", "audit", "adjudicate")

@@ -17,8 +17,8 @@ from bedside.annotation.answer_ratings import plan_people
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import RatingState
+from bedside.core.errors import DataError
 from bedside.ratings.run import Run
-from bedside.support.errors import DataError
 
 
 def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: int = 0) -> AnnotationPlan:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from bedside.annotation.annotation_plan import GoldItem, opaque_id
 from bedside.annotation.training_cases import TrainingCase
-from bedside.support.errors import DataError
+from bedside.core.errors import DataError
 
 
 def gold_items(cases: Sequence[TrainingCase], identity: str, seed: int) -> tuple[GoldItem, ...]:

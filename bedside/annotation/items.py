@@ -35,11 +35,11 @@ from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanIt
 from bedside.annotation.fields import MARKED_MODES, choices
 from bedside.annotation.opinions import said_by_raters
 from bedside.annotation.page_words import PageWords, words_of
+from bedside.core.errors import DataError, InputError
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import TRANSCRIPT, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Transcript
 
 #: Largest task in bytes of JSON, and turns of one: with more, a browser's tab can take a minute to open or give up.

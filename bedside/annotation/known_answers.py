@@ -13,8 +13,8 @@ from bedside.annotation.answer_ratings import answer_ratings, listed_entries
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NONE, entry_part
 from bedside.annotation.findings import Entry, f1, matched_entries
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import turn_index
-from bedside.rubrics.rubric import Rubric
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.patient_transport import patient_transport
-from bedside.support.errors import InputError, LabelStudioError, MissingExtraError
-from bedside.support.urls import holds_secret, without_secrets
+from bedside.core.errors import InputError, LabelStudioError, MissingExtraError
+from bedside.core.urls import holds_secret, without_secrets
 
 #: Tasks of one call, and of a page of a listing.
 BATCH = 500

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bedside.support.errors import LabelStudioError
-from bedside.support.files import saying_where
-from bedside.support.locks import hold
+from bedside.core.errors import LabelStudioError
+from bedside.core.files import saying_where
+from bedside.core.locks import hold
 
 #: The release of Label Studio that is installed; the one all this is tested with.
 VERSION = "1.23.2"

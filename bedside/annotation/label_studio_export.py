@@ -29,8 +29,8 @@ from bedside.annotation.fields import (
     entry_labels_field,
 )
 from bedside.annotation.items import CODED_TURNS, MAX_TURNS, lasting_content
+from bedside.core.errors import InputError
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
-from bedside.support.errors import InputError
 
 #: What to do about a file that is no export.
 EXPORT_AGAIN = "export the project as JSON"

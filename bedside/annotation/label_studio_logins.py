@@ -17,8 +17,8 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
-from bedside.support.errors import LabelStudioError
-from bedside.support.files import replacing
+from bedside.core.errors import LabelStudioError
+from bedside.core.files import replacing
 
 #: Raters log in with an address; this ending belongs to nobody, and no mail is ever sent.
 MAIL = "raters.example"

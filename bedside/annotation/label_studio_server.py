@@ -31,9 +31,9 @@ from bedside.annotation.label_studio_logins import (
     read_state,
     server_answer,
 )
-from bedside.support.errors import LabelStudioError
-from bedside.support.files import saying_where, write_json
-from bedside.support.locks import hold
+from bedside.core.errors import LabelStudioError
+from bedside.core.files import saying_where, write_json
+from bedside.core.locks import hold
 
 #: Where it listens, unless told otherwise.
 PORT = 8085

@@ -30,9 +30,9 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import CODED_TURNS, clean, input_titles
 from bedside.annotation.opinions import said_field
 from bedside.annotation.page_words import PageWords, words_of
-from bedside.rubrics.preference_rubric import level_lines
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import MissingExtraError
+from bedside.core.errors import MissingExtraError
+from bedside.judges.rubrics.preference_rubric import level_lines
+from bedside.judges.rubrics.rubric import Rubric
 
 #: What every choice and note is about, for Label Studio: the conversation.
 _ABOUT = "chat"

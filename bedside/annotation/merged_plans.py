@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bedside.annotation.answer_store import FOLDER, STORE
+from bedside.core.errors import RunError
+from bedside.core.files import make_folder, saying_where, sync
 from bedside.ratings.run import Run
-from bedside.support.errors import RunError
-from bedside.support.files import make_folder, saying_where, sync
 
 
 def take_plans(folder: Path, runs: Sequence[Run]) -> None:

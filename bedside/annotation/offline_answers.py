@@ -19,9 +19,9 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import ANSWER_SHEET, LABEL_SEPARATOR, AnswerColumn, answer_columns
+from bedside.core.errors import InputError
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import ByteSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.table_rows import table

@@ -27,9 +27,9 @@ from bedside.annotation.offline_tables import csv_table
 from bedside.annotation.offline_workbooks import write_workbook
 from bedside.annotation.tool_files import ToolExport, tool_content, write_tool_folders
 from bedside.annotation.tool_form import TOOL_FORMS
+from bedside.core.errors import InputError
+from bedside.core.files import contents, making, write_text
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError
-from bedside.support.files import contents, making, write_text
 
 FORMS: Mapping[str, str] = {"label-studio": ".json", "csv": ".csv", "xlsx": ".xlsx"}
 #: Largest export, in bytes.

@@ -18,7 +18,7 @@ from bedside.annotation.offline_tables import (
     shown_conversation,
 )
 from bedside.annotation.page_words import words_of
-from bedside.support.files import replacing
+from bedside.core.files import replacing
 
 #: Widths of columns by their name, in characters.
 _WIDTHS = {"text": 80, "item": 15, "notes": 40}

@@ -16,11 +16,11 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.fields import LISTED, NONE, NOT_APPLICABLE, NOTHING
+from bedside.core.yaml_files import keys_and_values
+from bedside.judges.rubrics.answer_form import all_parts
+from bedside.judges.rubrics.prompt_words import ENGLISH
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE
-from bedside.rubrics.answer_form import all_parts
-from bedside.rubrics.prompt_words import ENGLISH
-from bedside.rubrics.rubric import Rubric
-from bedside.support.yaml_files import keys_and_values
 from bedside.transcripts.transcript import ROLES
 
 _FOLDER = Path(__file__).parent / "languages"

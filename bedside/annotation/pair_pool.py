@@ -8,11 +8,11 @@ from collections.abc import Collection, Sequence
 from bedside.annotation.annotation_plan import PlanItem, opaque_id
 from bedside.annotation.items import pair_problem
 from bedside.annotation.strata import DrawableUnit, UnitPool
+from bedside.core.errors import DataError, InputError
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import pair_unit, second_id
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric import Rubric
 from bedside.scoring.transcript_pairs import paired_transcripts
-from bedside.support.errors import DataError, InputError
 
 #: What divides the pairs of a plan into strata.
 SYSTEMS = "systems"

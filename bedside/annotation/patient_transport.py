@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bedside.support.errors import LabelStudioError
+from bedside.core.errors import LabelStudioError
 
 if TYPE_CHECKING:
     import httpx

@@ -15,12 +15,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, run_identity
+from bedside.core.errors import BedsideError
+from bedside.core.files import contents, write_text
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import BedsideError
-from bedside.support.files import contents, write_text
 
 #: Largest file of a plan, in bytes.
 MOST_BYTES = 2**27

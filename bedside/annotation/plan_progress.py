@@ -25,6 +25,8 @@ from bedside.annotation.findings import Entry, ListAgreement, list_agreement
 from bedside.annotation.items import coded_positions
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
 from bedside.annotation.training_result import TrainingResult
+from bedside.core.errors import DataError
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rubric_metrics import (
     adjudicated_metric,
@@ -33,8 +35,6 @@ from bedside.ratings.rubric_metrics import (
     preference_metric,
 )
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from bedside.annotation.annotation_plan import Focus
+from bedside.core.errors import DataError
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import TRANSCRIPT, is_turn, rated_by_humans, rated_by_juries
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import DataError
 
 
 def priorities(run: Run, focus: Focus, rubrics: Sequence[Rubric]) -> dict[tuple[str, str], float]:

@@ -28,8 +28,8 @@ from bedside.annotation.rating_state import (
     RatingState,
     chosen_judge,
 )
+from bedside.core.errors import DataError
 from bedside.ratings.run import Run
-from bedside.support.errors import DataError
 
 Aim = Literal["kappa", "disagreement"]
 AIMS: tuple[Aim, ...] = ("kappa", "disagreement")

@@ -16,8 +16,8 @@ from bedside.annotation.items import coded_positions, shown_by_item
 from bedside.annotation.label_studio_client import LabelStudioClient, TaskProgress, report_tasks
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.sent_page import check_pages
+from bedside.core.errors import LabelStudioError
 from bedside.ratings.run import Run
-from bedside.support.errors import LabelStudioError
 
 
 @dataclass(frozen=True, slots=True)

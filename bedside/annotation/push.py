@@ -29,10 +29,10 @@ from bedside.annotation.label_studio_client import (
 )
 from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.annotation.sent_page import check_pages, keep_page, mark_of
+from bedside.core.errors import LabelStudioError
+from bedside.core.files import make_folder, saying_where
+from bedside.core.locks import hold
 from bedside.ratings.run import Run
-from bedside.support.errors import LabelStudioError
-from bedside.support.files import make_folder, saying_where
-from bedside.support.locks import hold
 
 #: About how many bytes one call sends: it is taken whole or not at all.
 BATCH_BYTES = 8_000_000

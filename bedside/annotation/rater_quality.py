@@ -19,8 +19,8 @@ from bedside.annotation.known_answers import (
 )
 from bedside.annotation.rater_alarms import AnsweredItem, RaterAlarm, Said, rater_alarms
 from bedside.annotation.training_result import CodedPositions, TrainingResult, training_results
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import turn_index
-from bedside.rubrics.rubric import Rubric
 
 #: Modes whose answers are looked at by more than the time they took.
 COMPARED_MODES: tuple[Mode, ...] = ("rate", "codes", "pairs")

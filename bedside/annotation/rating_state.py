@@ -11,11 +11,11 @@ from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_
 from bedside.annotation.answer_ratings import plan_scales
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.items import problem
+from bedside.core.errors import DataError
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans, rated_by_judges, rated_by_juries, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 
 #: Simulated studies behind each expected half-width.
 SIMULATIONS = 40

@@ -26,9 +26,9 @@ from bedside.annotation.annotation_plan import (
 )
 from bedside.annotation.answer_store import plan_folder, read_store
 from bedside.annotation.plan_file import write_plan
+from bedside.core.errors import InputError, RunError
+from bedside.core.files import make_folder, saying_where, write_text
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError, RunError
-from bedside.support.files import make_folder, saying_where, write_text
 
 FILE = "reassigned.json"
 

@@ -31,12 +31,12 @@ from bedside.annotation.plan_file import sealed
 from bedside.annotation.priorities import priorities
 from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_pool
 from bedside.annotation.training_cases import TrainingCase
+from bedside.core.errors import DataError
+from bedside.core.files import can_name_a_file
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import is_pair, rated_by_judges, rated_by_juries
 from bedside.ratings.run import Run
 from bedside.ratings.table import check_round
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import DataError
-from bedside.support.files import can_name_a_file
 
 #: Raters of one item, or of a plan, at most.
 MOST_RATERS = 100

@@ -14,9 +14,9 @@ from bedside.annotation.label_studio_client import (
     project_mark,
 )
 from bedside.annotation.labelling_page import labelling_page, page_digest
+from bedside.core.errors import LabelStudioError
+from bedside.core.files import replacing
 from bedside.ratings.run import Run
-from bedside.support.errors import LabelStudioError
-from bedside.support.files import replacing
 
 #: The page as it was sent, in the plan's folder.
 PAGE = "page.xml"

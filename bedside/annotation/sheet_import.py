@@ -18,11 +18,11 @@ from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_
 from bedside.annotation.answer_ratings import entry_metrics
 from bedside.annotation.answer_store import FOLDER, rated_keys, with_chances_of_round
 from bedside.annotation.plan_file import PlanError, read_plan
+from bedside.core.errors import InputError
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.rating_files import RatingFile, import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED, KEY
-from bedside.support.errors import InputError
 
 #: Modes of plans whose questions a sheet can answer as the plan's own forms do.
 _MODES = ("rate", "codes", "findings")

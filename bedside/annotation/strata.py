@@ -12,11 +12,11 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import Focus, Mode
 from bedside.annotation.items import problem
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 
 #: The stratum of transcripts without a value.
 _NO_VALUE = "(none)"

@@ -15,12 +15,12 @@ from bedside.annotation.fields import LISTED, NOTHING, agree_field, entry_fields
 from bedside.annotation.items import coded_positions, judge_scores
 from bedside.annotation.tool_form import TOOL_FORMS, ToolForm, ToolResponse
 from bedside.annotation.tool_tasks import TaskFields, tool_page, tool_tasks
+from bedside.core.errors import InputError
+from bedside.core.files import make_folder, write_text
 from bedside.ratings.rating_content import FileContent
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError
-from bedside.support.files import make_folder, write_text
 
 #: What the files of such exports are called.
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet")

@@ -12,8 +12,8 @@ from typing import Any
 from bedside.annotation.annotation_plan import Mode
 from bedside.annotation.answers import State
 from bedside.annotation.tool_tasks import ToolPage, ToolTask
+from bedside.core.registry import Registry
 from bedside.ratings.rating_content import RatingContent
-from bedside.support.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ import polars as pl
 from bedside.annotation.annotation_plan import Mode
 from bedside.annotation.fields import choices, entry_part
 from bedside.annotation.items import problem
+from bedside.core.errors import DataError, InputError
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import rated_by_humans, unit_name
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Reading, Transcript
 
 #: Key of a transcript's reference that holds the known answers of a training set.

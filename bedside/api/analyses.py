@@ -21,9 +21,9 @@ from bedside.analysis.choices import (
     Test,
     Weights,
 )
+from bedside.core.name_lists import Names, listed, listed_by_name
 from bedside.ratings.names import JUDGES, is_judge
 from bedside.reports.table import Tables
-from bedside.support.name_lists import Names, listed, listed_by_name
 
 if TYPE_CHECKING:
     from bedside.analysis.agreement import Agreement
@@ -402,9 +402,9 @@ def estimate(
         BedsideError: an unknown name, no such judge, or nothing that it and people rated.
     """
     from bedside.analysis.estimation import estimate as run_estimate
+    from bedside.core.errors import DataError
     from bedside.reports.estimation import estimate_table
     from bedside.reports.levels import answered
-    from bedside.support.errors import DataError
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where, match=match)
     if judge == JUDGES and not any(map(is_judge, view.raters())):

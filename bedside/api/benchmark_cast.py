@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bedside.api.benchmark_record import BenchmarkRequest
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 if TYPE_CHECKING:
-    from bedside.llm.model_names import ModelName
+    from bedside.judges.llm.model_names import ModelName
     from bedside.simulation.actor_contract import Named
 
 #: US dollars for a million tokens in and out, by model.
@@ -49,7 +49,7 @@ class BenchmarkCast:
         self.judges: dict[str, CastJudge] = dict(self._judges())
 
     def _judges(self) -> list[tuple[str, CastJudge]]:
-        from bedside.llm.endpoints import named_models
+        from bedside.judges.llm.endpoints import named_models
 
         judges = []
         texts = self._request.judges
@@ -86,8 +86,8 @@ class BenchmarkCast:
         Raises:
             InputError: a price names nobody, or a judge has none.
         """
-        from bedside.llm.contract import known_price
-        from bedside.support.registry import nearest
+        from bedside.core.registry import nearest
+        from bedside.judges.llm.contract import known_price
 
         judging = {name for identity, judge in self.judges.items() for name in (identity, *judge.texts)}
         names = judging | self._actor_names()
@@ -110,6 +110,6 @@ class BenchmarkCast:
         Raises:
             LanguageModelError: one isn't, as where its key is missing.
         """
-        from bedside.llm.contract import check_models
+        from bedside.judges.llm.contract import check_models
 
         check_models(judge.model for judge in self.judges.values())

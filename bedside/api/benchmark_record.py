@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.support.errors import RunError
-from bedside.support.files import write_json
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
+from bedside.core.errors import RunError
+from bedside.core.files import write_json
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 
 if TYPE_CHECKING:
+    from bedside.ratings.suites import Suite
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.requested_plan import CaseInput, PersonaInput
     from bedside.simulation.simulation_plan import SimulationPlan
-    from bedside.suites import Suite
 
 RECORD = "benchmark.json"
 FORMAT = 1
@@ -71,14 +71,14 @@ class BenchmarkRequest:
     @cached_property
     def suite(self) -> Suite:
         """What scores them: the suite of the protocol's name."""
-        from bedside.suites import SUITES
+        from bedside.ratings.suites import SUITES
 
         return SUITES.find(self.protocol)
 
     @cached_property
     def content(self) -> dict[str, Any]:
         """All that transcripts and ratings depend on, as JSON."""
-        from bedside.llm.endpoints import named_models
+        from bedside.judges.llm.endpoints import named_models
 
         plan = self.plan
         common = plan.clinicians[0]

@@ -22,11 +22,11 @@ from bedside.api.benchmark_record import (
 from bedside.api.judging import JudgedRun, judge
 from bedside.api.run_files import Report
 from bedside.api.simulating import Simulation, simulate
+from bedside.core.errors import InputError, RunError
+from bedside.core.shell_words import typed
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
-from bedside.support.errors import InputError, RunError
-from bedside.support.shell_words import typed
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class BenchmarkSteps:
     @contextmanager
     def _held(self) -> Iterator[None]:
         """Hold the folder, which is made if it isn't there, for this process alone."""
-        from bedside.support.files import folder_held
+        from bedside.core.files import folder_held
 
         record = read_record(self._folder)
         if record is not None:
@@ -345,8 +345,8 @@ class BenchmarkSteps:
         Raises:
             RunError: people's ratings are in it, which nobody could bring back.
         """
+        from bedside.core.files import remove, replacing
         from bedside.scoring.judging_orders import STORE
-        from bedside.support.files import remove, replacing
 
         if run.manifest["imports"]:
             raise RunError(

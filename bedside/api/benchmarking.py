@@ -14,12 +14,12 @@ from bedside.api.benchmark_record import BenchmarkRequest, request_of
 from bedside.api.benchmark_steps import Benchmark, BenchmarkLimits, BenchmarkSteps, BenchmarkWatch
 from bedside.api.judging import preview_judging
 from bedside.api.simulating import preview_simulation, simulate
+from bedside.core.errors import InputError
+from bedside.core.name_lists import Names, listed
+from bedside.core.plurals import counted
 from bedside.reports.judgements import plan_table
 from bedside.reports.simulations import preview_table
 from bedside.reports.table import Tables
-from bedside.support.errors import InputError
-from bedside.support.name_lists import Names, listed
-from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 if TYPE_CHECKING:
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.record_making import MadeRecord, RecordPlan
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
-    from bedside.simulators.calls import Exchange
-    from bedside.simulators.case import Case
-    from bedside.simulators.case_records import PathOrPaths
+    from bedside.simulation.simulators.calls import Exchange
+    from bedside.simulation.simulators.case import Case
+    from bedside.simulation.simulators.case_records import PathOrPaths
 
 #: The file of cases in the folder.
 CASES_FILE = "cases.jsonl"
@@ -55,11 +55,11 @@ def cases_from_profiles(
 
 
 def _plan(profiles: PathOrPaths, writer: Named, temperature: float | None, seed: int) -> RecordPlan:
-    from bedside.llm.protocol import Sampling
+    from bedside.judges.llm.protocol import Sampling
     from bedside.simulation.actor_contract import read_actor
     from bedside.simulation.record_making import RecordPlan, RecordTask
-    from bedside.simulators.calm_it.profile_cases import VERSION
-    from bedside.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.calm_it.profile_cases import VERSION
+    from bedside.simulation.simulators.contract import SIMULATORS
 
     simulator = SIMULATORS.load("calm-it")
     tasks = tuple(
@@ -72,8 +72,8 @@ def _plan(profiles: PathOrPaths, writer: Named, temperature: float | None, seed:
 
 
 def _sketches(profiles: PathOrPaths) -> Iterator[Case]:
-    from bedside.simulators.calm_it.client_fields import ClientSketch, problems
-    from bedside.simulators.case_files import read_cases
+    from bedside.simulation.simulators.calm_it.client_fields import ClientSketch, problems
+    from bedside.simulation.simulators.case_files import read_cases
 
     for where, case in read_cases(profiles):
         for problem in problems(case, ClientSketch):
@@ -84,7 +84,7 @@ def _sketches(profiles: PathOrPaths) -> Iterator[Case]:
 def _making(case: Case) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.record_making import MadeRecord
-        from bedside.simulators.calm_it.profile_cases import completed_case
+        from bedside.simulation.simulators.calm_it.profile_cases import completed_case
 
         whole = yield from completed_case(case)
         return MadeRecord(whole.model_dump(mode="json", exclude_defaults=True))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bedside.api.run_files import RunOrFolder, open_run
-from bedside.exports.export import ExportedFolder
 from bedside.ratings.run import Run
+from bedside.reports.exports.export import ExportedFolder
 from bedside.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def export(
         BedsideError: no such run or form, no licence where one is needed, something else in the folder, or a choice
             that doesn't fit the run or the form. Nothing is written then.
     """
-    from bedside.exports.export import write_export
+    from bedside.reports.exports.export import write_export
 
     return write_export(
         open_run(run),
@@ -86,7 +86,7 @@ def to_convokit(transcripts: Run | Iterable[Transcript]) -> Corpus:
         DataError: there is no transcript, or two have one id.
         RunError: the run keeps no text.
     """
-    from bedside.exports.rated_corpus import add_ratings
+    from bedside.reports.exports.rated_corpus import add_ratings
     from bedside.transcripts.convokit_corpus import to_convokit as corpus_of
 
     if not isinstance(transcripts, Run):

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.api.judging import judge_settings, named_judges
 from bedside.api.run_files import RunOrFolder, open_run
+from bedside.core.errors import InputError
+from bedside.core.name_lists import Names, listed
 from bedside.ratings.names import is_judge
 from bedside.ratings.run import Run
 from bedside.reports.table import Table, Tables
-from bedside.support.errors import InputError
-from bedside.support.name_lists import Names, listed
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.prompt import Order
-    from bedside.probes.probing import Probed, ProbeOrder, ProbingWatch
-    from bedside.rubrics.rubric import Rubric
+    from bedside.judges.rubrics.rubric import Rubric
     from bedside.scoring.judging_orders import RubricNames
     from bedside.transcripts.memory_reading import TranscriptInput
     from bedside.transcripts.transcript import Transcript
+    from bedside.tuning.probes.probing import Probed, ProbeOrder, ProbingWatch
 
 
 def probe(
@@ -82,9 +82,9 @@ def probe(
             what was answered before is kept.
     """
     from bedside.judges.cost_limit import JudgeBudget
-    from bedside.llm.contract import check_models
-    from bedside.probes.probing import probe_judge
+    from bedside.judges.llm.contract import check_models
     from bedside.reports.judgements import judged_table
+    from bedside.tuning.probes.probing import probe_judge
 
     call = _ProbingCall(run, rubrics)
     orders = call.orders(
@@ -150,8 +150,8 @@ def preview_probe(
         BedsideError: as for :func:`probe`.
     """
     from bedside.judges.raters import endpoint_lines
-    from bedside.probes.probing import preview_probing
     from bedside.reports.judgements import plan_table
+    from bedside.tuning.probes.probing import preview_probing
 
     call = _ProbingCall(run, rubrics)
     orders = call.orders(
@@ -185,9 +185,9 @@ class _ProbingCall:
     """
 
     def __init__(self, run: RunOrFolder, rubrics: RubricNames | None) -> None:
-        from bedside.probes.probe_trials import check_probeable, probeable
+        from bedside.ratings.suites.run_suites import suites_of
         from bedside.scoring.judging_orders import rubrics_of
-        from bedside.suites.run_suites import suites_of
+        from bedside.tuning.probes.probe_trials import check_probeable, probeable
 
         self.run = open_run(run)
         if rubrics is not None:
@@ -218,9 +218,9 @@ class _ProbingCall:
         **settings: Any,
     ) -> list[ProbeOrder]:
         """What each judge is asked."""
-        from bedside.llm.endpoints import model_name
-        from bedside.probes.probe_trials import probes_named
-        from bedside.probes.probing import ProbeOrder
+        from bedside.judges.llm.endpoints import model_name
+        from bedside.tuning.probes.probe_trials import probes_named
+        from bedside.tuning.probes.probing import ProbeOrder
 
         _, names = named_judges(judges)
         return [
@@ -267,8 +267,8 @@ class _ProbingCall:
 
 def _judged_rubrics(run: Run) -> list[str]:
     """The rubrics that judges rated a run by."""
-    from bedside.rubrics.rubric_files import RUBRICS
-    from bedside.rubrics.run_rubrics import own_rubrics
+    from bedside.judges.rubrics.rubric_files import RUBRICS
+    from bedside.judges.rubrics.run_rubrics import own_rubrics
 
     own = own_rubrics(run)
     rated = run.ratings.select("metric", "rater").unique(maintain_order=True).iter_rows()

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from bedside.api.judging import judge_settings
 from bedside.api.run_files import RunOrFolder, open_run
+from bedside.core.errors import InputError
+from bedside.core.name_lists import Names, listed
 from bedside.ratings.run import Run
 from bedside.reports.table import Table, Tables
-from bedside.support.errors import InputError
-from bedside.support.name_lists import Names, listed
 
 if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingsView
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.prompt import Order
+    from bedside.judges.rubrics.rubric import Rubric
     from bedside.judges.settings import JudgeSettings
-    from bedside.rubrics.rubric import Rubric
     from bedside.scoring.judged import JudgingWatch
     from bedside.tuning.label_split import LabelSplit
     from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
@@ -104,7 +104,7 @@ def tune_judge(
         BedsideError: there are too few ratings by people, which is said with how many are needed; a rubric that can't
             be tuned; a budget that is too small; or a judge that can't be asked. What it answered is kept.
     """
-    from bedside.llm.contract import check_models
+    from bedside.judges.llm.contract import check_models
     from bedside.reports.tuning import tuning_tables
     from bedside.tuning.tuned_judge import tune
     from bedside.tuning.tuned_rubric import check_rubric_file, with_history, write_tuned_rubric
@@ -191,8 +191,8 @@ def _ordered(
     budget: int | None,
 ) -> TuningOrder:
     """What is to be tuned, and how; what is misspelt stops here."""
+    from bedside.judges.llm.endpoints import model_name
     from bedside.judges.settings import check_numbers
-    from bedside.llm.endpoints import model_name
     from bedside.scoring.judging_orders import rubrics_of
     from bedside.tuning.tuned_judge import TuningOrder
 

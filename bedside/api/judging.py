@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.api.run_files import open_run
+from bedside.core.errors import InputError, RunError
+from bedside.core.name_lists import Names, listed
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
-from bedside.support.errors import InputError, RunError
-from bedside.support.name_lists import Names, listed
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.counts import JudgingSummary
     from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
+    from bedside.judges.llm.model_names import ModelName
     from bedside.judges.prompt import Order
+    from bedside.judges.rubrics.rubric import Rubric
     from bedside.judges.settings import JudgeSettings
-    from bedside.llm.model_names import ModelName
-    from bedside.rubrics.rubric import Rubric
+    from bedside.ratings.suites import Suite
     from bedside.scoring.judged import JudgingWatch
     from bedside.scoring.judging_orders import JudgingWork, RubricNames
     from bedside.scoring.one_process import ScoringSummary
-    from bedside.suites import Suite
     from bedside.transcripts import ReadOptions
     from bedside.transcripts.memory_reading import TranscriptInput
 
@@ -110,7 +110,7 @@ def judge(
             which algorithms rate first.
         judges: models, such as ``openai/gpt-5-mini`` or ``http://localhost:8000/v1#NAME``, or YAML files of addresses.
         out: the folder of the run that transcripts go into: new, or an existing run of the same transcripts.
-        rubrics: names, files or :class:`~bedside.rubrics.rubric.Rubric` objects, in place of the suite's.
+        rubrics: names, files or :class:`~bedside.judges.rubrics.rubric.Rubric` objects, in place of the suite's.
         codes: behaviour codes that the judges give to turns, in place of rubrics; ``all`` for all of them.
         suite: whose rubrics (and, with ``out``, metrics) are taken; that of the run unless named, else ``default``.
         metrics, parameters: with ``out``, as for :func:`bedside.score`; of metrics that begin with ``deepeval:`` and
@@ -138,7 +138,7 @@ def judge(
             can't be asked; what it answered before is kept.
     """
     from bedside.judges.driver import judge_price
-    from bedside.llm.contract import check_models
+    from bedside.judges.llm.contract import check_models
 
     call = _JudgingCall(
         source,
@@ -252,8 +252,8 @@ def judge_settings(
     *, price: tuple[float, float] | tuple[float, float, float] | None, **settings: Any
 ) -> JudgeSettings:
     """How judges are asked, with the price as numbers."""
+    from bedside.judges.llm.prices import Price
     from bedside.judges.settings import JudgeSettings
-    from bedside.llm.prices import Price
 
     try:
         known = None if price is None else Price(*map(float, price))
@@ -272,7 +272,7 @@ def named_judges(judges: Names) -> tuple[list[str], tuple[ModelName, ...]]:
     Raises:
         InputError: none is named, or a name is none.
     """
-    from bedside.llm.endpoints import named_models
+    from bedside.judges.llm.endpoints import named_models
 
     models = listed(judges, "judges")
     names = tuple(named_models(models))
@@ -349,8 +349,8 @@ class _JudgingCall:
 
     def _suite(self, suite: str | Suite | None) -> Suite:
         """The suite that is named, or the last one with rubrics that the run was scored by, or the default."""
-        from bedside.suites import SUITES, Suite
-        from bedside.suites.run_suites import suites_of
+        from bedside.ratings.suites import SUITES, Suite
+        from bedside.ratings.suites.run_suites import suites_of
 
         if suite is not None:
             return suite if isinstance(suite, Suite) else SUITES.find(suite)

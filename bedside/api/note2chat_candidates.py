@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bedside.api.note2chat_training import NOTE_GUIDED, Asking, source_digest, spoken_lines
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 if TYPE_CHECKING:
-    from bedside.protocols.note2chat.case_split import CaseSplit
-    from bedside.protocols.note2chat.preferences import Pair, Preferences
-    from bedside.protocols.note2chat.turn_candidates import CandidateInterview, TurnReward
+    from bedside.metrics.protocols.note2chat.case_split import CaseSplit
+    from bedside.metrics.protocols.note2chat.preferences import Pair, Preferences
+    from bedside.metrics.protocols.note2chat.turn_candidates import CandidateInterview, TurnReward
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask
     from bedside.simulation.simulate import SimulationSummary
-    from bedside.simulators.calls import Exchange
-    from bedside.simulators.note2chat.interview_candidates import CandidateMaterial
+    from bedside.simulation.simulators.calls import Exchange
+    from bedside.simulation.simulators.note2chat.interview_candidates import CandidateMaterial
     from bedside.transcripts import Transcript
 
 #: The file of interviews with candidates, in their folder.
@@ -107,7 +107,7 @@ def candidate_plan(
 
 
 def _check(asking: Asking, patient: Named | None, reward: TurnReward, number: int) -> None:
-    from bedside.protocols.note2chat.turn_candidates import TURN_REWARDS
+    from bedside.metrics.protocols.note2chat.turn_candidates import TURN_REWARDS
 
     if reward not in TURN_REWARDS:
         raise InputError(f"`reward` must be one of {', '.join(TURN_REWARDS)}, and is {reward!r}")
@@ -131,8 +131,8 @@ def _check(asking: Asking, patient: Named | None, reward: TurnReward, number: in
 
 def _generated_recalls(transcripts: Iterable[Transcript]) -> dict[str, float]:
     """By case, the recall of the interview that was written from the note, where its labels say it."""
-    from bedside.protocols.note2chat.history import history
-    from bedside.protocols.note2chat.labels import label_raters, rater_labels
+    from bedside.metrics.protocols.note2chat.history import history
+    from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
 
     recalls = {}
     for talk in transcripts:
@@ -164,9 +164,9 @@ def _material(talk: Transcript, recall: float | None) -> CandidateMaterial:
     Raises:
         InputError: the interview doesn't hold its note.
     """
-    from bedside.simulators.note2chat.fixed_sentences import SENTENCES, FixedSentences
-    from bedside.simulators.note2chat.interview_candidates import CandidateMaterial
-    from bedside.simulators.note2chat.training_records import doctor_states
+    from bedside.simulation.simulators.note2chat.fixed_sentences import SENTENCES, FixedSentences
+    from bedside.simulation.simulators.note2chat.interview_candidates import CandidateMaterial
+    from bedside.simulation.simulators.note2chat.training_records import doctor_states
 
     reference, language = talk.reference, talk.language or "en"
     findings, vignette, diagnosis = (reference.get(key) for key in ("findings", "note", "diagnosis"))
@@ -193,11 +193,11 @@ def _rewarding(
     talk: Transcript, material: CandidateMaterial, reward: TurnReward, number: int
 ) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
-        from bedside.protocols.note2chat.turn_candidates import CandidateInterview
+        from bedside.metrics.protocols.note2chat.turn_candidates import CandidateInterview
         from bedside.simulation.record_making import MadeRecord
-        from bedside.simulators.contract import UnusableConversationError
-        from bedside.simulators.note2chat.interview_candidates import interview_candidates
-        from bedside.simulators.note2chat.training_records import form_problem
+        from bedside.simulation.simulators.contract import UnusableConversationError
+        from bedside.simulation.simulators.note2chat.interview_candidates import interview_candidates
+        from bedside.simulation.simulators.note2chat.training_records import form_problem
 
         problem = form_problem(talk)
         if problem is not None:
@@ -231,9 +231,9 @@ def read_candidates(files: Iterable[str | Path]) -> tuple[CandidateInterview, ..
     """
     from pydantic import ValidationError
 
-    from bedside.protocols.note2chat.turn_candidates import CandidateInterview
-    from bedside.simulators.case_records import records
-    from bedside.support.model_errors import complaints, key_name
+    from bedside.core.model_errors import complaints, key_name
+    from bedside.metrics.protocols.note2chat.turn_candidates import CandidateInterview
+    from bedside.simulation.simulators.case_records import records
 
     interviews: dict[str, CandidateInterview] = {}
     for record in records([str(file) for file in files], "file of candidates"):
@@ -264,15 +264,15 @@ def candidate_pairs(
 
     Args:
         interviews: as :func:`read_candidates` reads them.
-        seed, margin: see :func:`bedside.protocols.note2chat.turn_candidates.turn_pairs`.
+        seed, margin: see :func:`bedside.metrics.protocols.note2chat.turn_candidates.turn_pairs`.
         max_pairs_per_turn: 1 or 2.
         split: the division of cases; None to train on all.
 
     Raises:
         InputError: a number is out of range.
     """
-    from bedside.protocols.note2chat.preferences import Preferences
-    from bedside.protocols.note2chat.turn_candidates import turn_pairs
+    from bedside.metrics.protocols.note2chat.preferences import Preferences
+    from bedside.metrics.protocols.note2chat.turn_candidates import turn_pairs
 
     pairs: list[Pair] = []
     left_out: list[tuple[str, str]] = []

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bedside.support.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError
 
 if TYPE_CHECKING:
-    from bedside.protocols.note2chat.case_split import CaseSplit
-    from bedside.protocols.note2chat.preferences import Pair
-    from bedside.simulators.note2chat.training_records import Form, Unit
+    from bedside.metrics.protocols.note2chat.case_split import CaseSplit
+    from bedside.metrics.protocols.note2chat.preferences import Pair
+    from bedside.simulation.simulators.note2chat.training_records import Form, Unit
     from bedside.transcripts import Transcript
 
 INFO, CARD = "dataset_info.json", "README.md"
@@ -85,8 +85,8 @@ def write_sft(
     Raises:
         DataError: there is nothing to write.
     """
-    from bedside.protocols.note2chat.case_split import read_split
-    from bedside.simulators.note2chat.training_records import brief_reference, training_records
+    from bedside.metrics.protocols.note2chat.case_split import read_split
+    from bedside.simulation.simulators.note2chat.training_records import brief_reference, training_records
 
     split = split or read_split()
     rows: dict[str, list[dict[str, Any]]] = {"train": [], "test": []}
@@ -142,7 +142,7 @@ def write_preference_files(
     Raises:
         DataError: there is no pair.
     """
-    from bedside.protocols.note2chat.preferences import pair_record
+    from bedside.metrics.protocols.note2chat.preferences import pair_record
 
     rows = {"train": [pair_record(pair) for pair in pairs], "test": []}
     whole = {
@@ -162,7 +162,7 @@ def _write(
     columns: Mapping[str, Any],
     left_out: Iterable[tuple[str, str]],
 ) -> TrainingFiles:
-    from bedside.support.files import make_folder, write_json, write_text
+    from bedside.core.files import make_folder, write_json, write_text
 
     if not any(rows.values()):
         raise DataError("there is nothing to train on", where=str(out), todo=_first_reason(left_out))

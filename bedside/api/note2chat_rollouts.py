@@ -17,22 +17,22 @@ from bedside.api.note2chat_training import (
     spoken_lines,
     usable_cases,
 )
-from bedside.simulators.calls import ACTOR_ROLES
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
+from bedside.simulation.simulators.calls import ACTOR_ROLES
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
-    from bedside.protocols.note2chat.case_split import CaseSplit
-    from bedside.protocols.note2chat.rollouts import BestRollouts
+    from bedside.metrics.protocols.note2chat.case_split import CaseSplit
+    from bedside.metrics.protocols.note2chat.rollouts import BestRollouts
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.call_preview import SimulationPreview
     from bedside.simulation.record_making import MadeRecord
     from bedside.simulation.record_preview import RecordPreview
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
     from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
-    from bedside.simulators.calls import Exchange
-    from bedside.simulators.case import Case
-    from bedside.simulators.case_records import PathOrPaths
+    from bedside.simulation.simulators.calls import Exchange
+    from bedside.simulation.simulators.case import Case
+    from bedside.simulation.simulators.case_records import PathOrPaths
     from bedside.transcripts import Transcript
 
 #: What is made of the interviews, in the folder's words.
@@ -46,7 +46,7 @@ class Rollouts:
     Attributes:
         talks: what the simulation did.
         checked: what the check of its interviews did.
-        best: the best of each case, see :func:`bedside.protocols.note2chat.rollouts.best_rollouts`.
+        best: the best of each case, see :func:`bedside.metrics.protocols.note2chat.rollouts.best_rollouts`.
     """
 
     talks: SimulationSummary
@@ -201,7 +201,7 @@ def _checking_a_toy(
 
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.call_preview import played
-        from bedside.simulators.contract import UnusableConversationError
+        from bedside.simulation.simulators.contract import UnusableConversationError
         from bedside.transcripts import Transcript, Turn
 
         _, outcome = played(plan.simulator.converse(plan.situation(planned)), plan.simulator.rules)
@@ -235,8 +235,8 @@ def _with_the_rest(asking: Asking, settings: SimulationSettings, spent: Simulati
 
 
 def _write_best(out: Path, require_correct: bool) -> BestRollouts:
-    from bedside.protocols.note2chat.rollouts import best_rollouts
-    from bedside.support.files import write_text
+    from bedside.core.files import write_text
+    from bedside.metrics.protocols.note2chat.rollouts import best_rollouts
 
     best = best_rollouts(read_talks(out / "checked" / TRANSCRIPTS), require_correct=require_correct)
     write_text(out / "best.jsonl", "".join(talk.to_json().decode() + "\n" for talk in best.best))
@@ -267,8 +267,8 @@ def _check(
 def _checking(talk: Transcript, case: Case, rater: str) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.record_making import MadeRecord
-        from bedside.simulators.calls import together
-        from bedside.simulators.note2chat.finding_places import diagnosis_rank, finding_places
+        from bedside.simulation.simulators.calls import together
+        from bedside.simulation.simulators.note2chat.finding_places import diagnosis_rank, finding_places
 
         findings = [finding.text for finding in (case.note.findings if case.note else ())]
         places, rank = yield from together(

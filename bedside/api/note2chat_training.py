@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
-    from bedside.simulators.calls import ActorRole, Exchange, Line
-    from bedside.simulators.case import Case
-    from bedside.simulators.case_records import PathOrPaths
-    from bedside.simulators.note2chat.finding_places import FindingPlace
-    from bedside.simulators.note2chat.preparation import DischargeNote
+    from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
+    from bedside.simulation.simulators.case import Case
+    from bedside.simulation.simulators.case_records import PathOrPaths
+    from bedside.simulation.simulators.note2chat.finding_places import FindingPlace
+    from bedside.simulation.simulators.note2chat.preparation import DischargeNote
     from bedside.transcripts import Transcript
 
 #: The system of interviews that were written and not had.
@@ -91,7 +91,7 @@ class Asking:
         self, what: str, tasks: Iterable[RecordTask], options: Mapping[str, Any], file: str
     ) -> RecordPlan:
         """The records that are to be made, and who is asked."""
-        from bedside.llm.protocol import Sampling
+        from bedside.judges.llm.protocol import Sampling
         from bedside.simulation.record_making import RecordPlan
 
         return RecordPlan(
@@ -136,8 +136,8 @@ class Asking:
 
 
 def _simulator() -> Any:
-    from bedside.simulators.contract import SIMULATORS
-    from bedside.simulators.note2chat.training_rules import TRAINING_RULES
+    from bedside.simulation.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.note2chat.training_rules import TRAINING_RULES
 
     return replace(SIMULATORS.load("note2chat"), rules=TRAINING_RULES)
 
@@ -162,7 +162,7 @@ def prepare_notes(notes: PathOrPaths, out: Path, asking: Asking) -> SimulationSu
 def note_plan(notes: PathOrPaths, asking: Asking) -> RecordPlan:
     """What :func:`prepare_notes` with the same arguments makes."""
     from bedside.simulation.record_making import RecordTask
-    from bedside.simulators.note2chat.note_files import read_notes
+    from bedside.simulation.simulators.note2chat.note_files import read_notes
 
     tasks = [
         RecordTask(
@@ -176,8 +176,8 @@ def note_plan(notes: PathOrPaths, asking: Asking) -> RecordPlan:
 def _preparing(note: DischargeNote) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.record_making import MadeRecord
-        from bedside.simulators.contract import UnusableConversationError
-        from bedside.simulators.note2chat.preparation import UnusableNoteError, prepared_case
+        from bedside.simulation.simulators.contract import UnusableConversationError
+        from bedside.simulation.simulators.note2chat.preparation import UnusableNoteError, prepared_case
 
         try:
             case = yield from prepared_case(note)
@@ -217,7 +217,7 @@ def write_dialogues(cases: PathOrPaths, out: Path, asking: Asking, *, rounds: in
 def dialogue_plan(cases: Sequence[Case], asking: Asking, *, rounds: int = 1) -> RecordPlan:
     """What :func:`write_dialogues` makes of cases."""
     from bedside.simulation.record_making import RecordTask
-    from bedside.simulators.note2chat.guided_dialogue import MOST_ROUNDS
+    from bedside.simulation.simulators.note2chat.guided_dialogue import MOST_ROUNDS
 
     if isinstance(rounds, bool) or not 0 <= rounds <= MOST_ROUNDS:
         raise InputError(f"`rounds` must be 0 to {MOST_ROUNDS}, and is {rounds!r}")
@@ -237,7 +237,7 @@ def dialogue_plan(cases: Sequence[Case], asking: Asking, *, rounds: int = 1) -> 
 
 def _write_opened_cases(cases: Sequence[Case], out: Path) -> None:
     """Write the cases with the openings of the interviews that were written, so that all systems share them."""
-    from bedside.support.files import write_text
+    from bedside.core.files import write_text
 
     openings = {talk.case_id: talk.turns[0].text for talk in read_talks(out / TRANSCRIPTS)}
     lines = []
@@ -262,7 +262,7 @@ def _writing(
 ) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.record_making import MadeRecord
-        from bedside.simulators.note2chat.guided_dialogue import guided_dialogue
+        from bedside.simulation.simulators.note2chat.guided_dialogue import guided_dialogue
         from bedside.transcripts import Transcript, Turn
 
         written = yield from guided_dialogue(case, rounds=rounds)
@@ -335,7 +335,7 @@ def thought_plan(transcripts: Sequence[Transcript], asking: Asking) -> RecordPla
 def _thinking(talk: Transcript) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.record_making import MadeRecord
-        from bedside.simulators.note2chat.reasoning import message_thoughts
+        from bedside.simulation.simulators.note2chat.reasoning import message_thoughts
 
         thoughts = yield from message_thoughts(spoken_lines(talk), talk.language or "en")
         turns = list(talk.turns)
@@ -388,7 +388,7 @@ def place_labels(case: Case, places: Sequence[FindingPlace], rank: int | None) -
 def usable_cases(paths: PathOrPaths) -> tuple[Case, ...]:
     """Cases that the protocol can use."""
     from bedside.simulation.simulation_plan import check_cases
-    from bedside.simulators.case_files import read_cases
+    from bedside.simulation.simulators.case_files import read_cases
 
     placed = read_cases(paths)
     check_cases(_simulator(), placed)
@@ -401,7 +401,7 @@ def spoken_lines(transcript: Transcript) -> tuple[Line, ...]:
     Raises:
         InputError: somebody else speaks too.
     """
-    from bedside.simulators.calls import Line
+    from bedside.simulation.simulators.calls import Line
 
     lines = []
     for turn in transcript.turns:

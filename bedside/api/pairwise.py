@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bedside.api.judging import AskedRun, judge_settings, named_judges
 from bedside.api.run_files import RunOrFolder, open_run
+from bedside.core.name_lists import Names
 from bedside.reports.table import Tables
-from bedside.support.name_lists import Names
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan

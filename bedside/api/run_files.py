@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from bedside.core.errors import DataError, InputError
+from bedside.core.name_lists import Names, listed, listed_by_name
 from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
 from bedside.reports.table import Tables
-from bedside.support.errors import DataError, InputError
-from bedside.support.name_lists import Names, listed, listed_by_name
 
 #: A run, or its folder.
 RunOrFolder = Run | str | os.PathLike[str]
@@ -49,7 +49,7 @@ class Report:
         Raises:
             DataError: the report has none; the names are given.
         """
-        from bedside.support.registry import nearest
+        from bedside.core.registry import nearest
 
         figures = {file.stem: file for file in self.files if file.suffix == ".png"}
         if name not in figures:
@@ -113,10 +113,10 @@ def report(
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.selection import chosen_systems
     from bedside.analysis.simulated_talks import with_complete_cases
+    from bedside.ratings.suites import SUITES
     from bedside.reports.build import PAGE, write_report
     from bedside.reports.renderers.latex import LatexPaper
     from bedside.reports.report_settings import ReportSettings
-    from bedside.suites import SUITES
 
     if published_numbers and not as_published:
         raise InputError(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bedside.core.errors import InputError
+from bedside.core.name_lists import Names, listed
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError
-from bedside.support.name_lists import Names, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from bedside.core.errors import InputError, RunError
 from bedside.reports.table import Tables
-from bedside.support.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from bedside.identifiers.transcript_identifiers import SeenIdentifier
+    from bedside.transcripts.identifiers.transcript_identifiers import SeenIdentifier
     from bedside.transcripts.read_options import ReadOptions
     from bedside.transcripts.reading import Paths
 
@@ -76,10 +76,10 @@ def scrub(
         BedsideError: presidio isn't installed, a file can't be read or all were skipped, or the folder holds a copy
             already.
     """
-    from bedside.identifiers.masking import KEPT, masked
-    from bedside.identifiers.recognition import Recognition
-    from bedside.identifiers.transcript_identifiers import identifiers_of, language_of
     from bedside.reports.identifiers import counts_table, identifiers_table
+    from bedside.transcripts.identifiers.masking import KEPT, masked
+    from bedside.transcripts.identifiers.recognition import Recognition
+    from bedside.transcripts.identifiers.transcript_identifiers import identifiers_of, language_of
     from bedside.transcripts.reading import Reading
 
     reading = Reading(paths, options)
@@ -126,7 +126,7 @@ def _copies(folder: Path) -> Iterator[BinaryIO]:
     Raises:
         RunError: the folder has one, or can't be written.
     """
-    from bedside.support.files import make_folder, replacing, saying_where
+    from bedside.core.files import make_folder, replacing, saying_where
 
     target = folder / COPIES
 

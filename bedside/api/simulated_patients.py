@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bedside.core.errors import RunError
+from bedside.core.name_lists import Names, listed
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import is_run
-from bedside.support.errors import RunError
-from bedside.support.name_lists import Names, listed
 
 if TYPE_CHECKING:
-    from bedside.analysis.patient_quality import QualityMeasure
     from bedside.reports.table import Tables
     from bedside.scoring.judged import JudgingWatch
+    from bedside.simulation.patient_quality import QualityMeasure
     from bedside.transcripts.memory_reading import TranscriptInput
 
 #: The suite that patients are checked by.
@@ -58,13 +58,13 @@ def simulation_quality(
     Raises:
         BedsideError: the folder is no simulation's, or a name is none.
     """
-    from bedside.analysis.patient_quality import patient_quality
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.api.judging import judge
     from bedside.reports.averaging_notes import BY_REPORT, with_averaging_notes
     from bedside.reports.table import Tables
     from bedside.reports.tables.simulation_quality import quality_table
     from bedside.scoring.score import score
+    from bedside.simulation.patient_quality import patient_quality
     from bedside.transcripts.simulation_folder import simulation_manifest
 
     if simulation_manifest(talks) is None:
@@ -103,9 +103,9 @@ def simulation_quality(
 
 def _rubrics(talks: str | os.PathLike[str]) -> list[str]:
     """The suite's rubrics; that of the trait only where personas have one of its traits."""
-    from bedside.analysis.patient_quality import PERSONA, TRAIT
-    from bedside.rubrics.rubric_files import RUBRICS
-    from bedside.suites import SUITES
+    from bedside.judges.rubrics.rubric_files import RUBRICS
+    from bedside.ratings.suites import SUITES
+    from bedside.simulation.patient_quality import PERSONA, TRAIT
     from bedside.transcripts import read_transcripts
 
     rubrics = list(SUITES.load(SUITE).rubrics)
@@ -118,7 +118,7 @@ def _rubrics(talks: str | os.PathLike[str]) -> list[str]:
 def _encoder(embeddings: str | None) -> Any:
     if embeddings is None:
         return None
-    from bedside.coders.learned.embeddings import Embeddings
+    from bedside.metrics.coders.learned.embeddings import Embeddings
 
     return Embeddings(embeddings).encode
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.support.errors import InputError
-from bedside.support.name_lists import Names, listed
+from bedside.core.errors import InputError
+from bedside.core.name_lists import Names, listed
 
 if TYPE_CHECKING:
-    from bedside.engines.contract import Engine
-    from bedside.llm.prices import Price
+    from bedside.core.engines.contract import Engine
+    from bedside.judges.llm.prices import Price
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.call_preview import SimulationPreview
     from bedside.simulation.conversation_pool import SimulationProgress
@@ -84,8 +84,8 @@ def simulate(
     What was replied is kept in ``out``: the same call goes on where it was ended, and asks nothing twice.
 
     Args:
-        cases: files or folders of cases, or :class:`~bedside.simulators.case.Case` objects; None for the protocol's
-            own, all invented.
+        cases: files or folders of cases, or :class:`~bedside.simulation.simulators.case.Case` objects; None for the
+            protocol's own, all invented.
         protocol: the simulator's name, equal to its suite's.
         out: the folder that conversations go into: new, or that of an earlier simulation.
         clinician: who is tested, one or several: a model as judges are named, ``package.module:function``,
@@ -95,8 +95,8 @@ def simulate(
             and to be named where that is a person.
         ranker: who ranks candidates for a message, where the protocol has any: ``likelihood:MODEL`` with a causal
             language model of this computer, ``none`` for the first, a model, or a function; a toy unless named.
-        personas: a file of personas, or :class:`~bedside.simulators.case.Persona` objects; the protocol's own unless
-            given.
+        personas: a file of personas, or :class:`~bedside.simulation.simulators.case.Persona` objects; the protocol's
+            own unless given.
         settings: names of the protocol's settings; its first unless named.
         lengths: target lengths, where the protocol has them.
         repeats: how often each conversation is had.
@@ -111,8 +111,8 @@ def simulate(
         time_limit: seconds until a request counts as unanswered.
         minutes: how long a person may talk in a conversation; None for no limit.
         replay: whether nobody is asked, and all replies come from ``out``.
-        engine: whose workers have the conversations, from :func:`bedside.engines.contract.open_engine`; this process
-            unless given. Workers share the folder ``out``, and each has ``max_concurrency`` for itself.
+        engine: whose workers have the conversations, from :func:`bedside.core.engines.contract.open_engine`; this
+            process unless given. Workers share the folder ``out``, and each has ``max_concurrency`` for itself.
         batch_out: a JSONL file to write the calls to language models to that are open, in place of asking: all
             conversations go as far as the log does, and wait. ``max_calls`` is then how many are written.
         batch_in: file or files that a service answered such calls with; with ``batch_out`` too, what is open then is
@@ -237,7 +237,7 @@ def _plan(
 
 
 def _prices(prices: Mapping[str, tuple[float, float]]) -> dict[str, Price]:
-    from bedside.llm.prices import Price
+    from bedside.judges.llm.prices import Price
 
     read = {}
     for name, price in prices.items():

@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from bedside.api.run_files import RunOrFolder, open_run
+from bedside.core.errors import InputError
+from bedside.core.name_lists import Names, listed
 from bedside.reports.table import Tables
-from bedside.support.errors import InputError
-from bedside.support.name_lists import Names, listed
 
 if TYPE_CHECKING:
     from bedside.analysis.jury_agreement import JuryAgreement
-    from bedside.coders.learned.embeddings import Embeddings
+    from bedside.metrics.coders.learned.embeddings import Embeddings
     from bedside.ratings.juries import JuryRule
     from bedside.transcripts import ReadOptions
     from bedside.transcripts.memory_reading import TranscriptInput
@@ -126,7 +126,7 @@ def learn_rater(
         BedsideError: no such run or rubric, too few ratings by people, or a file that can't be written.
     """
     from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.coders.learned.array_file import check_target
+    from bedside.metrics.coders.learned.array_file import check_target
     from bedside.ratings.scales import parse_scales
     from bedside.reports.learned_raters import trial_tables
     from bedside.scoring.run_transcripts import kept_transcripts
@@ -194,7 +194,7 @@ def _features(text: str) -> tuple[bool, Embeddings | None]:
     if text == "text":
         return True, None
     if kind == "embeddings" and name:
-        from bedside.coders.learned.embeddings import Embeddings
+        from bedside.metrics.coders.learned.embeddings import Embeddings
 
         return False, Embeddings(name)
     raise InputError(

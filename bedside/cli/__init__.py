@@ -53,8 +53,8 @@ from bedside.cli.study_size import plan_app
 from bedside.cli.trend import trend
 from bedside.cli.validation import validate
 from bedside.cli.view import view
-from bedside.support.errors import BedsideError
-from bedside.support.stopping import stoppable
+from bedside.core.errors import BedsideError
+from bedside.core.stopping import stoppable
 
 _STOPPED = "stopped; nothing is left half-written. Run the same command again to go on"
 #: What typer returns after Ctrl-C.

@@ -15,8 +15,8 @@ from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import read_pairs
 from bedside.cli.plans import RunOption, open_plan
 from bedside.cli.progress import task_progress
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from bedside.cli.json_output import show_records
 from bedside.cli.output import say
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 
 if TYPE_CHECKING:
-    from bedside.llm.batch_files import BatchFile
+    from bedside.judges.llm.batch_files import BatchFile
     from bedside.scoring.batches import BatchOutcome
     from bedside.simulation.batch_waves import BatchWave
 

@@ -42,9 +42,9 @@ from bedside.cli.simulate import (
     say_failures,
     simulator_options,
 )
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 from bedside.ratings.names import is_human
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.api import Benchmark, BenchmarkWatch
@@ -253,7 +253,7 @@ def _say_done(done: Benchmark, *, judged: bool, max_cost: float | None) -> None:
 
 
 def _say_unjudged(done: Benchmark) -> None:
-    from bedside.suites.run_suites import suites_of
+    from bedside.ratings.suites.run_suites import suites_of
 
     rubrics = {name for suite in suites_of(done.run) for name in suite.rubrics}
     if rubrics:

@@ -12,8 +12,8 @@ from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.json_output import show_records
 from bedside.cli.output import list_entries, note, say, say_or_show
-from bedside.support.errors import DataError, InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import DataError, InputError
+from bedside.core.plurals import counted
 
 readers_app: App = App(
     """List the file formats that bedside reads; show one.
@@ -153,7 +153,7 @@ def metrics_show(
         return
     owners = families_by_metric()
     if name not in owners:
-        from bedside.support.registry import nearest
+        from bedside.core.registry import nearest
 
         raise DataError(f"no metric is called {name!r}", todo=nearest(name, [*owners, *FAMILIES.names()]))
     _say_metric(name, describe_metric(FAMILIES.load(owners[name]), name))
@@ -166,7 +166,7 @@ def _say_metric(name: str, description: str) -> None:
 @suites_app.callback()
 def suites(context: typer.Context) -> None:
     """List the suites."""
-    from bedside.suites import SUITES
+    from bedside.ratings.suites import SUITES
 
     list_entries(
         context,
@@ -191,7 +191,7 @@ def suites_show(
         $ bedside suites show calm-it
         $ bedside suites show mine.yaml
     """
-    from bedside.suites import SUITES
+    from bedside.ratings.suites import SUITES
 
     suite = SUITES.find(name)
     lines = [f"{suite.name}: {suite.title}", "", suite.description, f"Source: {suite.source}", "", "Metrics:"]
@@ -217,9 +217,9 @@ def suites_check(
     Examples:
         $ bedside suites check mine.yaml
     """
+    from bedside.ratings.suites import SUITES
     from bedside.reports.planned_tables import check_suite
     from bedside.scoring.plan import make_plan
-    from bedside.suites import SUITES
 
     if not file.endswith(".yaml"):
         raise InputError("a suite file's name ends in .yaml", where=file, todo="rename it")
@@ -250,7 +250,7 @@ LanguageOption = Annotated[
 @rubrics_app.callback()
 def rubrics(context: typer.Context, rubric_folder: FolderOption = None) -> None:
     """List the rubrics."""
-    from bedside.rubrics.rubric_files import rubrics_with
+    from bedside.judges.rubrics.rubric_files import rubrics_with
 
     registry = rubrics_with(rubric_folder)
     list_entries(
@@ -276,9 +276,9 @@ def rubrics_show(
         $ bedside rubrics show empathy --language de
         $ bedside rubrics show warmth --rubric-folder my-rubrics
     """
-    from bedside.rubrics.description import describe
-    from bedside.rubrics.rubric import as_data
-    from bedside.rubrics.rubric_files import find_rubric
+    from bedside.judges.rubrics.description import describe
+    from bedside.judges.rubrics.rubric import as_data
+    from bedside.judges.rubrics.rubric_files import find_rubric
 
     rubric = find_rubric(name, rubric_folder, language)
     say_or_show(describe(rubric), "rubric", rubric.title, [{**as_data(rubric), "version": rubric.version}])
@@ -293,7 +293,7 @@ def rubrics_check(
     Examples:
         $ bedside rubrics check my-rubrics/warmth.yaml
     """
-    from bedside.rubrics.rubric_files import check_file
+    from bedside.judges.rubrics.rubric_files import check_file
 
     rubric, remarks = check_file(file)
     for remark in remarks:
@@ -311,7 +311,7 @@ def rubrics_check(
 @probes_app.callback()
 def probes(context: typer.Context) -> None:
     """List the probes of judges."""
-    from bedside.probes import PROBES
+    from bedside.tuning.probes import PROBES
 
     list_entries(
         context,
@@ -332,7 +332,7 @@ def probes_show(
     Examples:
         $ bedside probes show length
     """
-    from bedside.probes import PROBES
+    from bedside.tuning.probes import PROBES
 
     probe = PROBES.load(name)
     expected = {"stays": "should stay", "moves": "must move"}[probe.expects]

@@ -16,10 +16,10 @@ from bedside.cli.options import HOW, JUDGES, FormatOption, RolesOption, TextColu
 from bedside.cli.output import list_entries, note, note_account, say_or_show, show_tables
 from bedside.cli.parsing import read_names, read_options
 from bedside.cli.progress import fold_progress
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 if TYPE_CHECKING:
-    from bedside.coders import Coder
+    from bedside.metrics.coders import Coder
     from bedside.reports.table import Table
     from bedside.transcripts import Reading
 
@@ -107,7 +107,7 @@ DryRunOption = Annotated[
 @coders_app.callback()
 def coders(context: typer.Context) -> None:
     """List the coders."""
-    from bedside.coders import CODERS
+    from bedside.metrics.coders import CODERS
 
     list_entries(
         context,
@@ -158,8 +158,8 @@ def coders_train(
         $ bedside coder train coded.csv --out mine.npz
         $ bedside coder train coded.csv --out mine.npz --codes question,reflection
     """
-    from bedside.coders.learned.coder_file import check_target, save_coder
-    from bedside.coders.learned.trainer import train
+    from bedside.metrics.coders.learned.coder_file import check_target, save_coder
+    from bedside.metrics.coders.learned.trainer import train
     from bedside.reports.coder_test import coder_tables
     from bedside.transcripts import Reading
 
@@ -201,8 +201,8 @@ def coders_show(
         $ bedside coder show rules
         $ bedside coder show mine.npz
     """
-    from bedside.coders import find_coder
-    from bedside.coders.learned.coder_file import load_card
+    from bedside.metrics.coders import find_coder
+    from bedside.metrics.coders.learned.coder_file import load_card
     from bedside.reports.coder_test import card_tables
 
     if not coder.endswith(".npz"):
@@ -299,7 +299,7 @@ def _coder_tables(
     reading: Reading, coder: str, *, embeddings: str | None, quality: str | None
 ) -> tuple[Table, ...]:
     """How well a coder that is named codes what people coded."""
-    from bedside.coders.testing.coder_test import evaluate_coder
+    from bedside.metrics.coders.testing.coder_test import evaluate_coder
     from bedside.reports.coder_test import coder_tables
 
     return coder_tables(evaluate_coder(reading, _on_new_sessions(coder, embeddings), quality=quality))
@@ -315,9 +315,9 @@ def _fold_tables(
     quality: str | None,
 ) -> tuple[Table, ...]:
     """How well coders code the transcripts that they were not trained on."""
-    from bedside.coders.learned.training import out_of_fold
-    from bedside.coders.learned.training_set import read_training_set
-    from bedside.coders.testing.coder_test import evaluate_coder
+    from bedside.metrics.coders.learned.training import out_of_fold
+    from bedside.metrics.coders.learned.training_set import read_training_set
+    from bedside.metrics.coders.testing.coder_test import evaluate_coder
     from bedside.reports.coder_test import coder_tables
 
     with fold_progress() as progress:
@@ -373,10 +373,10 @@ class _JudgeCoding:
 
 def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
     """A coder by name, or a trained one that refuses what it was trained on."""
-    from bedside.coders import find_coder
+    from bedside.metrics.coders import find_coder
 
     if coder.endswith(".npz"):
-        from bedside.coders.learned.coder_file import load_coder
+        from bedside.metrics.coders.learned.coder_file import load_coder
 
         return load_coder(coder, embeddings).on_new_sessions()
     return find_coder(coder)
@@ -385,6 +385,6 @@ def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
 def _embeddings(name: str | None) -> Any:
     if name is None:
         return None
-    from bedside.coders.learned.embeddings import Embeddings
+    from bedside.metrics.coders.learned.embeddings import Embeddings
 
     return Embeddings(name)

@@ -90,11 +90,11 @@ def _titled(folder: Path, group: str | None = None) -> Iterator[Offer]:
 
 def suites(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The suites."""
-    return list(_titled(_PACKAGE / "suites" / "shipped", "bedside.suites"))
+    return list(_titled(_PACKAGE / "ratings" / "suites" / "shipped", "bedside.suites"))
 
 
 def _rubrics(ctx: typer.Context) -> Iterator[Offer]:
-    yield from _titled(_PACKAGE / "rubrics" / "shipped", "bedside.rubrics")
+    yield from _titled(_PACKAGE / "judges" / "rubrics" / "shipped", "bedside.rubrics")
     own_folder = _value("--rubric-folder")
     if own_folder:
         yield from _titled(Path(own_folder))
@@ -122,17 +122,21 @@ def rating_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 def engine_names() -> list[str]:
     """The engines that share work."""
-    return sorted(path.stem for path in _entries(_PACKAGE / "engines" / "shipped", ".py", "bedside.engines"))
+    return sorted(
+        path.stem for path in _entries(_PACKAGE / "core" / "engines" / "shipped", ".py", "bedside.engines")
+    )
 
 
 def probe_names() -> list[str]:
     """The probes of judges."""
-    return sorted(path.stem for path in _entries(_PACKAGE / "probes" / "shipped", ".py", "bedside.probes"))
+    return sorted(
+        path.stem for path in _entries(_PACKAGE / "tuning" / "probes" / "shipped", ".py", "bedside.probes")
+    )
 
 
 def protocol_names() -> list[str]:
     """The protocols that have labels of their own."""
-    from bedside.protocols.contract import PROTOCOLS
+    from bedside.metrics.protocols.contract import PROTOCOLS
 
     return list(PROTOCOLS.names())
 
@@ -141,20 +145,20 @@ def export_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The forms that a run is exported in."""
     from importlib.metadata import entry_points
 
-    shipped = sorted((_PACKAGE / "exports" / "shipped").glob("*/__init__.py"))
+    shipped = sorted((_PACKAGE / "reports" / "exports" / "shipped").glob("*/__init__.py"))
     names = [path.parent.name.replace("_", "-") for path in shipped]
     return [(name, "") for name in (*names, *(point.name for point in entry_points(group="bedside.exports")))]
 
 
 def coders(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The coders that have names."""
-    folder = _PACKAGE / "coders" / "shipped"
+    folder = _PACKAGE / "metrics" / "coders" / "shipped"
     return [(path.stem, "") for path in _entries(folder, ".py", "bedside.coders")]
 
 
 def schemas(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The kinds of files that there are schemas of."""
-    folder = _PACKAGE / "schemas" / "shipped"
+    folder = _PACKAGE / "cli" / "schemas" / "shipped"
     return [
         (name, "") for name in sorted(path.name.partition(".")[0] for path in folder.glob("*.schema.json"))
     ]
@@ -200,7 +204,7 @@ def _tables(ctx: typer.Context) -> list[Offer]:
     names = dict.fromkeys(path.stem for path in kinds)
     suite = _value("--suite")
     for name in [suite] if suite else [scoring.get("suite") for scoring in _manifest().get("scorings", [])]:
-        file = _PACKAGE / "suites" / "shipped" / f"{name}.yaml"
+        file = _PACKAGE / "ratings" / "suites" / "shipped" / f"{name}.yaml"
         if file.is_file():
             part = re.split(r"^(?:tables|figures):", file.read_text("utf-8"), flags=re.MULTILINE)[1:]
             names.update(dict.fromkeys(re.findall(r"\bid: *([a-z0-9-]+)", part[0] if part else "")))
@@ -217,7 +221,7 @@ def table_names(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 def judges(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """What the names of language models begin with, as their clients say."""
-    from bedside.llm.contract import CLIENTS
+    from bedside.judges.llm.contract import CLIENTS
 
     return [(beginning, client.title) for client in CLIENTS.all().values() for beginning in client.beginnings]
 
@@ -269,7 +273,7 @@ _ACTORS = (
 
 def clinicians(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """Who can be the clinician: the scripts of the protocol that the line names among them."""
-    folder = _PACKAGE / "simulators" / (_value("--protocol") or "*") / "scripts"
+    folder = _PACKAGE / "simulation" / "simulators" / (_value("--protocol") or "*") / "scripts"
     scripts = sorted({path.stem for path in _PACKAGE.glob(f"{folder.relative_to(_PACKAGE)}/*.yaml")})
     return [*actors(ctx, incomplete), *((f"script:{name}", "a scripted clinician") for name in scripts)]
 

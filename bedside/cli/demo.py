@@ -10,9 +10,9 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.output import say, show_tables
+from bedside.core.errors import RunError
+from bedside.core.plurals import counted
 from bedside.ratings.run_folder import is_run
-from bedside.support.errors import RunError
-from bedside.support.plurals import counted
 
 #: What a judge is asked in the demonstration: what the two invented people rated.
 _RUBRICS = ("empathy", "goal_alignment", "partnership")
@@ -64,8 +64,8 @@ def demo(
 
 def _remove_earlier(out: Path) -> None:
     """Remove an earlier demonstration, and nothing else."""
+    from bedside.core.files import remove
     from bedside.ratings.run import Run
-    from bedside.support.files import remove
 
     if not out.exists():
         return

@@ -21,7 +21,7 @@ from bedside.cli.options import (
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import open_source, read_names, read_numbers
 from bedside.cli.rating_source import rating_source
-from bedside.support.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from bedside.analysis.drift import Drift

@@ -13,11 +13,11 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.output import note
 from bedside.cli.parsing import either
-from bedside.support.errors import BedsideError, InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import BedsideError, InputError
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
-    from bedside.engines.contract import Engine
+    from bedside.core.engines.contract import Engine
 
 _MANY = "Many transcripts"
 
@@ -70,7 +70,7 @@ class EngineOptions:
             self._check_none()
             yield None
             return
-        from bedside.engines.contract import open_engine
+        from bedside.core.engines.contract import open_engine
         from bedside.scoring.spread import kept_parts
 
         try:

@@ -11,8 +11,8 @@ from bedside.cli import completion as complete
 from bedside.cli.json_output import show_records
 from bedside.cli.output import note, say
 from bedside.cli.parsing import read_pairs
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
 
 #: Headings of ``--help``.
 _CARD, _HOLDS = "What its page says", "What goes into it"
@@ -165,7 +165,7 @@ def _origin(text: str | None) -> str | dict[str, str] | None:
 
 
 def _citation(file: Path) -> str:
-    from bedside.support.files import contents
+    from bedside.core.files import contents
 
     try:
         return contents(file, _MOST_CITED).decode("utf-8")

@@ -22,7 +22,7 @@ from bedside.cli.options import (
 from bedside.cli.output import show_tables
 from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 #: What the command ends with where the gate isn't passed; 2 is for input that can't be read.
 NOT_PASSED = 1

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bedside
-from bedside.support.errors import BedsideError
-from bedside.support.urls import holds_secret, without_secrets
+from bedside.core.errors import BedsideError
+from bedside.core.urls import holds_secret, without_secrets
 
 if TYPE_CHECKING:
-    from bedside.llm.model_names import ModelName
+    from bedside.judges.llm.model_names import ModelName
 
 #: What each extra is for.
 EXTRAS = {
@@ -143,8 +143,8 @@ def _version(name: str) -> str | None:
 
 def _judge(judge: str) -> Iterator[InstallationFact]:
     """Have a judge rate a made-up conversation, wherever it is served."""
-    from bedside.llm.endpoints import label, named_models
-    from bedside.llm.model_names import Endpoint
+    from bedside.judges.llm.endpoints import label, named_models
+    from bedside.judges.llm.model_names import Endpoint
 
     try:
         names = named_models([judge])

@@ -16,7 +16,7 @@ import typer
 
 from bedside.cli.option_names import in_options
 from bedside.cli.options import JsonOption
-from bedside.support.errors import BedsideError
+from bedside.core.errors import BedsideError
 
 if TYPE_CHECKING:
     from bedside.reports.table_content import TableContent

@@ -140,9 +140,9 @@ def judgements_merge(
     Examples:
         $ bedside judgements merge run part-1 part-2 part-3
     """
+    from bedside.judges.rubrics.run_rubrics import own_rubrics
     from bedside.ratings.run import Run
     from bedside.reports.judgements import judged_table
-    from bedside.rubrics.run_rubrics import own_rubrics
     from bedside.scoring.merged_judgements import merge_judgements
 
     opened = Run(run)
@@ -185,9 +185,9 @@ def judgements_export(
 
 
 def _again(run: Path, files: list[Path], out: Path | None) -> None:
+    from bedside.judges.rubrics.run_rubrics import own_rubrics
     from bedside.ratings.run import Run
     from bedside.reports.judgements import judged_table
-    from bedside.rubrics.run_rubrics import own_rubrics
     from bedside.scoring.batches import read_batch
 
     opened = Run(run)

@@ -11,13 +11,13 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.options import JUDGES
 from bedside.cli.parsing import read_names, read_numbers, read_pairs
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 if TYPE_CHECKING:
+    from bedside.judges.llm.prices import Price
     from bedside.judges.settings import JudgeSettings
-    from bedside.llm.prices import Price
+    from bedside.ratings.suites import Suite
     from bedside.scoring.judging_orders import JudgingWork
-    from bedside.suites import Suite
     from bedside.transcripts.transcript import ProvenanceKind
 
 _COST = "Judges: cost and speed"
@@ -274,7 +274,7 @@ class JudgeOptions:
     def work(self, suite: Suite) -> JudgingWork:
         """What the judges are asked, by the suite's rubrics unless rubrics or codes are named."""
         from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics
-        from bedside.llm.endpoints import named_models
+        from bedside.judges.llm.endpoints import named_models
         from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 
         named_models(self.models)
@@ -297,8 +297,8 @@ class JudgeOptions:
 
     def check_batchable(self) -> None:
         """Raise where a model's calls can't be written to a file."""
-        from bedside.llm.batch_files import check_batchable
-        from bedside.llm.endpoints import named_models
+        from bedside.judges.llm.batch_files import check_batchable
+        from bedside.judges.llm.endpoints import named_models
 
         for name in named_models(self.models):
             check_batchable(name)
@@ -330,7 +330,7 @@ def read_temperature(typed: str) -> float | None:
 
 def read_price(typed: str | None) -> Price | None:
     """The price that ``--price in=N,out=N,cached=N`` states; None where nothing was typed."""
-    from bedside.llm.prices import Price
+    from bedside.judges.llm.prices import Price
 
     if typed is None:
         return None

@@ -21,9 +21,9 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import check_choice, read_names, read_rounds
-from bedside.support.errors import InputError
-from bedside.support.registry import nearest
-from bedside.support.shell_words import typed
+from bedside.core.errors import InputError
+from bedside.core.registry import nearest
+from bedside.core.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table
@@ -114,8 +114,8 @@ def read_scored_juries(
     check_choice(rule, _RULES[:-1], "--jury-by")
     if not texts:
         return ScoredJuries((), rule)
+    from bedside.judges.llm.endpoints import named_models
     from bedside.judges.raters import coding_rater, rater_of
-    from bedside.llm.endpoints import named_models
     from bedside.ratings.names import is_judge
 
     names = named_models(list(models))

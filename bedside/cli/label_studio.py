@@ -17,10 +17,10 @@ from bedside.cli.output import note, say
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
 from bedside.cli.progress import task_progress
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 from bedside.ratings.run_folder import is_run
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.annotation.label_studio_server import OwnServer

@@ -10,7 +10,7 @@ import typer
 from bedside.cli.help import App
 from bedside.cli.options import SeedOption
 from bedside.cli.output import note, show_tables
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 medconceal_app: App = App(
     """Fit the parameters of MedConceal's trace of hidden concerns.
@@ -50,7 +50,7 @@ def medconceal_fit(
     Examples:
         $ bedside medconceal fit turns.jsonl --out mine.yaml
     """
-    from bedside.protocols.medconceal import fit, read_turns, write_parameters
+    from bedside.metrics.protocols.medconceal import fit, read_turns, write_parameters
     from bedside.reports.fitting import fit_tables
 
     if out.suffix != ".yaml":

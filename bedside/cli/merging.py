@@ -10,9 +10,9 @@ import typer
 from bedside.cli.json_output import show_records
 from bedside.cli.output import say
 from bedside.cli.parsing import read_names
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 from bedside.ratings.names import person_name
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
 
 
 def merge(

@@ -16,14 +16,14 @@ from bedside.cli.note2chat_options import TestCasesOption
 from bedside.cli.options import SeedOption
 from bedside.cli.output import note, say
 from bedside.cli.parsing import check_choice
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.api.note2chat_files import TrainingFiles
-    from bedside.protocols.note2chat.case_split import CaseSplit
-    from bedside.protocols.note2chat.preferences import Rule
-    from bedside.protocols.note2chat.rewards import Outside
+    from bedside.metrics.protocols.note2chat.case_split import CaseSplit
+    from bedside.metrics.protocols.note2chat.preferences import Rule
+    from bedside.metrics.protocols.note2chat.rewards import Outside
 
 note2chat_app: App = App(
     """Make training data as Note2Chat does.
@@ -99,7 +99,7 @@ def note2chat_sft(
         $ bedside note2chat sft thoughts/transcripts.jsonl --unit message --form llama-factory
     """
     from bedside.api.note2chat_files import write_sft
-    from bedside.protocols.note2chat.case_split import read_split
+    from bedside.metrics.protocols.note2chat.case_split import read_split
     from bedside.transcripts import read_transcripts
 
     check_choice(unit, _UNITS, "--unit")
@@ -200,7 +200,7 @@ def note2chat_preferences(
         $ bedside note2chat preferences rollouts/checked/transcripts.jsonl dialogues/transcripts.jsonl --rule code
         $ bedside note2chat preferences candidates/candidates.jsonl --unit message --test test-ids.txt
     """
-    from bedside.protocols.note2chat.case_split import read_split
+    from bedside.metrics.protocols.note2chat.case_split import read_split
 
     check_choice(unit, _UNITS, "--unit")
     check_choice(rule, _RULES, "--rule")
@@ -259,7 +259,7 @@ def _write_message_pairs(
     """Write pairs of messages; what they are from, in words."""
     from bedside.api.note2chat_candidates import candidate_pairs, read_candidates
     from bedside.api.note2chat_files import write_preference_files
-    from bedside.simulators.note2chat.training_records import brief_reference
+    from bedside.simulation.simulators.note2chat.training_records import brief_reference
 
     interviews = [one for one in read_candidates(files) if split.side(one.case) == "train"]
     preferences = candidate_pairs(interviews, seed=seed, margin=margin, max_pairs_per_turn=most)
@@ -296,7 +296,7 @@ def _write_dialogue_pairs(
 ) -> tuple[TrainingFiles, str]:
     """Write pairs of dialogues; what they are from, in words."""
     from bedside.api.note2chat_files import write_preference_files
-    from bedside.protocols.note2chat import preference_pairs, rewarded, with_labels
+    from bedside.metrics.protocols.note2chat import preference_pairs, rewarded, with_labels
     from bedside.transcripts import read_transcripts
 
     talks = list(read_transcripts(files) if labels is None else with_labels(read_transcripts(files), labels))

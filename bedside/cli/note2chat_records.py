@@ -32,7 +32,7 @@ from bedside.cli.simulate import (
     ReplayOption,
     TimeLimitOption,
 )
-from bedside.support.plurals import counted
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
     pass
@@ -245,7 +245,7 @@ def rollouts(
         $ bedside note2chat rollouts cases.jsonl --clinician my.agent:reply --patient openai/gpt-5 --evaluator rules
     """
     from bedside.api.note2chat_rollouts import preview_rollouts, roll_out
-    from bedside.protocols.note2chat.case_split import read_split
+    from bedside.metrics.protocols.note2chat.case_split import read_split
     from bedside.reports.record_plans import record_plan_table
     from bedside.reports.simulations import preview_table
 
@@ -398,7 +398,7 @@ def candidates(
         $ bedside note2chat candidates talks.jsonl --clinician openai/gpt-5 --evaluator rules --reward answerable
     """
     from bedside.api.note2chat_candidates import CANDIDATES_FILE, candidate_plan
-    from bedside.protocols.note2chat.case_split import read_split
+    from bedside.metrics.protocols.note2chat.case_split import read_split
     from bedside.transcripts import read_transcripts
 
     check_choice(reward, _REWARDS, "--reward")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from bedside.support.errors import BedsideError, with_options
+from bedside.core.errors import BedsideError, with_options
 
 _OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("options")
 

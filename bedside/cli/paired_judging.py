@@ -32,7 +32,7 @@ from bedside.cli.options import JUDGES, SeedOption
 from bedside.cli.output import note, say, say_limit, show_tables
 from bedside.cli.parsing import read_names
 from bedside.cli.progress import judging_progress
-from bedside.support.errors import DataError
+from bedside.core.errors import DataError
 
 ComparedSystemsOption = Annotated[
     str | None,

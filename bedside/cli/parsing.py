@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingSource, RatingsView

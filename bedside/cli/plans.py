@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bedside.core.errors import BedsideError, InputError
+from bedside.core.shell_words import typed
 from bedside.ratings.run_folder import is_run
-from bedside.support.errors import BedsideError, InputError
-from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan
@@ -64,7 +64,7 @@ def save_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
     from bedside.annotation.annotation_plan import plan_hash
     from bedside.annotation.answer_store import plan_folder
     from bedside.annotation.plan_file import read_plan, write_plan
-    from bedside.support.files import make_folder, saying_where
+    from bedside.core.files import make_folder, saying_where
 
     if out.exists() and plan_hash(read_plan(out)) != plan_hash(plan):
         raise InputError("the file holds another plan", where=str(out), todo="choose another file with --out")
@@ -78,8 +78,8 @@ def save_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
 def check_plan_current(plan: AnnotationPlan, folder: Path | None, where: Path) -> None:
     """Refuse a plan whose rubrics are no longer those of their name."""
     from bedside.annotation.plan_file import check_current
-    from bedside.rubrics.code_rubrics import CODEBOOK
-    from bedside.rubrics.rubric_files import rubrics_with
+    from bedside.judges.rubrics.code_rubrics import CODEBOOK
+    from bedside.judges.rubrics.rubric_files import rubrics_with
 
     names = [planned.rubric.name for planned in plan.rubrics]
     registry = rubrics_with(folder)

@@ -30,8 +30,8 @@ from bedside.cli.judges import (
 from bedside.cli.output import note, show_and_write, show_tables
 from bedside.cli.parsing import read_names
 from bedside.cli.progress import judging_progress
-from bedside.support.errors import InputError
-from bedside.support.shell_words import typed
+from bedside.core.errors import InputError
+from bedside.core.shell_words import typed
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _PROBES = "Probes of a judge"

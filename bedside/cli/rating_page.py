@@ -14,15 +14,15 @@ from bedside.cli.label_studio import words_of
 from bedside.cli.options import RubricFolderOption
 from bedside.cli.output import note, say
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
-from bedside.support.errors import BedsideError, InputError
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
+from bedside.core.errors import BedsideError, InputError
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan
     from bedside.annotation.rating_page.page_folder import PageFolder
+    from bedside.core.page_addresses import PagePlace
     from bedside.ratings.run import Run
-    from bedside.support.page_addresses import PagePlace
 
 
 @annotate_app.command("page")
@@ -71,7 +71,7 @@ def annotate_page(
         $ bedside annotate page plan.json --links
     """
     from bedside.annotation.rating_page.page_folder import page_folder
-    from bedside.support.page_addresses import HOST, PORT, PagePlace, checked_place
+    from bedside.core.page_addresses import HOST, PORT, PagePlace, checked_place
 
     read, opened = open_plan(plan, run)
     folder = page_folder(opened, read)
@@ -119,7 +119,7 @@ def _serve(folder: PageFolder, run: Run, plan: AnnotationPlan, *, place: PagePla
 
     from bedside.annotation.rating_page.page_server import serve_page
     from bedside.annotation.rating_page.page_state import PageState
-    from bedside.support.stopping import run_coroutine
+    from bedside.core.stopping import run_coroutine
 
     state = PageState(plan, run, folder, text)
 

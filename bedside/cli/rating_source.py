@@ -15,8 +15,8 @@ from bedside.cli import completion as _complete
 from bedside.cli.options import READING, EncodingOption, HeaderRowOption, SheetOption
 from bedside.cli.output import note_account
 from bedside.cli.parsing import check_choice, read_names, read_pairs
+from bedside.core.errors import InputError
 from bedside.ratings.rating_reading import Struck
-from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingSource

@@ -26,8 +26,8 @@ from bedside.cli.output import say
 from bedside.cli.parsing import read_options
 from bedside.cli.rating_source import MissingOption, RatingFormOption, StruckOption, TypedReading
 from bedside.cli.score import ScoredFilesArgument
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.transcripts import ReadOptions, Transcript

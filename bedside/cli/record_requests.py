@@ -12,8 +12,8 @@ from bedside.cli.json_output import show_records
 from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.progress import simulation_progress
 from bedside.cli.simulate import read_prices
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.api.note2chat_training import Asking
@@ -40,7 +40,7 @@ def record_asking(
 ) -> Iterator[Asking]:
     """Who is asked and how, while a line tells how far it is; ``sides`` are models that are asked beside them."""
     from bedside.api.note2chat_training import Asking
-    from bedside.llm.prices import Price
+    from bedside.judges.llm.prices import Price
     from bedside.simulation.simulate import SimulationSettings
 
     models = [evaluator, *(others or {}).values(), *sides]

@@ -14,8 +14,8 @@ from bedside.cli.json_output import show_records
 from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
 from bedside.cli.output import note, note_account, say
 from bedside.cli.parsing import read_options
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 
 redirection_app: App = App(
     """Fit redirection's language model to conversations.
@@ -101,7 +101,7 @@ def redirection_fit(
     Examples:
         $ bedside redirection fit talks/ --model Qwen/Qwen3-0.6B --out tuned
     """
-    from bedside.models.fine_tuning import Tuning, fine_tune
+    from bedside.metrics.models.fine_tuning import Tuning, fine_tune
     from bedside.transcripts import Reading
 
     reading = Reading(files, read_options(format_=format_, roles=roles, columns=columns))

@@ -21,8 +21,8 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import note, say, say_or_show, show_tables
 from bedside.cli.parsing import check_choice, open_source, read_names
-from bedside.support.errors import DataError, InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import DataError, InputError
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -223,11 +223,11 @@ def report(
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.simulated_talks import with_complete_cases
     from bedside.ratings.run import read_run
+    from bedside.ratings.suites import SUITES
     from bedside.reports.build import usual_formats, write_report
     from bedside.reports.checklist import checklists
     from bedside.reports.contents import make_tables
     from bedside.reports.renderers.latex import LatexPaper
-    from bedside.suites import SUITES
 
     if methods + card + checklist > 1:
         raise InputError(

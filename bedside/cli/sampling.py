@@ -14,12 +14,12 @@ from bedside.cli.options import OUTPUT, RubricFolderOption, SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import check_choice, read_names, read_share
 from bedside.cli.plans import run_option, save_plan
-from bedside.support.errors import InputError
-from bedside.support.shell_words import typed
+from bedside.core.errors import InputError
+from bedside.core.shell_words import typed
 
 if TYPE_CHECKING:
+    from bedside.judges.rubrics.rubric import Rubric
     from bedside.ratings.run import Run
-    from bedside.rubrics.rubric import Rubric
 
 _WHO = "Who rates what"
 _WHAT = "Which transcripts"
@@ -290,8 +290,8 @@ def _rubrics(
     run: Run, mode: str, names: list[str] | None, folder: Path | None, language: str | None
 ) -> list[Rubric]:
     """The rubrics that are named, or those of the mode: all codes, the findings, or what judges rated by."""
-    from bedside.rubrics.code_rubrics import CODEBOOK
-    from bedside.rubrics.rubric_files import rubrics_with
+    from bedside.judges.rubrics.code_rubrics import CODEBOOK
+    from bedside.judges.rubrics.rubric_files import rubrics_with
 
     registry = rubrics_with(folder)
     if mode == "codes" and language not in (None, "en"):
@@ -318,10 +318,10 @@ def _judged_rubrics(run: Run, mode: Any, folder: Path | None, language: str | No
 
     from bedside.annotation.annotation_plan import KINDS
     from bedside.annotation.items import answerable_rubrics
+    from bedside.judges.rubrics.preference_rubric import incomparable
+    from bedside.judges.rubrics.rubric_files import rubrics_with
     from bedside.ratings.names import TRANSCRIPT, rated_by_judges, rates_pair
     from bedside.ratings.rubric_metrics import preferred_by
-    from bedside.rubrics.preference_rubric import incomparable
-    from bedside.rubrics.rubric_files import rubrics_with
 
     registry = rubrics_with(folder)
     units = pl.col("unit") == TRANSCRIPT

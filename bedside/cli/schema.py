@@ -30,7 +30,7 @@ def schema(
         $ bedside schema
         $ bedside schema rubric > rubric.schema.json
     """
-    from bedside.schemas import schema_names, schema_text
+    from bedside.cli.schemas import schema_names, schema_text
 
     if name is not None:
         text = schema_text(name)

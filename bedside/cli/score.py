@@ -60,13 +60,13 @@ from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.scoring_summary import comparing_groups, say_scored
 from bedside.cli.tracing import TraceOption, trace_to
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 
 if TYPE_CHECKING:
+    from bedside.ratings.suites import Suite
     from bedside.scoring.one_process import ScoringSummary
-    from bedside.suites import Suite
     from bedside.transcripts import ReadOptions
 
 ScoredFilesArgument = Annotated[
@@ -190,7 +190,7 @@ def score(
         $ bedside score talks/ --metrics deepeval:turn_relevancy --judge openai/gpt-5-mini --max-cost 5
     """
     from bedside.judges.deepeval_raters.chosen_metrics import metrics_apart
-    from bedside.suites import SUITES
+    from bedside.ratings.suites import SUITES
 
     reading = read_options(
         format_=format_,
@@ -278,7 +278,7 @@ def score(
 
 def _usual_suite(files: list[str]) -> str:
     """The suite where none is named: that of the protocol whose simulations are scored, else the usual one."""
-    from bedside.suites import SUITES
+    from bedside.ratings.suites import SUITES
     from bedside.transcripts.simulation_folder import simulated_protocol
 
     protocol = simulated_protocol(files)
@@ -408,8 +408,8 @@ class _JudgedCall:
         """Have algorithms rate, then judges."""
         from bedside.judges.counts import spent
         from bedside.judges.driver import judge_price
-        from bedside.llm.contract import check_models
-        from bedside.llm.endpoints import named_models
+        from bedside.judges.llm.contract import check_models
+        from bedside.judges.llm.endpoints import named_models
         from bedside.reports.judgements import judged_table
 
         names = named_models(self.models)

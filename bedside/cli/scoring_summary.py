@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from bedside.cli.json_output import show_records
 from bedside.cli.option_names import in_options
 from bedside.cli.output import note_account, say
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 from bedside.ratings.run_folder import MANIFEST
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run

@@ -25,10 +25,10 @@ from bedside.cli.options import (
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_options
 from bedside.cli.score import ScoredFilesArgument
-from bedside.support.plurals import counted
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
-    from bedside.identifiers.transcript_identifiers import SeenIdentifier
+    from bedside.transcripts.identifiers.transcript_identifiers import SeenIdentifier
 
 #: What the command ends with where something was seen; 2 is for input that can't be read.
 SEEN = 1

@@ -13,9 +13,9 @@ from bedside.cli.judges import ConcurrencyOption, JudgeOption, MaxCallsOption, P
 from bedside.cli.options import SeedOption
 from bedside.cli.output import say, say_or_show, show_tables
 from bedside.cli.progress import judging_progress
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 
 simulation_app: App = App(
     """See what became of simulated conversations, and what stands behind them.
@@ -169,9 +169,9 @@ def simulation_turns(
     Examples:
         $ bedside simulation turns talks --out turns.jsonl
     """
-    from bedside.protocols.medconceal import turn_rows
-    from bedside.protocols.medconceal.policy_parameters import find_parameters
-    from bedside.support.files import write_text
+    from bedside.core.files import write_text
+    from bedside.metrics.protocols.medconceal import turn_rows
+    from bedside.metrics.protocols.medconceal.policy_parameters import find_parameters
     from bedside.transcripts import read_transcripts
 
     if out.exists():
@@ -201,9 +201,9 @@ def simulation_dialogues(
     Examples:
         $ bedside simulation dialogues talks --out mdd5k
     """
-    from bedside.simulators.mdd5k.dialogue_files import dialogue_files
-    from bedside.support.errors import InputError
-    from bedside.support.files import write_text
+    from bedside.core.errors import InputError
+    from bedside.core.files import write_text
+    from bedside.simulation.simulators.mdd5k.dialogue_files import dialogue_files
     from bedside.transcripts import read_transcripts
 
     if out.exists():

@@ -14,11 +14,11 @@ from bedside.cli.json_output import show_records
 from bedside.cli.output import list_entries, note, say, say_or_show
 from bedside.cli.parsing import check_choice
 from bedside.cli.record_requests import made_record
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
-    from bedside.simulators.contract import Simulator
+    from bedside.simulation.simulators.contract import Simulator
 
 simulators_app: App = App(
     """List the protocols to simulate conversations by; check and convert cases of your own.
@@ -43,7 +43,7 @@ ProtocolArgument = Annotated[
 @simulators_app.callback()
 def simulators(context: typer.Context) -> None:
     """List the protocols."""
-    from bedside.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.contract import SIMULATORS
 
     list_entries(
         context,
@@ -70,8 +70,8 @@ def simulators_show(
         $ bedside simulators show note2chat --case cough-smoker
     """
     from bedside.simulation.role_sampling import options_of
-    from bedside.simulators.contract import SIMULATORS
-    from bedside.simulators.description import describe
+    from bedside.simulation.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.description import describe
 
     simulator = SIMULATORS.load(name)
     text = describe(simulator, options_of(simulator), case)
@@ -101,8 +101,8 @@ def simulators_check(
     Examples:
         $ bedside simulators check my-cases.yaml --protocol medconceal
     """
-    from bedside.simulators.case_files import check_cases, read_cases
-    from bedside.simulators.contract import SIMULATORS
+    from bedside.simulation.simulators.case_files import check_cases, read_cases
+    from bedside.simulation.simulators.contract import SIMULATORS
 
     simulator = None if protocol is None else SIMULATORS.load(protocol)
     errors = warnings = 0
@@ -153,9 +153,9 @@ def simulators_convert(
         $ bedside simulators convert agentclinic_medqa.jsonl --out my-cases.yaml
         $ bedside simulators convert my-cases.yaml --form mdd5k --out pa20.json
     """
-    from bedside.simulators.case_files import case_text, converted_cases, unused_rows
-    from bedside.simulators.mdd5k_cases import authors_text
-    from bedside.support.files import write_text
+    from bedside.core.files import write_text
+    from bedside.simulation.simulators.case_files import case_text, converted_cases, unused_rows
+    from bedside.simulation.simulators.mdd5k_cases import authors_text
 
     check_choice(form, _FORMS, "--form")
     if out.exists():
@@ -208,10 +208,10 @@ def simulators_match(
     Examples:
         $ bedside simulators match my-cases.yaml --respondents data.csv --out matched.yaml
     """
-    from bedside.simulators.calm_it.client_fields import ClientSketch, problems
-    from bedside.simulators.calm_it.respondents import match_case, read_respondents
-    from bedside.simulators.case_files import case_text, read_cases
-    from bedside.support.files import write_text
+    from bedside.core.files import write_text
+    from bedside.simulation.simulators.calm_it.client_fields import ClientSketch, problems
+    from bedside.simulation.simulators.calm_it.respondents import match_case, read_respondents
+    from bedside.simulation.simulators.case_files import case_text, read_cases
 
     if out.exists():
         raise InputError("the file is already there", where=str(out), todo="name another with --out")

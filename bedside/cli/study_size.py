@@ -14,7 +14,7 @@ from bedside.cli.options import MatchOption, RoundOption, SeedOption, WhereOptio
 from bedside.cli.output import show_tables
 from bedside.cli.parsing import open_source, read_names, read_numbers
 from bedside.cli.rating_source import rating_source
-from bedside.support.errors import DataError
+from bedside.core.errors import DataError
 
 plan_app: App = App(
     """Say how many transcripts and raters a study needs.

@@ -10,7 +10,7 @@ import typer
 
 from bedside.cli.options import OUTPUT
 from bedside.cli.output import note
-from bedside.support.plurals import counted
+from bedside.core.plurals import counted
 
 TraceOption = Annotated[
     str | None,
@@ -30,7 +30,7 @@ def trace_to(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    from bedside.telemetry.tracing import traced
+    from bedside.core.tracing import traced
 
     with traced(address) as report:
         yield

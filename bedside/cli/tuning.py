@@ -25,7 +25,7 @@ from bedside.cli.options import HOW, JUDGES, RoundOption, SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_rounds
 from bedside.cli.progress import judging_progress
-from bedside.support.shell_words import typed
+from bedside.core.shell_words import typed
 
 
 def tune(

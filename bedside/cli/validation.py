@@ -25,7 +25,7 @@ from bedside.cli.output import show_and_write
 from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
 from bedside.cli.probing import NO_PROBING, TypedProbing, asks_probes, probe_judges
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
-from bedside.support.shell_words import typed
+from bedside.core.shell_words import typed
 
 MadeByOption = Annotated[
     str | None,

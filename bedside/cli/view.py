@@ -19,11 +19,11 @@ from bedside.cli.options import WHICH, SeedOption, SystemsOption, WhereOption
 from bedside.cli.output import note, say
 from bedside.cli.parsing import read_names, read_where
 from bedside.cli.progress import task_progress
-from bedside.support.errors import InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import InputError
+from bedside.core.plurals import counted
 
 if TYPE_CHECKING:
-    from bedside.viewer.viewed_run import ViewedRun
+    from bedside.reports.viewer.viewed_run import ViewedRun
 
 _COPY = "A copy, in place of the page"
 
@@ -69,7 +69,7 @@ def view(
         $ bedside view run
         $ bedside view run --export supplement --sample 50
     """
-    from bedside.viewer.viewed_run import ViewedRun
+    from bedside.reports.viewer.viewed_run import ViewedRun
 
     if export is None:
         of_copy = {"--systems": systems, "--where": where, "--sample": sample}
@@ -95,9 +95,9 @@ def _serve(viewed: ViewedRun, port: int | None, no_browser: bool) -> None:
     import secrets
     from contextlib import ExitStack, closing, suppress
 
-    from bedside.support.page_addresses import PagePlace, free_port
-    from bedside.support.stopping import run_coroutine
-    from bedside.viewer.view_server import PORT, ViewServer, serve_view
+    from bedside.core.page_addresses import PagePlace, free_port
+    from bedside.core.stopping import run_coroutine
+    from bedside.reports.viewer.view_server import PORT, ViewServer, serve_view
 
     place = PagePlace(port=port or free_port(PORT if port is None else 0))
     secret = secrets.token_urlsafe(24)
@@ -148,7 +148,7 @@ def _copy(
     seed: int,
 ) -> None:
     """Write a copy, and say what it holds."""
-    from bedside.viewer.view_copy import chosen_transcripts, write_copy
+    from bedside.reports.viewer.view_copy import chosen_transcripts, write_copy
 
     ids = chosen_transcripts(
         viewed, systems=read_names(systems), where=read_where(where), sample=sample, seed=seed

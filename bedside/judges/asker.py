@@ -8,14 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from bedside.judges.counts import Tally
-from bedside.judges.prompt import Prompt, objection
-from bedside.judges.questions import AnswerGroup
-from bedside.judges.reply import expected_score
-from bedside.judges.settings import JudgeSettings
-from bedside.judges.store import Judgement, State, judgement_key, key_parameters, parameters_text
-from bedside.llm.contract import known_price
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import (
+from bedside.judges.llm.contract import known_price
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import (
     DeclinedError,
     FaultError,
     NotAskedError,
@@ -24,8 +19,13 @@ from bedside.llm.protocol import (
     Request,
     UnusableError,
 )
-from bedside.llm.queue import CallRecord, RequestQueue
-from bedside.rubrics.rubric import Rubric
+from bedside.judges.llm.queue import CallRecord, RequestQueue
+from bedside.judges.prompt import Prompt, objection
+from bedside.judges.questions import AnswerGroup
+from bedside.judges.reply import expected_score
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.settings import JudgeSettings
+from bedside.judges.store import Judgement, State, judgement_key, key_parameters, parameters_text
 
 #: How much of a reply that can't be used is shown to the model again.
 _SHOWN_AGAIN = 4000

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bedside.judges.counts import Tally
+from bedside.judges.llm.contract import known_price
+from bedside.judges.llm.model_names import ModelName
 from bedside.judges.prompt import NotAskable, Prompt
 from bedside.judges.questions import AnswerGroup, QuestionSet
 from bedside.judges.raters import rubric_rater
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import judgement_key, key_parameters, stored_keys
-from bedside.llm.contract import known_price
-from bedside.llm.model_names import ModelName
-from bedside.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Transcript
 
 

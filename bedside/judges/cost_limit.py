@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bedside.llm.prices import Price
-from bedside.llm.protocol import Client, NotAskedError, Reply, Request, UnusableError
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import Client, NotAskedError, Reply, Request, UnusableError
 
 
 class JudgeBudget:
@@ -36,7 +36,7 @@ class JudgeBudget:
 
 
 class PricedClient:
-    """A client whose replies count against a budget; a :class:`bedside.llm.protocol.Client`.
+    """A client whose replies count against a budget; a :class:`bedside.judges.llm.protocol.Client`.
 
     What is under way when the limit is reached is still waited for, and counts.
 

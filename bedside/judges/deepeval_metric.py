@@ -15,21 +15,21 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from bedside.core.errors import DataError, RegistryError
 from bedside.judges.counts import Tally
 from bedside.judges.judgement_queue import JudgementQueue
+from bedside.judges.llm.deepeval_library import deepeval_module, schema_class
+from bedside.judges.llm.endpoints import model_name
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import Client, Reply, Request, UnusableError
+from bedside.judges.llm.sharing import open_client
 from bedside.judges.prompt import Conversation, NotAskable, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Store
-from bedside.llm.deepeval_library import deepeval_module, schema_class
-from bedside.llm.endpoints import model_name
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import Client, Reply, Request, UnusableError
-from bedside.llm.sharing import open_client
 from bedside.ratings.names import TRANSCRIPT
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import find_rubric
-from bedside.support.errors import DataError, RegistryError
 from bedside.transcripts.transcript import Role, Transcript, new_turns
 
 #: Who deepeval's two roles are in a conversation that is tested.
@@ -54,7 +54,7 @@ def deepeval_metric(
     Args:
         rubric: a rubric that rates whole conversations by levels, or its name.
         model: a model object of deepeval (``DeepEvalBaseLLM``), or the name of a judge
-            (:mod:`bedside.llm.contract`).
+            (:mod:`bedside.judges.llm.contract`).
         threshold: the score from which a test passes; None for no test.
         async_mode: whether a model object's ``a_generate`` is called, or its ``generate``.
 
@@ -213,7 +213,7 @@ class _ModelClient:
         self._takes_schema = "schema" in inspect.signature(self._generate).parameters
 
     async def complete(self, request: Request) -> Reply:
-        """Send one request; see :class:`bedside.llm.protocol.Client`."""
+        """Send one request; see :class:`bedside.judges.llm.protocol.Client`."""
         arguments: dict[str, Any] = {}
         if self._takes_schema and request.schema is not None:
             arguments["schema"] = schema_class(orjson.loads(request.schema), request.schema_name)

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from bedside.core.errors import InputError
+from bedside.core.stopping import run_to_end
 from bedside.judges.cost_limit import JudgeBudget, PricedClient
 from bedside.judges.counts import JudgingProgress
 from bedside.judges.judgement_queue import Group, JudgementQueue
+from bedside.judges.llm.contract import known_price
+from bedside.judges.llm.endpoints import rooms
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import Client
+from bedside.judges.llm.sharing import open_client
 from bedside.judges.questions import AnswerGroup
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Store
-from bedside.llm.contract import known_price
-from bedside.llm.endpoints import rooms
-from bedside.llm.model_names import ModelName
-from bedside.llm.prices import Price
-from bedside.llm.protocol import Client
-from bedside.llm.sharing import open_client
-from bedside.support.errors import InputError
-from bedside.support.stopping import run_to_end
 
 #: Of calls that wait for one of several endpoints, as many as they take at once, times this.
 _AHEAD = 3

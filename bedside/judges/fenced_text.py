@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from bedside.rubrics.prompt_words import PromptWords
+from bedside.judges.rubrics.prompt_words import PromptWords
 
 _CONTINUED = "\n    | "
 #: Control characters other than tab become their visible pictures; lone surrogates can't be written at all.

@@ -12,16 +12,16 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Generic, TypeVar
 
+from bedside.core.trace_spans import span
 from bedside.judges.asker import Ask, JudgementAsker
 from bedside.judges.counts import JudgingProgress
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import Client, NotAskableError, NotAskedError
+from bedside.judges.llm.queue import RequestQueue
 from bedside.judges.prompt import NotAskable, Prompt
 from bedside.judges.questions import AnswerGroup, JudgeAnswer
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Judgement, Store
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import Client, NotAskableError, NotAskedError
-from bedside.llm.queue import RequestQueue
-from bedside.telemetry.trace_spans import span
 
 #: How often judgements that another process is asking are looked for, in seconds.
 _LOOK_AGAIN = 0.5

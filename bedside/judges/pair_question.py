@@ -33,14 +33,14 @@ from bedside.judges.prompt import (
 from bedside.judges.questions import AnswerGroup, JudgeAnswer
 from bedside.judges.reply import Parsed, parse
 from bedside.judges.rubric_ratings import NOT_APPLICABLE, Unpacked
+from bedside.judges.rubrics.answer_form import Label, RubricPart
+from bedside.judges.rubrics.preference_rubric import better_words, check_comparable, level_lines
+from bedside.judges.rubrics.prompt_words import PromptWords
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement
 from bedside.judges.wordless import wordless
 from bedside.ratings.names import pair_unit
 from bedside.ratings.rubric_metrics import FIRST, SECOND, SHARES, TIE, preference_metric
-from bedside.rubrics.answer_form import Label, RubricPart
-from bedside.rubrics.preference_rubric import better_words, check_comparable, level_lines
-from bedside.rubrics.prompt_words import PromptWords
-from bedside.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Transcript
 
 #: What a reply is taken to cost, in tokens, before it is there.

@@ -18,12 +18,12 @@ from typing import Literal, get_args
 import orjson
 
 from bedside.judges.fenced_text import clean, codes, fenced
+from bedside.judges.llm.tokens import estimate_tokens
 from bedside.judges.rubric_examples import RubricExamples
-from bedside.llm.tokens import estimate_tokens
+from bedside.judges.rubrics.answer_form import RubricPart
+from bedside.judges.rubrics.prompt_words import PromptWords, prompt_words
+from bedside.judges.rubrics.rubric import FROM_TRANSCRIPT, Rubric, plain_name
 from bedside.ratings.names import unit_name
-from bedside.rubrics.answer_form import RubricPart
-from bedside.rubrics.prompt_words import PromptWords, prompt_words
-from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric, plain_name
 from bedside.transcripts.transcript import Transcript, Turn
 
 Order = Literal["transcript-first", "rubric-first"]
@@ -399,7 +399,8 @@ def pending_question(transcript: Transcript, turn: Turn | None) -> str:
     return ""
 
 
-#: How inputs are worked out from the conversation; the names are :data:`~bedside.rubrics.rubric.FROM_TRANSCRIPT`'s.
+#: How inputs are worked out from the conversation; the names are
+#: :data:`~bedside.judges.rubrics.rubric.FROM_TRANSCRIPT`'s.
 FROM_TURNS: Mapping[str, Callable[[Transcript, Turn | None], str]] = {"pending_question": pending_question}
 
 

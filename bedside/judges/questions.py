@@ -10,10 +10,10 @@ from typing import Any
 from bedside.judges.counts import RubricCount, Tally
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.reply import Parsed, parse
+from bedside.judges.rubrics.prompt_words import PromptWords, prompt_words
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement
 from bedside.judges.wordless import wordless
-from bedside.rubrics.prompt_words import PromptWords, prompt_words
-from bedside.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Transcript
 
 

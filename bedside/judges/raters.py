@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bedside.llm.endpoints import named_models, places
-from bedside.llm.model_names import ModelName
+from bedside.judges.llm.endpoints import named_models, places
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import judge_rater
-from bedside.rubrics.rubric import Rubric
 
 
 def rater_of(name: ModelName) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.llm.tokens import Token
-from bedside.rubrics.rubric import Rubric
+from bedside.judges.llm.tokens import Token
+from bedside.judges.rubrics.rubric import Rubric
 
 #: Longer texts are no reply to a rubric.
 MAX_CHARACTERS = 1_000_000

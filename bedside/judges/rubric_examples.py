@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from bedside.judges.fenced_text import clean, codes, fenced
-from bedside.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Transcript
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from bedside.judges.questions import JudgeAnswer
+from bedside.judges.rubrics.answer_form import RubricPart
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.names import TRANSCRIPT, unit_name
-from bedside.rubrics.answer_form import RubricPart
-from bedside.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Transcript
 
 #: A rating as a judge's answer gives it: unit, metric, value, label, reason, error.

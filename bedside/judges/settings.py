@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bedside.core.errors import InputError
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import REASONING_EFFORTS, Sampling
+from bedside.judges.llm.queue import Patience
+from bedside.judges.llm.sharing import Sharing
 from bedside.judges.prompt import ORDERS, Order
-from bedside.llm.prices import Price
-from bedside.llm.protocol import REASONING_EFFORTS, Sampling
-from bedside.llm.queue import Patience
-from bedside.llm.sharing import Sharing
-from bedside.support.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class JudgeSettings:
         timeout: seconds until a request counts as unanswered.
         patience: how hard to try.
         reasoning_effort: how long a model that reasons does so, one of
-            :data:`bedside.llm.protocol.REASONING_EFFORTS`; None leaves it to the provider.
+            :data:`bedside.judges.llm.protocol.REASONING_EFFORTS`; None leaves it to the provider.
 
     Raises:
         InputError: a number is out of range.

@@ -22,12 +22,12 @@ from typing import Any, Literal, TypeVar
 
 import orjson
 
+from bedside.core.errors import RunError
+from bedside.core.files import address_to_read, saying_where, sqlite_address, unpacked
+from bedside.core.locks import hold
+from bedside.judges.llm.protocol import Sampling
 from bedside.judges.prompt import PromptPiece
 from bedside.judges.store_tables import LATER_COLUMNS, TABLES
-from bedside.llm.protocol import Sampling
-from bedside.support.errors import RunError
-from bedside.support.files import address_to_read, saying_where, sqlite_address, unpacked
-from bedside.support.locks import hold
 
 FILE_NAME = "judgements.sqlite"
 FORMAT = 3

@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bedside.core.errors import RunError
+from bedside.core.files import address_to_read
 from bedside.judges.store import explained, open_to_read, open_to_write
-from bedside.support.errors import RunError
-from bedside.support.files import address_to_read
 
 #: Judgements merged in one transaction.
 _SLICE = 1000

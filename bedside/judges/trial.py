@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.llm.contract import known_price
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.queue import Patience
 from bedside.judges.prompt import Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Judgement, read_judgements
 from bedside.judges.unsent_words import unsent_words
-from bedside.llm.contract import known_price
-from bedside.llm.model_names import ModelName
-from bedside.llm.prices import Price
-from bedside.llm.queue import Patience
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.transcripts.transcript import Role, Transcript, new_turns
 
 #: The rubric that is asked by.

@@ -12,28 +12,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bedside.coders.people import people_codes
-from bedside.coders.session_measures import EARLY_TURNS, MEASURES
-from bedside.coders.testing.coder_test import CoderTest, ExistingCodes, evaluate_coder
+from bedside.core.errors import InputError
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.llm.endpoints import model_name
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import Client
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.questions import QuestionGroup, QuestionSet
 from bedside.judges.raters import coding_rater
 from bedside.judges.rating_rows import RatingRows
 from bedside.judges.rubric_ratings import ratings_of
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.settings import JudgeSettings, check_numbers
-from bedside.llm.endpoints import model_name
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import Client
+from bedside.metrics.coders.people import people_codes
+from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES
+from bedside.metrics.coders.testing.coder_test import CoderTest, ExistingCodes, evaluate_coder
 from bedside.metrics.families.behaviour import FAMILY
 from bedside.ratings.names import TRANSCRIPT, turn_index
 from bedside.ratings.values import Value
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import InputError
 from bedside.transcripts.transcript import CODES, Transcript
 
 TURNS_PER_CALL = 12
@@ -103,7 +103,7 @@ def code_transcripts(
 
     Args:
         transcripts: any number of them; they are taken as they are needed.
-        judge: the model, see :mod:`bedside.llm.contract`.
+        judge: the model, see :mod:`bedside.judges.llm.contract`.
         store_path: the file that keeps judgements; made if it isn't there.
         add: called with each row, its cells in the order of :data:`bedside.ratings.table.COLUMNS`.
         codes: which codes; each is asked about on its own.
@@ -239,7 +239,7 @@ def evaluate_judge(
     settings: JudgeSettings | None = None,
     progress: Callable[[JudgingProgress], None] | None = None,
 ) -> tuple[CoderTest, JudgingSummary]:
-    """A judge's codes against people's, as :func:`bedside.coders.testing.coder_test.evaluate_coder` of any coder.
+    """A judge's codes against people's, as :func:`~bedside.metrics.coders.testing.coder_test.evaluate_coder` of a coder.
 
     Only transcripts that people coded are sent; what people said of them is not.
 

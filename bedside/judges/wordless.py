@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
+from bedside.core.errors import InputError
+from bedside.judges.rubrics.answer_form import RubricPart
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement
 from bedside.ratings.table import JUDGE_ERROR
-from bedside.rubrics.answer_form import RubricPart
-from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import InputError
 
 
 def wordless(judgement: Judgement, rubric: Rubric) -> Judgement:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bedside.models.model_files import find_model
+from bedside.core.errors import RegistryError
+from bedside.core.model_files import find_model
+from bedside.core.registry import Registry, nearest
 from bedside.ratings.names import algorithm_rater
 from bedside.ratings.values import NO_MODEL, Direction, Value
-from bedside.support.errors import RegistryError
-from bedside.support.registry import Registry, nearest
 from bedside.transcripts.transcript import Role
 
 Unit = Literal["transcript", "turn"]
@@ -112,7 +112,7 @@ class Family:
             reason where it can't be computed, never left out.
         parameters: by name.
         model: what model it needs, in words; empty where it needs none. Such a family has a parameter ``model``: a
-            folder, a file or a name as :func:`bedside.models.model_files.find_model` takes it. By default it is empty,
+            folder, a file or a name as :func:`bedside.core.model_files.find_model` takes it. By default it is empty,
             and every value is missing as :attr:`no_model` says.
         demonstration: turns (role, text[, meta]) on which every parameter changes some value.
         demonstration_fields: further fields of that transcript, e.g. ``{"language": "de"}``.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bedside.metrics.contract import Parameter
 
 if TYPE_CHECKING:
-    from bedside.models.nli import NliModel
+    from bedside.metrics.models.nli import NliModel
 
 NLI_PARAMETERS = {
     "model": Parameter(
@@ -31,6 +31,6 @@ def named_model(model: str, labels: str) -> NliModel | None:
     """
     if not model:
         return None
-    from bedside.models.nli import load_nli
+    from bedside.metrics.models.nli import load_nli
 
     return load_nli(model, labels)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from bedside.core.plurals import counted
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.textstat_library import TextCounts, counting, formula, textstat_version
 from bedside.ratings.values import Value, missing
-from bedside.support.plurals import counted
 from bedside.transcripts.language import primary_language
 from bedside.transcripts.transcript import Role, Transcript, Turn
 

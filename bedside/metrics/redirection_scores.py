@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bedside.models.dialogue import LABELS, SEPARATOR, Speech, speeches
+from bedside.metrics.models.dialogue import LABELS, SEPARATOR, Speech, speeches
 from bedside.transcripts.transcript import Role, Transcript
 
 if TYPE_CHECKING:
-    from bedside.models.likelihood import Likelihood
+    from bedside.metrics.models.likelihood import Likelihood
 
 
 def redirection_score(after_turn: float, after_previous: float) -> float:
@@ -59,7 +59,7 @@ def score_turns(transcript: Transcript, likelihood: Likelihood, window: int) -> 
         likelihood: the model.
         window: the most tokens that the model is given at once.
     """
-    from bedside.models.likelihood import Continuation
+    from bedside.metrics.models.likelihood import Continuation
 
     redirections = SessionRedirections()
     all_speeches = speeches(transcript)
@@ -117,7 +117,7 @@ def turn_likelihoods(
     Speakers' labels and what ends a turn are not counted. In a session of more tokens than the window, every token is
     weighed after at least half a window of what came before.
     """
-    from bedside.models.likelihood import Continuation, common
+    from bedside.metrics.models.likelihood import Continuation, common
 
     tokens: list[int] = []
     counted: list[Role | None] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from bedside.support.errors import MissingExtraError
+from bedside.core.errors import MissingExtraError
 
 #: A text is positive from this compound score on, as VADER's authors propose.
 POSITIVE = 0.05

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.support.errors import MissingExtraError
-from bedside.support.unspaced_scripts import UNSPACED
+from bedside.core.errors import MissingExtraError
+from bedside.core.unspaced_scripts import UNSPACED
 
 #: Words, and single characters of scripts that are written without spaces.
 _TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’]\w+)?")

@@ -26,7 +26,7 @@ from threading import Lock
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from bedside.support.errors import RegistryError
+from bedside.core.errors import RegistryError
 
 _FILES = Path(__file__).parent / "word_lists"
 #: Distinct tokens remembered of a language; beyond, its memory starts anew.

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bedside.core.errors import AmbiguousError, InputError
+from bedside.core.registry import Registry
 from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.spellings import plain
 from bedside.ratings.table_columns import COLUMN_NAMES
-from bedside.support.errors import AmbiguousError, InputError
-from bedside.support.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from bedside.core.errors import InputError
+from bedside.core.registry import nearest
 from bedside.ratings.names import has_kind, human_rater, is_human, person_name
 from bedside.ratings.rated_cells import RatedCell, by_metric
 from bedside.ratings.rating_reading import KnownMetric, RatingReading
 from bedside.ratings.spellings import commonest, folded, metric_key, without_ends
-from bedside.support.errors import InputError
-from bedside.support.registry import nearest
 
 #: Ends of a metric's name that say what is done with a rubric.
 _ENDS = (".preference", ".adjudicated")

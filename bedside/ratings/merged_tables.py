@@ -11,6 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from bedside.core.errors import RunError
+from bedside.core.plurals import counted
 from bedside.ratings.learnt_units import LEARNT, is_learnt, learnt_in, unit_digests
 from bedside.ratings.names import (
     is_human,
@@ -32,8 +34,6 @@ from bedside.ratings.table import (
     transcript_writer,
     write_table,
 )
-from bedside.support.errors import RunError
-from bedside.support.plurals import counted
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from bedside.core.errors import AmbiguousError, InputError
+from bedside.core.plurals import counted
 from bedside.ratings.scales import Scale, number_in, set_keys, word_key
 from bedside.ratings.spellings import folded, joined_labels
-from bedside.support.errors import AmbiguousError, InputError
-from bedside.support.plurals import counted
 
 
 class RatedCell(NamedTuple):

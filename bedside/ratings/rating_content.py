@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import polars as pl
 
+from bedside.core.errors import BedsideError, InputError
 from bedside.ratings.names import rates_pair, rates_unit, second_ids
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.table import COLUMNS, KEY, ROW_SCHEMA, SCHEMA
 from bedside.ratings.table_columns import TableColumns, table_columns
-from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.read_options import ReadOptions

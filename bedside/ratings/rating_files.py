@@ -13,6 +13,9 @@ from typing import Any
 
 import polars as pl
 
+from bedside.core.errors import AmbiguousError, BedsideError, InputError
+from bedside.core.plurals import counted
+from bedside.core.registry import nearest
 from bedside.ratings.form_contract import form_of, forms_by_priority
 from bedside.ratings.joined_names import JoinedNames, join_names
 from bedside.ratings.names import (
@@ -66,9 +69,6 @@ from bedside.ratings.table_columns import (
     is_about_the_row,
     is_free_text,
 )
-from bedside.support.errors import AmbiguousError, BedsideError, InputError
-from bedside.support.plurals import counted
-from bedside.support.registry import nearest
 from bedside.transcripts.readers.rows import COLUMNS
 from bedside.transcripts.reading_account import FileAccount
 

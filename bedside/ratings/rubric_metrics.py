@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
+from bedside.core.errors import DataError
 from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans
 from bedside.ratings.scales import Scale
-from bedside.support.errors import DataError
 
 FIRST, SECOND, TIE = "first", "second", "tie"
 #: The share of the win that each label gives to the transcript that was shown first.

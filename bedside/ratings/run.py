@@ -21,6 +21,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import polars as pl
 
+from bedside.core.errors import RunError
+from bedside.core.files import check_no_links, empty, making, saying_where, sync, write_json
+from bedside.core.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
+from bedside.core.locks import hold
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 from bedside.ratings.juries import with_juries
 from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
 from bedside.ratings.run_folder import MANIFEST, is_run
@@ -37,12 +43,6 @@ from bedside.ratings.table import (
     write_new_table,
     write_table,
 )
-from bedside.support.errors import RunError
-from bedside.support.files import check_no_links, empty, making, saying_where, sync, write_json
-from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
-from bedside.support.locks import hold
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
 from bedside.transcripts.factor_kinds import Kind, kinds_named
 from bedside.transcripts.simulation_folder import (
     FAILED,

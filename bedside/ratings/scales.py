@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bedside.support.errors import DataError
+from bedside.core.errors import DataError
 
 #: An end of a scale as typed.
 _LEVEL = re.compile("[0-9]{1,15}")

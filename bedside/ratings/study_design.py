@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bedside.support.errors import DataError
+from bedside.core.errors import DataError
 from bedside.transcripts.factor_kinds import MANY_LEVELS, Kind, kind_of
 
 #: A factor of unknown kind is a condition where, of the places that a level has on cases of two systems, at least this

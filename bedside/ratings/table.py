@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 import polars as pl
 
+from bedside.core.errors import DataError, MissingExtraError
+from bedside.core.files import replacing, saying_where, sync
 from bedside.ratings.names import rated_by_algorithms
 from bedside.ratings.values import WARNING
-from bedside.support.errors import DataError, MissingExtraError
-from bedside.support.files import replacing, saying_where, sync
 from bedside.transcripts.transcript import Provenance, Transcript, Turn
 
 if TYPE_CHECKING:

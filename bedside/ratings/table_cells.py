@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.ratings.form_contract import FormClaim
 from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
@@ -23,7 +24,6 @@ from bedside.ratings.table_columns import (
     is_derived,
     names_rater,
 )
-from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts.table_rows import SHEET
 
 #: Names of worksheets that may be those of rounds.

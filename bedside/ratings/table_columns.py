@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from bedside.core.errors import AmbiguousError, InputError
+from bedside.core.unspaced_scripts import UNSPACED
 from bedside.ratings.rated_cells import is_no_answer, is_number, whole_of
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.scales import number_in, word_scales
 from bedside.ratings.spellings import metric_key, plain
-from bedside.support.errors import AmbiguousError, InputError
-from bedside.support.unspaced_scripts import UNSPACED
 
 #: bedside's names of columns, each with other spellings of it in the form of :func:`plain`, the surest first.
 COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.plurals import counted
+from bedside.core.plurals import counted
+from bedside.judges.rubrics.rubric_files import RUBRICS
 
 
 def preferences_apart(view: RatingsView) -> tuple[str, ...]:

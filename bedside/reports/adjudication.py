@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 from bedside.annotation.adjudication import Adjudication
 from bedside.annotation.annotation_plan import plan_hash, round_of
+from bedside.core.plurals import counted
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.plurals import counted
 
 
 def adjudication_tables(adjudication: Adjudication) -> tuple[Table, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.support.plurals import counted
+from bedside.core.plurals import counted
 
 
 def final_notes(view: RatingsView, metrics: Iterable[str]) -> tuple[str, ...]:

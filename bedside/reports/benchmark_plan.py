@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bedside.core.plurals import counted
 from bedside.judges.call_plan import RubricPlan
 from bedside.reports.number_text import DASH, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.simulation.call_preview import SimulationPreview
-from bedside.support.plurals import counted
 
 #: What a call to a model is taken to last, where nothing was measured.
 SECONDS_A_CALL = 3.0

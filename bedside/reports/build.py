@@ -10,7 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.core.errors import DataError
+from bedside.core.files import make_folder, saying_where, write_bytes, write_text
+from bedside.core.registry import nearest
 from bedside.ratings.run import Run
+from bedside.ratings.suites import Suite
 from bedside.ratings.table import missing_counts, wordless
 from bedside.ratings.values import failures
 from bedside.reports.averaging_notes import BY_WHERE, with_averaging_notes
@@ -25,10 +29,6 @@ from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS, text_formats
 from bedside.reports.validation import card_tables
-from bedside.suites import Suite
-from bedside.support.errors import DataError
-from bedside.support.files import make_folder, saying_where, write_bytes, write_text
-from bedside.support.registry import nearest
 
 PAGE = "report.html"
 #: Name of the file of all tables, without its ending.

@@ -10,11 +10,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.registry import DataRegistry
 from bedside.ratings.run import Run
 from bedside.reports.checklist_facts import FACTS, ReportedStudy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.registry import DataRegistry
 
 #: Stands where only the authors know.
 OPEN = "to be stated by you"

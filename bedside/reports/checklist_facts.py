@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.plan_file import read_plan
+from bedside.core.plurals import counted
 from bedside.ratings.names import is_human, is_judge
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts
@@ -15,7 +16,6 @@ from bedside.ratings.values import failures
 from bedside.reports.methods import judged_words, levels_words
 from bedside.reports.number_text import between, decimal
 from bedside.reports.table import Table
-from bedside.support.plurals import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bedside.coders.testing.coder_test import CoderTest
+from bedside.core.plurals import counted
+from bedside.metrics.coders.testing.coder_test import CoderTest
 from bedside.reports.number_text import decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.plurals import counted
 
 
 def coder_tables(coder_test: CoderTest) -> tuple[Table, ...]:

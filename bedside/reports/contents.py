@@ -9,6 +9,11 @@ from itertools import islice
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.study_order import study_order
+from bedside.core.errors import DataError, RegistryError
+from bedside.core.registry import nearest
+from bedside.ratings.suites import SUITES, Suite
+from bedside.ratings.suites.run_suites import suites_of
+from bedside.ratings.suites.suite import AsPublished
 from bedside.reports.averaging_notes import with_caption_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.planned_tables import (
@@ -25,11 +30,6 @@ from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
 from bedside.reports.tables import TABLES, TableKind
-from bedside.suites import SUITES, Suite
-from bedside.suites.run_suites import suites_of
-from bedside.suites.suite import AsPublished
-from bedside.support.errors import DataError, RegistryError
-from bedside.support.registry import nearest
 
 #: The kind of table that every report begins with, whatever suites it has.
 _FIRST = "leaderboard"

@@ -7,6 +7,7 @@ from typing import Any
 
 from bedside.analysis.gate import Gate, SafetyCheck
 from bedside.analysis.non_inferiority import ALPHA, MarginTest, Verdict
+from bedside.core.plurals import counted
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.comparison_notes import label_notes
 from bedside.reports.number_text import DASH, decimal, n_of, number, p_value
@@ -21,7 +22,6 @@ from bedside.stats.equivalence import (
     NOT_BELOW,
     PLANNED_POWER,
 )
-from bedside.support.plurals import counted
 
 _MEANINGS: Mapping[Verdict, str] = {
     "equivalent": "the interval lies within the margin on both sides",

@@ -8,12 +8,12 @@ from typing import Any
 from bedside.analysis.estimation import Estimate
 from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.people_sample import PeopleSample
+from bedside.core.plurals import counted
 from bedside.reports.number_text import DASH, decimal, n_of, number
 from bedside.reports.result_text import plain_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.result import Result
-from bedside.support.plurals import counted
 
 _ABOUT = {
     "cases": "All figures are about cases like these, in the run's mix{}, each transcript counting the same: the "

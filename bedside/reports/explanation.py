@@ -9,6 +9,10 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
+from bedside.core.registry import nearest
+from bedside.core.shell_words import typed
 from bedside.ratings.juries import jury_named
 from bedside.ratings.names import is_judge, rated_by_humans, second_ids
 from bedside.ratings.rubric_metrics import adjudicated_names, is_preference, preferred_by
@@ -17,10 +21,6 @@ from bedside.reports.hidden_states import states_tables
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
-from bedside.support.registry import nearest
-from bedside.support.shell_words import typed
 from bedside.transcripts.transcript import provenance_data
 
 #: Where a record names systems, metrics and raters.
@@ -216,10 +216,10 @@ def _parts(texts: Iterable[str]) -> list[str]:
 
 def _definition(view: RatingsView, metric: str) -> str:
     """A metric's or rubric's own facts."""
+    from bedside.judges.rubrics.description import describe
+    from bedside.judges.rubrics.rubric_files import RUBRICS
     from bedside.metrics import FAMILIES
     from bedside.metrics.description import describe_metric
-    from bedside.rubrics.description import describe
-    from bedside.rubrics.rubric_files import RUBRICS
     from bedside.scoring.plan import families_by_metric
 
     base = metric.partition(".")[0]

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
+from bedside.core.files import cache_folder, saying_where, write_bytes
+from bedside.core.registry import Registry
 from bedside.reports.table_kind import Options
-from bedside.support.errors import DataError
-from bedside.support.files import cache_folder, saying_where, write_bytes
-from bedside.support.registry import Registry
 
 _FONT = "DejaVu Sans"
 _STYLE: Any = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bedside.protocols.medconceal.fitting import Fit, GridPoint, HeldOut
+from bedside.core.plurals import counted
+from bedside.metrics.protocols.medconceal.fitting import Fit, GridPoint, HeldOut
 from bedside.reports.number_text import decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.plurals import counted
 
 #: Settings of the grid that are shown; JSON has all.
 _SHOWN = 5

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import RunError
 from bedside.ratings.run import run_simulations
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.errors import RunError
 from bedside.transcripts.simulation_folder import STATES
 
 #: States shown; all are in the JSON.

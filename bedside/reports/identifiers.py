@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from bedside.identifiers.kinds import KINDS, LANGUAGES, NO_PROMISE
-from bedside.identifiers.transcript_identifiers import SeenIdentifier
+from bedside.core.plurals import counted
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.plurals import counted
+from bedside.transcripts.identifiers.kinds import KINDS, LANGUAGES, NO_PROMISE
+from bedside.transcripts.identifiers.transcript_identifiers import SeenIdentifier
 
 
 def place_of(seen: SeenIdentifier) -> str:

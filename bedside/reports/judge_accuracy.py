@@ -7,13 +7,13 @@ from typing import Any
 
 from bedside.analysis.judge_accuracy import LevelAccuracy
 from bedside.analysis.validation import JudgeCard, Validation
+from bedside.core.plurals import counted
 from bedside.reports.dash_notes import dash_notes
 from bedside.reports.number_text import decimal, number
 from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
-from bedside.support.plurals import counted
 
 #: The rows of a metric: who is set against people.
 _AGAINST = ("judge", "people")

@@ -13,9 +13,13 @@ import polars as pl
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import self_agreement
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
+from bedside.core.shell_words import typed
 from bedside.judges.call_plan import RubricPlan
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.deepeval_raters.call_forecast import ABOUT, AT_LEAST
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement, read_judgements, read_prompt
 from bedside.judges.unsent_words import unsent_lines
 from bedside.ratings.names import is_pair, rated_by_judges, second_id
@@ -23,11 +27,7 @@ from bedside.ratings.run import Run
 from bedside.reports.number_text import DASH, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.rubrics.rubric import Rubric
 from bedside.scoring.judging_orders import STORE
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
-from bedside.support.shell_words import typed
 
 
 def plan_table(

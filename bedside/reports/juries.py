@@ -7,12 +7,12 @@ from typing import Any
 
 from bedside.analysis.agreement_gain import AgreementGain
 from bedside.analysis.jury_agreement import JuryAgreement
+from bedside.core.plurals import counted
 from bedside.ratings.juries import Jury
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.plurals import counted
 
 #: How a jury's rule makes one rating of several, in words.
 _RULES: Mapping[str, str] = {

@@ -10,14 +10,14 @@ from bedside.analysis.leaderboard import Standings, standings
 from bedside.analysis.metric_facts import MetricFacts, facts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import quality_metrics
+from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.ratings.suites import Suite
+from bedside.ratings.suites.run_suites import suites_of
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, averaging_notes
 from bedside.reports.measures import TableMeasure
 from bedside.reports.planned_tables import PlannedTable, absent_factors, looked_at, planned_tables
 from bedside.reports.simulation_methods import lost_notes
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.suites import Suite
-from bedside.suites.run_suites import suites_of
 
 #: Measures that are taken where a suite names no main ones.
 _MOST = 4

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
 from bedside.reports.averaging_notes import with_averaging_notes
 from bedside.reports.group_words import in_groups
 from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.table import Results, Table, Tables
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
 
 
 def answered(

@@ -13,6 +13,7 @@ import bedside
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.rater_effects import CONFOUNDED
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.plurals import counted
 from bedside.ratings.juries import juries_in
 from bedside.ratings.names import is_human
 from bedside.ratings.run import Run
@@ -26,7 +27,6 @@ from bedside.reports.simulation_methods import simulation_words
 from bedside.reports.table import Table
 from bedside.scoring.plan import families_by_metric
 from bedside.scoring.versions import library_versions
-from bedside.support.plurals import counted
 
 #: How the account of a table begins that compares systems or measures agreement, by what its records have.
 _DONE = (

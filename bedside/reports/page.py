@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bedside.analysis.metric_facts import MetricFacts
+from bedside.core.plurals import counted
 from bedside.reports.cell_names import rater_words
 from bedside.reports.extremes import Extreme, Review, turns_of
 from bedside.reports.number_text import number
@@ -15,7 +16,6 @@ from bedside.reports.renderers.csv import csv_text
 from bedside.reports.renderers.html import attribute, templates
 from bedside.reports.renderers.latex import latex
 from bedside.reports.table import Table
-from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -9,6 +9,12 @@ import polars as pl
 from pydantic import ValidationError
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError, RegistryError
+from bedside.core.registry import nearest
+from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.ratings.suites import Suite
+from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
+from bedside.ratings.suites.suite import Entry, first_fault
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, divided_by, with_averaging_notes
 from bedside.reports.figures import FIGURES, FigureKind
@@ -19,12 +25,6 @@ from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
 from bedside.reports.tables import TABLES, TableKind
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.suites import Suite
-from bedside.suites.published_numbers import PublishedNumber, published_numbers
-from bedside.suites.suite import Entry, first_fault
-from bedside.support.errors import DataError, RegistryError
-from bedside.support.registry import nearest
 
 #: Reasons of missing values that are named where a table has nothing to show.
 _MOST_REASONS = 3

@@ -13,6 +13,7 @@ from bedside.analysis.preference_rows import preference_rows
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.system_preferences import PositionBias, SystemPreferences, system_preferences
+from bedside.core.plurals import counted
 from bedside.ratings.names import is_human, person_name
 from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.table import frame_of
@@ -22,7 +23,6 @@ from bedside.reports.number_text import p_value
 from bedside.reports.result_text import share_words
 from bedside.reports.table import Table
 from bedside.stats.result import Result
-from bedside.support.plurals import counted
 
 #: People that a note names one by one.
 _MOST = 6

@@ -8,16 +8,16 @@ from typing import Any
 
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.ratings_view import RatingsView
-from bedside.probes.contract import BASE_LINE
-from bedside.probes.movement import ProbeEffect, probe_effects
-from bedside.probes.probe_record import ProbeRecord, probe_records
+from bedside.core.plurals import counted
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.result_text import bounded_record, plain_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.rubrics.rubric import Rubric
 from bedside.stats.equivalence import CASES, PLANNED_POWER
-from bedside.support.plurals import counted
+from bedside.tuning.probes.contract import BASE_LINE
+from bedside.tuning.probes.movement import ProbeEffect, probe_effects
+from bedside.tuning.probes.probe_record import ProbeRecord, probe_records
 
 #: Cases beyond this are said as more than so many.
 _MOST_CASES = 10_000

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from bedside.analysis.ratings_view import ALL
 from bedside.analysis.study_order import StudyOrder
+from bedside.core.plurals import counted
+from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.results_options import SYSTEM, ResultsOptions
 from bedside.reports.samples import MeasureRow, Place
-from bedside.suites.published_numbers import PublishedNumber
-from bedside.support.plurals import counted
 
 #: Numbers without a place that a note names one by one.
 _MOST = 6

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import is_human
 from bedside.reports.cell_names import rater_words
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import RUBRICS
 
 
 @dataclass(frozen=True, slots=True)

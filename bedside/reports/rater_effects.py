@@ -17,6 +17,7 @@ from bedside.analysis.rater_effects import (
     scope_in_words,
 )
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.core.plurals import counted
 from bedside.ratings.names import person_name
 from bedside.reports.chance_notes import chance_notes, chances_by_title
 from bedside.reports.dash_notes import dash_notes
@@ -25,7 +26,6 @@ from bedside.reports.result_text import interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.crossed_raters import SD_RATERS
-from bedside.support.plurals import counted
 
 #: Tables that hold systems against each other pair by pair.
 _OF_PAIRS = frozenset(("comparison", "margin", "gate"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
 from bedside.reports.table_kind import Options
-from bedside.support.errors import DataError
-from bedside.support.registry import nearest
 
 #: What can stand beside a mean.
 SPREADS = ("sd", "ci", "none")

@@ -8,11 +8,11 @@ from typing import Any
 
 from bedside.analysis.deviation import Deviation, deviation
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
 from bedside.reports.number_text import DASH, number
 from bedside.reports.results_layout import CellKey, ResultsLayout
 from bedside.reports.samples import MeasureRow
 from bedside.reports.table_content import Cell
-from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

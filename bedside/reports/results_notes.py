@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bedside.analysis.metric_facts import facts
+from bedside.core.plurals import counted
 from bedside.reports.absent_metrics import absent_notes, code_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.interval_methods import interval_note
@@ -17,7 +18,6 @@ from bedside.reports.results_options import SYSTEM
 from bedside.reports.samples import MeasuredRows, Sample
 from bedside.reports.system_tests import SystemTests
 from bedside.reports.table_content import Cell, Row
-from bedside.support.plurals import counted
 
 
 def results_notes(

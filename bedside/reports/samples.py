@@ -15,6 +15,9 @@ from bedside.analysis.comparison import SystemValues
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.analysis.value_bounds import OPEN, Bounds, mean_within, value_bounds
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
+from bedside.core.registry import nearest
 from bedside.ratings.names import is_algorithm
 from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
@@ -22,9 +25,6 @@ from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import TableMeasure
 from bedside.reports.rater_preference import preferred_groups
 from bedside.stats.result import Interval
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
-from bedside.support.registry import nearest
 
 #: Begins the names of the columns that hold factors.
 _FACTOR = "factor:"

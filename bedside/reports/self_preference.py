@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from bedside.analysis.self_preference import SelfPreference
+from bedside.core.plurals import counted
 from bedside.reports.number_text import number, p_value
 from bedside.reports.result_text import bounded_record, plain_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.plurals import counted
 
 
 def self_preference_words(preference: SelfPreference) -> str:

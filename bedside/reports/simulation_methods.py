@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
+from bedside.core.plurals import counted
 from bedside.reports.simulated_actors import (
     actors_of,
     judging_actors,
@@ -14,7 +15,6 @@ from bedside.reports.simulated_actors import (
     toys_of,
     with_toy,
 )
-from bedside.support.plurals import counted
 
 
 def simulation_words(view: RatingsView) -> list[str]:

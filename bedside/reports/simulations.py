@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from bedside.core.plurals import counted
 from bedside.reports.number_text import DASH, decimal, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -21,7 +22,6 @@ from bedside.simulation.talks_overview import (
     conversation_record,
     talks_overview,
 )
-from bedside.support.plurals import counted
 from bedside.transcripts.simulation_folder import checked_manifest
 
 #: What becomes of conversations that failed, by whose doing it was, and of those that have not ended.

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, cast, overload
 
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
+from bedside.core.registry import nearest
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table_content import TableContent
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
-from bedside.support.registry import nearest
 
 if TYPE_CHECKING:
     import pandas

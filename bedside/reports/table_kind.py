@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.registry import Registry
 from bedside.reports.table import Table
-from bedside.support.registry import Registry
 
 
 def _several(levels: Any) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from bedside.core.plurals import counted
 from bedside.reports.number_text import decimal
 from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.tuning.tuned_judge import TuningOutcome

@@ -14,6 +14,8 @@ from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import JudgeCard, Validation, validate
 from bedside.analysis.verdict import FEWEST_CASES, FEWEST_UNITS
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
 from bedside.reports.dash_notes import dash_notes
 from bedside.reports.judge_accuracy import accuracy_tables, rarest_words
 from bedside.reports.number_text import DASH, decimal, number
@@ -25,8 +27,6 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
 
 
 def validation_tables(cards: Sequence[JudgeCard], view: RatingsView | None = None) -> tuple[Table, ...]:

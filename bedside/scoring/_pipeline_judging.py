@@ -8,17 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bedside.core.errors import DataError
 from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.llm.protocol import Client
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
 from bedside.judges.raters import rubric_rater
 from bedside.judges.rating_rows import RatingRows
 from bedside.judges.rubric_ratings import asked_with, ratings_of
-from bedside.llm.protocol import Client
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import TRANSCRIPT, unit_name
-from bedside.rubrics.rubric import Rubric
 from bedside.scoring._answer_spool import AnswerSpool
 from bedside.scoring.failed_talks import FailedTalk, failed_talk, without_failed
 from bedside.scoring.judging_orders import JudgingOrder
@@ -31,7 +32,6 @@ from bedside.scoring.pipeline import (
     spared_by,
 )
 from bedside.scoring.run_transcripts import TranscriptSource
-from bedside.support.errors import DataError
 from bedside.transcripts import Transcript
 
 

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from bedside.engines.contract import Engine, TaskOutcome
+from bedside.core.engines.contract import Engine, TaskOutcome
+from bedside.core.errors import EngineError, InputError
 from bedside.scoring._spread_parts import FilePiece, ScoredPart, ScoringJob
 from bedside.scoring._spread_worker import divide_file
-from bedside.support.errors import EngineError, InputError
 from bedside.transcripts.spans import Span
 
 Result = TypeVar("Result")

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from bedside.core.errors import InputError
 from bedside.ratings.table import RATING_PARTS, TableWriter
 from bedside.scoring._spread_parts import FilePiece, ReadPiece, ScoredTranscript, SkippedTranscript
 from bedside.scoring.one_process import check_hash
-from bedside.support.errors import InputError
 from bedside.transcripts import Reading
 from bedside.transcripts.reading import PartReading
 from bedside.transcripts.reading_account import ReadingAccount

@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 
 import bedside
+from bedside.core.errors import BedsideError, EngineError, InputError, RunError
+from bedside.core.files import write_bytes
 from bedside.scoring.versions import library_versions
-from bedside.support.errors import BedsideError, EngineError, InputError, RunError
-from bedside.support.files import write_bytes
 from bedside.transcripts import ReadOptions
 from bedside.transcripts.reading import InputFile
 from bedside.transcripts.spans import Span

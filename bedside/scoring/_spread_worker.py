@@ -14,6 +14,8 @@ from pathlib import Path
 
 import orjson
 
+from bedside.core.errors import EngineError, InputError
+from bedside.core.files import saying_where, sync, sync_folders
 from bedside.ratings.table import TableWriter, rating_writer, transcript_row, transcript_writer
 from bedside.scoring._spread_parts import (
     FilePiece,
@@ -28,8 +30,6 @@ from bedside.scoring._spread_parts import (
 )
 from bedside.scoring.one_process import rate
 from bedside.scoring.plan import ScoringPlan, make_plan
-from bedside.support.errors import EngineError, InputError
-from bedside.support.files import saying_where, sync, sync_folders
 from bedside.transcripts.reading import PartReading
 from bedside.transcripts.spans import Span
 

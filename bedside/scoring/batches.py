@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from bedside.core.errors import InputError
 from bedside.judges.counts import JudgingSummary, RubricCount
-from bedside.judges.settings import JudgeSettings
-from bedside.judges.store import stored_keys
-from bedside.llm.batch_files import (
+from bedside.judges.llm.batch_files import (
     KEY_DIGITS,
     Answers,
     BatchClient,
@@ -20,12 +19,13 @@ from bedside.llm.batch_files import (
     key_of,
     writing,
 )
-from bedside.llm.endpoints import named_models
+from bedside.judges.llm.endpoints import named_models
+from bedside.judges.settings import JudgeSettings
+from bedside.judges.store import stored_keys
 from bedside.ratings.run import Run
 from bedside.scoring.judged import JudgingWatch, judging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, exported_orders
 from bedside.scoring.run_transcripts import kept_transcripts
-from bedside.support.errors import InputError
 
 #: Calls looked up or written between two looks at the store.
 _AT_ONCE = 64
@@ -110,7 +110,7 @@ def write_batch(
         run: the run.
         judges: models that are asked in OpenAI's form.
         work: what is asked.
-        out: the file; there may be several, see :class:`bedside.llm.batch_files.CallWriter`.
+        out: the file; there may be several, see :class:`bedside.judges.llm.batch_files.CallWriter`.
         settings: passes and the like; the limit of calls is that of calls written.
         progress: called with the judge and how far it is.
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bedside.protocols.contract import PROTOCOLS
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.metrics.protocols.contract import PROTOCOLS
+from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.values import Value
-from bedside.rubrics.rubric import Rubric
 from bedside.scoring.run_transcripts import TranscriptSource
-from bedside.suites import SUITES, Suite
 from bedside.transcripts.transcript import Transcript, clinician_failure
 
 

@@ -16,20 +16,22 @@ from typing import Any
 
 import polars as pl
 
+from bedside.core.name_lists import Names, listed
+from bedside.core.trace_spans import span
 from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.deepeval_raters.ratings import rate_by_deepeval
+from bedside.judges.llm.contract import check_models
+from bedside.judges.llm.endpoints import named_models
+from bedside.judges.llm.protocol import Client
+from bedside.judges.rubrics.rubric import as_data
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.turn_codes import code_transcripts
-from bedside.llm.contract import check_models
-from bedside.llm.endpoints import named_models
-from bedside.llm.protocol import Client
 from bedside.metrics import FAMILIES
 from bedside.ratings.learnt_units import LearntUnits, with_learnt
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, missing_counts, rating_writer
-from bedside.rubrics.rubric import as_data
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring._pipeline_judging import PipelineJudging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, check_work_wordless
 from bedside.scoring.pipeline import Pipeline
@@ -40,8 +42,6 @@ from bedside.scoring.run_transcripts import (
     read_again,
 )
 from bedside.scoring.versions import run_versions
-from bedside.support.name_lists import Names, listed
-from bedside.telemetry.trace_spans import span
 from bedside.transcripts import ReadOptions
 from bedside.transcripts.memory_reading import TranscriptInput
 
@@ -70,7 +70,7 @@ def judge_run(
     Args:
         run: the run.
         transcripts: the files, or the transcripts in memory, that the run was scored from; None for what the run keeps.
-        judges: models, see :mod:`bedside.llm.endpoints`; addresses that serve the same model are one judge.
+        judges: models, see :mod:`bedside.judges.llm.endpoints`; addresses that serve the same model are one judge.
         work: what is asked.
         options: how to read the files.
         settings: passes, limits and the like; the limits are those of all judges together.

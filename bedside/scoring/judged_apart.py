@@ -14,18 +14,18 @@ from pathlib import Path
 
 import polars as pl
 
-from bedside.engines.contract import Engine
+from bedside.core.engines.contract import Engine
+from bedside.core.errors import EngineError, InputError
 from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount
+from bedside.judges.llm.endpoints import named_models
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import InUseError
 from bedside.judges.store_merge import first_asked_about, merge_store
-from bedside.llm.endpoints import named_models
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
 from bedside.scoring.judged import JudgingWatch, judging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.stored_judgements import NOT_JUDGED, rated_from_store
-from bedside.support.errors import EngineError, InputError
 from bedside.transcripts import Transcript
 
 #: Folder of a run with the stores of workers.

@@ -8,22 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bedside.core.errors import InputError, RegistryError
+from bedside.core.name_lists import Names, listed
+from bedside.core.registry import nearest
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, recorded_metric
 from bedside.judges.deepeval_raters.measure import library_version
+from bedside.judges.llm.endpoints import model_name
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.prices import Price
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import RUBRICS, rubrics_with
+from bedside.judges.rubrics.run_rubrics import OwnRubrics, own_rubrics
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.wordless import check_wordless
-from bedside.llm.endpoints import model_name
-from bedside.llm.model_names import ModelName
-from bedside.llm.prices import Price
 from bedside.ratings.run import Run
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import RUBRICS, rubrics_with
-from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
 from bedside.scoring.pipeline import pipelines_for
-from bedside.support.errors import InputError, RegistryError
-from bedside.support.name_lists import Names, listed
-from bedside.support.registry import nearest
 from bedside.transcripts.transcript import CODES, ProvenanceKind
 
 #: Rubrics by their names or files, or as they are; a lone one is one.

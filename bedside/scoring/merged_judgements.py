@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bedside.core.errors import InputError
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
 from bedside.ratings.rubric_metrics import preference_metric
@@ -15,7 +16,6 @@ from bedside.scoring.judged import JudgingWatch
 from bedside.scoring.judging_orders import STORE, JudgingOrder, RecordedJudging, recorded_judgings
 from bedside.scoring.run_transcripts import kept_transcripts
 from bedside.scoring.stored_judgements import rated_from_store
-from bedside.support.errors import InputError
 
 #: How judges were to be asked, as the manifest tells it; ratings of different ones are not mixed.
 JUDGE_SETTINGS = (

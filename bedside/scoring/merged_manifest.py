@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 import polars as pl
 
+from bedside.core.errors import BedsideError, RunError
 from bedside.metrics import FAMILIES
 from bedside.ratings.juries import JURIES_KEY
 from bedside.ratings.learnt_units import LEARNED_RATERS, LEARNT, learnt_in, with_learnt
@@ -24,7 +25,6 @@ from bedside.ratings.scales import Scale
 from bedside.ratings.table import missing_counts
 from bedside.scoring.judging_orders import recorded_judgings
 from bedside.scoring.merged_judgements import judge_settings
-from bedside.support.errors import BedsideError, RunError
 
 #: What two entries of scorings have in common that are one scoring of the transcripts of two runs.
 _SAME_SCORING = (

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
+from bedside.core.errors import InputError, RunError
+from bedside.core.shell_words import typed
 from bedside.judges.store_merge import merge_store
 from bedside.ratings.juries import with_juries
 from bedside.ratings.merged_tables import (
@@ -40,8 +42,6 @@ from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.ratings.table import TRANSCRIPT_FOLDER
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.merged_manifest import check_same_meaning, merged_manifest
-from bedside.support.errors import InputError, RunError
-from bedside.support.shell_words import typed
 from bedside.transcripts.simulation_folder import simulation_manifest
 
 #: What is taken over, or made anew, of a run's folder; names that begin with a dot are not its content.

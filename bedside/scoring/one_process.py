@@ -11,13 +11,13 @@ from typing import Any
 
 import polars as pl
 
-from bedside.protocols.contract import PROTOCOLS
+from bedside.core.errors import InputError, RunError
+from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.names import unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts, rating_writer, transcript_row, transcript_writer
 from bedside.scoring.failed_talks import failed_talk
 from bedside.scoring.plan import ScoringPlan
-from bedside.support.errors import InputError, RunError
 from bedside.transcripts import Reading, Transcript
 from bedside.transcripts.memory_reading import MemoryReading
 from bedside.transcripts.reading_account import ReadingAccount

@@ -11,29 +11,29 @@ from typing import Any
 
 import polars as pl
 
+from bedside.core.name_lists import Names, listed
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingSummary, RubricCount, Tally
 from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.llm.contract import check_models
+from bedside.judges.llm.endpoints import named_models
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import Client
 from bedside.judges.pair_question import ConversationPair, PairGroup, PairQuestion, preference_of
 from bedside.judges.prompt import Conversation
 from bedside.judges.raters import rubric_rater
 from bedside.judges.rating_rows import RatingRows
+from bedside.judges.rubrics.rubric import Rubric, as_data
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
-from bedside.llm.contract import check_models
-from bedside.llm.endpoints import named_models
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import Client
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts, rating_writer
-from bedside.rubrics.rubric import Rubric, as_data
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.judged import JudgingWatch
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.run_transcripts import kept_transcripts
 from bedside.scoring.transcript_pairs import PairedTranscripts, TranscriptPair
 from bedside.scoring.versions import run_versions
-from bedside.support.name_lists import Names, listed
 from bedside.transcripts.transcript import Transcript
 
 #: How many transcripts are held at once.
@@ -72,7 +72,7 @@ def judge_run_pairs(
 
     Args:
         run: the run.
-        judges: models, see :mod:`bedside.llm.endpoints`.
+        judges: models, see :mod:`bedside.judges.llm.endpoints`.
         work: what is compared.
         settings: passes, limits and the like.
         progress: called with the judge and how far it is.

@@ -15,13 +15,13 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from bedside.core.errors import DataError
+from bedside.core.registry import Registry
 from bedside.judges.questions import JudgeAnswer
 from bedside.metrics import FAMILIES, Metric
-from bedside.protocols.label_files import LabelForm, complaint
+from bedside.metrics.protocols.label_files import LabelForm, complaint
 from bedside.ratings.names import is_turn, person_name, turn_index
 from bedside.ratings.values import Value
-from bedside.support.errors import DataError
-from bedside.support.registry import Registry
 from bedside.transcripts.transcript import Transcript
 
 #: What a judge answered about one transcript in one pass, by rubric.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from bedside.core.errors import RegistryError
+from bedside.core.registry import nearest
 from bedside.judges.deepeval_raters.catalogue import is_deepeval
 from bedside.metrics import FAMILIES, Family, Metric
-from bedside.suites import Suite
-from bedside.support.errors import RegistryError
-from bedside.support.registry import nearest
+from bedside.ratings.suites import Suite
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from bedside.core.errors import DataError
+from bedside.core.name_lists import Names, listed
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import Tally
 from bedside.judges.deepeval_raters.call_forecast import plan_deepeval
+from bedside.judges.llm.endpoints import named_models
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.questions import JudgeAnswer, QuestionSet
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.judges.turn_codes import plan_coding
-from bedside.llm.endpoints import named_models
 from bedside.ratings.run import Run
 from bedside.scoring.failed_talks import without_failed
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for, spared_by
 from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts, read_again
-from bedside.support.errors import DataError
-from bedside.support.name_lists import Names, listed
 from bedside.transcripts import ReadOptions, Transcript
 from bedside.transcripts.memory_reading import TranscriptInput
 
@@ -44,7 +44,7 @@ def preview_judging(
     Args:
         out: the run's folder; it need not be there.
         transcripts: the files, or the transcripts in memory, that the run is scored from; None for what it keeps.
-        judges: models, see :mod:`bedside.llm.endpoints`.
+        judges: models, see :mod:`bedside.judges.llm.endpoints`.
         work: what is asked.
         options: how to read the files.
         settings: passes, limits and the like.

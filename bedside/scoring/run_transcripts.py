@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from bedside.core.errors import InputError
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.memory_reading import TranscriptInput, open_reading, several_times
 

@@ -10,21 +10,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bedside.core.errors import InputError, RunError
+from bedside.core.name_lists import Names, listed
+from bedside.core.trace_spans import span
 from bedside.ratings.run import FORMAT, Run, keep_simulations, new_run, write_new_run
 from bedside.ratings.run_folder import is_run
+from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.table import wordless
 from bedside.scoring.one_process import ScoringPass, ScoringSummary
 from bedside.scoring.plan import ScoringPlan, suite_plan
 from bedside.scoring.versions import run_versions
-from bedside.suites import SUITES, Suite
-from bedside.support.errors import InputError, RunError
-from bedside.support.name_lists import Names, listed
-from bedside.telemetry.trace_spans import span
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.memory_reading import MemoryReading, TranscriptInput, open_reading
 
 if TYPE_CHECKING:
-    from bedside.engines.contract import Engine
+    from bedside.core.engines.contract import Engine
 
 
 def score(
@@ -57,8 +57,8 @@ def score(
         waiting: metrics that follow from a judge's answers later: what no labels are there for is not rated as missing.
         text: whether the run keeps the transcripts' text; without it, ids, factors and hashes are kept.
         seed: kept in the manifest, for metrics that draw at random.
-        engine: whose workers share the work (:func:`bedside.engines.contract.open_engine`); the run is the same. What
-            is done is kept beside the run's folder until all is, so that the same call goes on after a stop.
+        engine: whose workers share the work (:func:`bedside.core.engines.contract.open_engine`); the run is the same.
+            What is done is kept beside the run's folder until all is, so that the same call goes on after a stop.
         progress: called with the number of transcripts and of files done.
 
     Raises:

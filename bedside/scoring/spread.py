@@ -18,7 +18,10 @@ from pathlib import Path
 import orjson
 import polars as pl
 
-from bedside.engines.contract import Engine
+from bedside.core.engines.contract import Engine
+from bedside.core.errors import EngineError, RunError
+from bedside.core.files import saying_where
+from bedside.core.locks import hold
 from bedside.ratings.table import RATING_PARTS, transcript_writer
 from bedside.scoring._spread_division import divide_input, finished_value
 from bedside.scoring._spread_join import JoinedReading, join_tables
@@ -34,9 +37,6 @@ from bedside.scoring._spread_parts import (
 from bedside.scoring._spread_worker import score_part
 from bedside.scoring.one_process import ScoringPass
 from bedside.scoring.plan import ScoringPlan
-from bedside.support.errors import EngineError, RunError
-from bedside.support.files import saying_where
-from bedside.support.locks import hold
 from bedside.transcripts import Reading
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from bedside.llm.protocol import NotAskedError, Reply, Request
+from bedside.judges.llm.protocol import NotAskedError, Reply, Request
 from bedside.ratings.run import Run
 from bedside.scoring.judged import FinishedJudging, JudgingWatch, judging
 from bedside.scoring.judging_orders import JudgingOrder
@@ -16,7 +16,7 @@ NOT_JUDGED = "not judged yet"
 
 
 class StoreOnlyClient:
-    """Asks nobody: there is what the store holds. A :class:`bedside.llm.protocol.Client`."""
+    """Asks nobody: there is what the store holds. A :class:`bedside.judges.llm.protocol.Client`."""
 
     max_prompt_tokens: int | None = None
 

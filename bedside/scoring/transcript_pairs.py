@@ -16,11 +16,11 @@ from itertools import combinations, cycle
 
 import polars as pl
 
+from bedside.core.errors import DataError, InputError
+from bedside.core.name_lists import Names, listed
+from bedside.core.registry import nearest
 from bedside.ratings.run import Run
 from bedside.ratings.study_design import kinds_of, pairing_factors
-from bedside.support.errors import DataError, InputError
-from bedside.support.name_lists import Names, listed
-from bedside.support.registry import nearest
 
 #: How many transcripts without a partner are named in a line.
 _NAMED = 3

@@ -6,7 +6,7 @@ Actors are named
 - ``package.module:function``: a Python function, see :mod:`bedside.simulation.actors.function`;
 - ``webhook:https://…``: an address that calls are posted to, see :mod:`bedside.simulation.actors.webhook`;
 - ``human:NAME``: a person at the keyboard;
-- ``script:FILE``, ``script:NAME``: what a file says, see :mod:`bedside.simulators.scripts`;
+- ``script:FILE``, ``script:NAME``: what a file says, see :mod:`bedside.simulation.simulators.scripts`;
 - ``rules``: the simulator's own actors without a model: toys.
 """
 
@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from bedside.llm.batch_files import Answers, CallWriter
-from bedside.llm.prices import Price
-from bedside.llm.protocol import Client, NotAskedError, Reply, Request, Sampling
-from bedside.llm.queue import CallRecord, Patience
-from bedside.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulators.contract import Simulator
-from bedside.support.errors import InputError, RegistryError
-from bedside.support.registry import Registry
+from bedside.core.errors import InputError, RegistryError
+from bedside.core.registry import Registry
+from bedside.judges.llm.batch_files import Answers, CallWriter
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import Client, NotAskedError, Reply, Request, Sampling
+from bedside.judges.llm.queue import CallRecord, Patience
+from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
+from bedside.simulation.simulators.contract import Simulator
 
 #: What many calls can share of what went wrong.
 _REASON = re.compile(r"(.+?)(?:: | \()")
@@ -194,7 +194,7 @@ class Spending:
 
 
 class LimitedClient:
-    """A client whose requests count against what a run may send; a :class:`bedside.llm.protocol.Client`."""
+    """A client whose requests count against what a run may send; a :class:`bedside.judges.llm.protocol.Client`."""
 
     def __init__(self, client: Client, spending: Spending) -> None:
         self.max_prompt_tokens: int | None = client.max_prompt_tokens
@@ -202,7 +202,7 @@ class LimitedClient:
         self._spending = spending
 
     async def complete(self, request: Request) -> Reply:
-        """Send one request; see :class:`bedside.llm.protocol.Client`."""
+        """Send one request; see :class:`bedside.judges.llm.protocol.Client`."""
         self._spending.take()
         try:
             return await self._client.complete(request)

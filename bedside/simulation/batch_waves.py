@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bedside.llm.batch_files import KEY_DIGITS, Answers, BatchFile, CallWriter, key_of, writing
+from bedside.core.errors import InputError
+from bedside.judges.llm.batch_files import KEY_DIGITS, Answers, BatchFile, CallWriter, key_of, writing
 from bedside.simulation.actor_contract import ActorName, WaveFiles, wave_key
 from bedside.simulation.conversation_log import opened_log
-from bedside.support.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from bedside.llm.tokens import estimate_tokens
+from bedside.core.errors import InputError
+from bedside.judges.llm.tokens import estimate_tokens
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
-from bedside.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
-from bedside.simulators.contract import UnusableConversationError
-from bedside.support.errors import InputError
+from bedside.simulation.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
+from bedside.simulation.simulators.contract import UnusableConversationError
 
 T = TypeVar("T")
 #: Conversations of each clinician that are had to count by.

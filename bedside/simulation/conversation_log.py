@@ -19,11 +19,11 @@ from typing import Any, Literal, get_args
 
 import orjson
 
+from bedside.core.errors import RunError
+from bedside.core.files import address_to_read, sqlite_address, unpacked
+from bedside.core.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 from bedside.ratings.names import is_human
-from bedside.simulators.calls import ActorReply
-from bedside.support.errors import RunError
-from bedside.support.files import address_to_read, sqlite_address, unpacked
-from bedside.support.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
+from bedside.simulation.simulators.calls import ActorReply
 
 FORMAT = 1
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)

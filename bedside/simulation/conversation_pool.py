@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from bedside.llm.protocol import NotAskedError
+from bedside.judges.llm.protocol import NotAskedError
 from bedside.simulation.actor_contract import UnansweredError
 from bedside.simulation.conversation_log import LoggedConversation
 from bedside.simulation.logged_actors import LoggedActors
+from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.talk_lines import state_lines
-from bedside.simulators.contract import UnusableConversationError
 
 
 @dataclass(frozen=True, slots=True)

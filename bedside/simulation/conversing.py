@@ -9,10 +9,10 @@ from bedside.simulation.actor_contract import CallPlace, reason_and_detail
 from bedside.simulation.conversation_log import CallSite
 from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
-from bedside.simulators.asking import ATTEMPTS, CLINICIAN_REPEATS, nothing_in, silent_stop
-from bedside.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulators.contract import Outcome
-from bedside.simulators.fault_patterns import DECLINED
+from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_REPEATS, nothing_in, silent_stop
+from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
+from bedside.simulation.simulators.contract import Outcome
+from bedside.simulation.simulators.fault_patterns import DECLINED
 from bedside.transcripts.transcript import CLINICIAN_FAILURES
 
 

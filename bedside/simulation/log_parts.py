@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from bedside.core.locks import hold
 from bedside.simulation.conversation_log import ConversationLog, explained, opened_log
-from bedside.support.locks import hold
 from bedside.transcripts.simulation_folder import LOG_FILE
 
 #: Folder of a simulation with the logs of workers.

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 import orjson
 
-from bedside.llm.queue import CallRecord
+from bedside.core.errors import RunError
+from bedside.judges.llm.queue import CallRecord
 from bedside.simulation.actor_contract import Actor, ActorName, CallPlace, Spending, UnansweredError
 from bedside.simulation.conversation_log import CallSite, ConversationLog, LoggedReply
-from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
-from bedside.support.errors import RunError
+from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange
 
 T = TypeVar("T")
 

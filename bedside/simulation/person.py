@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from bedside.core.terminal_text import terminal_text
 from bedside.simulation.keyboard_form import (
     CategorisedEntries,
     KeyboardForm,
@@ -20,10 +21,9 @@ from bedside.simulation.keyboard_form import (
     listed_entries,
     neutral_value,
 )
+from bedside.simulation.simulators.calls import ActorReply, Call
+from bedside.simulation.simulators.contract import EarlyForm
 from bedside.simulation.typed_lines import TypedAt, TypedLine, TypedLines
-from bedside.simulators.calls import ActorReply, Call
-from bedside.simulators.contract import EarlyForm
-from bedside.support.terminal_text import terminal_text
 
 #: Seconds before the end of a conversation's time at which the person is told.
 REMINDER = 120.0

@@ -15,15 +15,15 @@ from typing import Any
 
 import orjson
 
-from bedside.llm.protocol import Sampling
+from bedside.judges.llm.protocol import Sampling
 from bedside.simulation.actor_contract import ActorName, CallPlace
 from bedside.simulation.conversation_log import CallSite, ListedConversation, LoggedConversation
 from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, SimulationProgress
 from bedside.simulation.logged_actors import LoggedActors, answered, call_seed, play
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, TalkOrder, carry_out
+from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange
+from bedside.simulation.simulators.contract import Simulator
 from bedside.simulation.talk_lines import state_lines
-from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
-from bedside.simulators.contract import Simulator
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 #: The role of who is asked, unless it is named: most of what makes records is neither side of a conversation.

@@ -8,7 +8,7 @@ from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.call_preview import PLAYED, CallSums, played
 from bedside.simulation.record_making import RecordPlan
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.calls import ActorRole
+from bedside.simulation.simulators.calls import ActorRole
 
 
 @dataclass(frozen=True, slots=True)

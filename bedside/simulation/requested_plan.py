@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bedside.core.errors import InputError
+from bedside.core.registry import nearest
 from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ACTORS, ActorName, Named, read_actor, read_actors
 from bedside.simulation.role_sampling import read_options
 from bedside.simulation.simulation_plan import SimulationPlan, check_cases, sampled
-from bedside.simulators.case import Case, Persona
-from bedside.simulators.contract import SIMULATORS, Simulator
-from bedside.support.errors import InputError
-from bedside.support.registry import nearest
+from bedside.simulation.simulators.case import Case, Persona
+from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 
 #: Files or folders of cases, or cases themselves.
 CaseInput = str | os.PathLike[str] | Case | Sequence[str | os.PathLike[str] | Case]
@@ -127,7 +127,7 @@ class SimulationRequest:
             raise InputError(f"`seed` must be a whole number, and is {self.seed!r}")
 
     def _cases(self, simulator: Simulator) -> list[tuple[str, Case]]:
-        from bedside.simulators.case_files import read_cases
+        from bedside.simulation.simulators.case_files import read_cases
 
         cases: Any = simulator.cases if self.cases is None else self.cases
         if isinstance(cases, str | os.PathLike | Case):
@@ -138,7 +138,7 @@ class SimulationRequest:
         return read
 
     def _personas(self, simulator: Simulator) -> tuple[Persona | None, ...]:
-        from bedside.simulators.case_files import read_personas
+        from bedside.simulation.simulators.case_files import read_personas
 
         source: Any = self.personas
         if source is None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import orjson
 
-from bedside.llm.protocol import Sampling
-from bedside.simulators.calls import ActorRole
-from bedside.simulators.contract import Simulator, SimulatorOption
-from bedside.support.errors import InputError
-from bedside.support.registry import nearest
+from bedside.core.errors import InputError
+from bedside.core.registry import nearest
+from bedside.judges.llm.protocol import Sampling
+from bedside.simulation.simulators.calls import ActorRole
+from bedside.simulation.simulators.contract import Simulator, SimulatorOption
 
 #: What stands for a temperature that is left to the provider.
 PROVIDERS_OWN = "none"

@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from bedside import __version__
-from bedside.llm.contract import known_price
-from bedside.llm.prices import Price
-from bedside.llm.protocol import Sampling
-from bedside.llm.queue import Patience
+from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.core.files import folder_held
+from bedside.core.registry import nearest
+from bedside.core.stopping import run_to_end
+from bedside.judges.llm.contract import known_price
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import Sampling
+from bedside.judges.llm.queue import Patience
 from bedside.simulation.actor_contract import (
     ACTORS,
     Actor,
@@ -39,14 +43,10 @@ from bedside.simulation.conversing import converse
 from bedside.simulation.log_parts import collect_parts
 from bedside.simulation.logged_actors import CallCounts, LoggedActors
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
+from bedside.simulation.simulators.calls import ActorRole
+from bedside.simulation.simulators.contract import Simulator
 from bedside.simulation.talk_files import TalkCounts, write_manifest, write_talks
 from bedside.simulation.talk_lines import finished_conversation
-from bedside.simulators.calls import ActorRole
-from bedside.simulators.contract import Simulator
-from bedside.support.errors import BedsideError, InputError, RunError
-from bedside.support.files import folder_held
-from bedside.support.registry import nearest
-from bedside.support.stopping import run_to_end
 from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS
 
 _LOCK = ".simulation.lock"

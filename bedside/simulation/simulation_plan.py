@@ -9,15 +9,15 @@ from typing import Any
 
 import orjson
 
+from bedside.core.errors import InputError
 from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.conversation_log import ListedConversation
 from bedside.simulation.role_sampling import SimulationOptions
-from bedside.simulators.calls import ActorRole, Scope
-from bedside.simulators.case import Case, Persona
-from bedside.simulators.contract import Simulator, Situation
-from bedside.simulators.draws import Draws
-from bedside.support.errors import InputError
+from bedside.simulation.simulators.calls import ActorRole, Scope
+from bedside.simulation.simulators.case import Case, Persona
+from bedside.simulation.simulators.contract import Simulator, Situation
+from bedside.simulation.simulators.draws import Draws
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
-from bedside.engines.contract import Engine
+from bedside.core.engines.contract import Engine
+from bedside.core.errors import EngineError, InputError
+from bedside.core.stopping import run_to_end
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.conversation_pool import SimulationProgress
 from bedside.simulation.log_parts import (
@@ -27,8 +29,6 @@ from bedside.simulation.log_parts import (
 from bedside.simulation.logged_actors import CallCounts
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, TalkRun, carry_out, talk_order
 from bedside.simulation.simulation_plan import SimulationPlan
-from bedside.support.errors import EngineError, InputError
-from bedside.support.stopping import run_to_end
 
 #: Conversations of a part at most, unless one case has more, and parts for each worker at least.
 _MOST_CONVERSATIONS = 200

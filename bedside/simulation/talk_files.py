@@ -11,15 +11,15 @@ from typing import Any
 
 import orjson
 
+from bedside.core.errors import RunError
+from bedside.core.files import replacing, write_json
+from bedside.core.shell_words import typed
 from bedside.simulation.conversation_log import (
     ListedConversation,
     LoggedConversation,
     opened_log,
     planned_conversations,
 )
-from bedside.support.errors import RunError
-from bedside.support.files import replacing, write_json
-from bedside.support.shell_words import typed
 from bedside.transcripts.simulation_folder import FAILED, MANIFEST, STATES, TRANSCRIPTS
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
+from bedside.core.errors import RegistryError
 from bedside.simulation.conversation_log import LoggedConversation
 from bedside.simulation.conversing import HadConversation
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
-from bedside.simulators.contract import SpokenTurn
-from bedside.support.errors import RegistryError
+from bedside.simulation.simulators.contract import SpokenTurn
 from bedside.transcripts import Transcript, Turn
 
 #: The flag of a call that held a text which the case hides from whom it was put to.

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from bedside.support.errors import RunError
+from bedside.core.errors import RunError
 from bedside.transcripts.simulation_folder import FAILED
 
 

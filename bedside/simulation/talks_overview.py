@@ -9,6 +9,9 @@ from typing import Any
 
 import orjson
 
+from bedside.core.errors import DataError
+from bedside.core.json_shape import INTEGER, TEXT, OrNull, misfit
+from bedside.core.registry import nearest
 from bedside.simulation.conversation_log import (
     ListedConversation,
     LoggedConversation,
@@ -17,9 +20,6 @@ from bedside.simulation.conversation_log import (
     planned_conversations,
     spent_by_role,
 )
-from bedside.support.errors import DataError
-from bedside.support.json_shape import INTEGER, TEXT, OrNull, misfit
-from bedside.support.registry import nearest
 from bedside.transcripts.simulation_folder import LOG_FILE
 
 #: What is read of a transcript and of a hidden state.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 
 #: The file, in the folder of a simulation.
 TYPED_LINES = "typed.jsonl"

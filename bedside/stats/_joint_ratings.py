@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._resampling import ResamplingPlan, Statistic, StatisticOfTotals, aligned
 from bedside.stats.arrays import Array, Indices, Scale, coded, levels, scale_of
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

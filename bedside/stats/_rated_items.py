@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array, Indices, Mask, Scale, coded, levels, scale_of
 from bedside.stats.sampled_items import SampledItems
-from bedside.support.errors import DataError
 
 #: Why a statistic has no value where no item has the ratings it needs, and where there is nothing but one level.
 NO_PAIR = "no item has two ratings"

@@ -13,11 +13,11 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._blocks import blocks, sums_by_cluster
 from bedside.stats.arrays import Array, Indices, Mask, Seed, generator, seed_in_words
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
-from bedside.support.errors import DataError
 
 Statistic = Callable[[Array], Array]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array, chosen, matrix
-from bedside.support.errors import DataError
 
 WEIGHTS = ("unweighted", "linear", "quadratic")
 

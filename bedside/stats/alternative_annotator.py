@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._ratios import cluster_ratio
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import Array, Indices, Mask, chosen, vector
 from bedside.stats.families import CORRECTIONS, family
 from bedside.stats.paired import wilcoxon
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 
 #: With items in fewer clusters, a rater isn't tested; of two raters, where the judge need not fall behind one of them
 #: only, chance alone lets more in.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bedside.support.errors import DataError
+from bedside.core.errors import DataError
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._comparison_graph import ComparisonGraph
 from bedside.stats._pair_regression import PairRegression
 from bedside.stats._sign_flips import rows_in_order, sign_flip_p_values
@@ -24,7 +25,6 @@ from bedside.stats.arrays import Array
 from bedside.stats.families import family
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 _METHOD = "Bradley–Terry by logistic regression, ties as half a win each"
 _TEST = "score test of equal strengths, sign flips by case"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array, Indices
-from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

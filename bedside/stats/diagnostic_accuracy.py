@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._ratios import ClusterRatio, cluster_ratio, with_rate_interval, with_t_interval
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import Array, Mask, vector
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

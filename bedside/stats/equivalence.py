@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array, clean, constant, differences, matrix, pairs
 from bedside.stats.intervals import t_interval, welch_error
 from bedside.stats.proportion_scores import (
@@ -21,7 +22,6 @@ from bedside.stats.proportion_scores import (
     tango_statistic,
 )
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 #: The power that a number of cases is given for.
 PLANNED_POWER = 0.8

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from bedside.core.errors import DataError
 from bedside.stats._resampling import StatisticOfTotals, aligned, bootstrap_interval, resample
 from bedside.stats.arrays import Array, Seed, chosen, clean, constant, vector
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 #: Why a mean has no value.
 NO_VALUES = "no values"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bedside.support.errors import DataError
+from bedside.core.errors import DataError
 
 _LETTERS = ascii_lowercase + ascii_uppercase
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats import sampled_means
 from bedside.stats._gwet_parts import GwetParts
 from bedside.stats._kappa_arithmetic import chance_corrected
@@ -50,7 +51,6 @@ from bedside.stats.arrays import (
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
-from bedside.support.errors import DataError
 
 
 def percent_agreement(

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array, Seed, generator, seed_in_words
-from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._blocks import block_rows
 from bedside.stats._discordant_pairs import discordance_interval, discordance_tail, discordance_test
 from bedside.stats._exact import signed_rank_distribution, tail
@@ -34,7 +35,6 @@ from bedside.stats.arrays import (
 from bedside.stats.effects import cohens_dz, paired_odds_ratio, rank_biserial
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 MeanInterval = Literal["t", "inverted", "bca", "percentile"]

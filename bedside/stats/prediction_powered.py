@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._resampling import percentile_bounds
 from bedside.stats.arrays import Array, Seed, chosen, clean, generator, pairs, seed_in_words, vector
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 
 def _tuned(human: Array, judge: Array, unlabelled: Array) -> float:

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._blocks import sums_by_cluster
 from bedside.stats._rated_items import NO_PAIR, level_counts, merged, rated_items
 from bedside.stats._resampling import (
@@ -25,7 +26,6 @@ from bedside.stats._resampling import (
 from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, chosen, matrix
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
-from bedside.support.errors import DataError
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._blocks import blocks
 from bedside.stats._exact import signed_rank_distribution, tail
 from bedside.stats._kappa_arithmetic import kappa_variances
@@ -27,7 +28,6 @@ from bedside.stats.arrays import (
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.paired import ALTERNATIVES
 from bedside.stats.rater_models import Disagreement, RaterModel, rater_model
-from bedside.support.errors import DataError
 
 #: On fewer pairs than this, the signed-rank test's number is found by simulation and not by formula.
 FORMULA_PAIRS = 20

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._blocks import blocks, sums_by_cluster
 from bedside.stats.arrays import Array, Indices, Mask
-from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import clean, constant, vector
 from bedside.stats.intervals import mean_t, proportion
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 #: A smaller standard error, as a share of the scale, is rounding.
 _NOTHING = 1e-12

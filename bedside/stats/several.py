@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array, clean, constant, matrix
 from bedside.stats.families import family
 from bedside.stats.result import Result
 from bedside.stats.unpaired import EMPTY_GROUP
-from bedside.support.errors import DataError
 
 #: Why a test of several systems has no value.
 _NO_COMPLETE_CASE = "no case has a value of every system"

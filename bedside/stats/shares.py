@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._ratios import with_rate_interval
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import vector
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 
 
 def share(hits: Any, *, clusters: Any = None, weights: Any = None, level: float = 0.95) -> Result:

@@ -17,11 +17,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats._sums_of_means import MeanPart, SumOfMeans, mean_part
 from bedside.stats.arrays import Array, Indices, Mask, chosen, vector
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
-from bedside.support.errors import DataError
 
 #: What a mean is about: cases like those at hand, in the same mix of cells; or the units at hand alone.
 About = Literal["cases", "run"]

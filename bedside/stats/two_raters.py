@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats import sampled_means
 from bedside.stats._joint_ratings import JointCounts, joint_ratings
 from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, kappa_variances
@@ -39,7 +40,6 @@ from bedside.stats.arrays import (
 from bedside.stats.intervals import mean_bootstrap, mean_t, wilson
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
-from bedside.support.errors import DataError
 
 KappaInterval = Literal["jackknife", "bca", "percentile", "analytic"]
 

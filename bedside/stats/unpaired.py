@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from bedside.core.errors import DataError
 from bedside.stats._blocks import blocks
 from bedside.stats._exact import rank_sum_distribution, tail
 from bedside.stats._melded import melded_bounds
@@ -29,7 +30,6 @@ from bedside.stats.arrays import (
 from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
 from bedside.stats.intervals import t_interval, welch_error
 from bedside.stats.result import Effect, Interval, Result
-from bedside.support.errors import DataError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 #: Why a test of two groups has no value.

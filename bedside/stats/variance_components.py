@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array
-from bedside.support.errors import DataError
 
 #: Repeats and cases above which a number is not worth printing.
 MOST = 10_000

@@ -19,8 +19,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from bedside.support.errors import BedsideError, InputError
-from bedside.support.files import opened, piped
+from bedside.core.errors import BedsideError, InputError
+from bedside.core.files import opened, piped
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.spans import NotDivisible, Span

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from bedside.support.registry import Registry
+from bedside.core.registry import Registry
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import Span
 from bedside.transcripts.transcript import Transcript

@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.support.errors import DataError, InputError, MissingExtraError
+from bedside.core.errors import DataError, InputError, MissingExtraError
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.transcript import (
     ROLES,

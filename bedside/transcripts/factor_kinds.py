@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, get_args
 
-from bedside.support.errors import InputError
-from bedside.support.registry import nearest
+from bedside.core.errors import InputError
+from bedside.core.registry import nearest
 from bedside.transcripts.read_options import ReadOptions
 
 #: ``condition``: set before the conversation. ``outcome``: known after it. ``repeat``: tells alike conversations apart.

@@ -7,9 +7,9 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 
-from bedside.support.errors import InputError
-from bedside.support.files import opened
-from bedside.support.plurals import counted
+from bedside.core.errors import InputError
+from bedside.core.files import opened
+from bedside.core.plurals import counted
 from bedside.transcripts.byte_source import ByteSource
 
 #: How much of a file's beginning is looked at.

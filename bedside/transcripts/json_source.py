@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts.byte_source import HEAD_SIZE, MAX_RECORD, ByteSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span

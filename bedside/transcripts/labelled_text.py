@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from bedside.support.errors import AmbiguousError, InputError
-from bedside.support.plurals import counted
+from bedside.core.errors import AmbiguousError, InputError
+from bedside.core.plurals import counted
 from bedside.transcripts.timed_speech import TIME, Utterance, seconds
 from bedside.transcripts.transcript import (
     ROLE_ALIASES,

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from bedside.support.errors import BedsideError, InputError
+from bedside.core.errors import BedsideError, InputError
 from bedside.transcripts.factor_kinds import check_declared, declared_kinds
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.readers.jsonl import transcript_of

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bedside.support.errors import InputError
-from bedside.support.json_shape import json_kind
+from bedside.core.errors import InputError
+from bedside.core.json_shape import json_kind
 from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.role_evidence import MODELS, USERS, check_roles
 from bedside.transcripts.transcript import (

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from bedside.support.errors import AmbiguousError, InputError
-from bedside.support.json_shape import json_kind
+from bedside.core.errors import AmbiguousError, InputError
+from bedside.core.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import cell_labels, known_labels
 from bedside.transcripts.message_lists import (

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from bedside.support.errors import AmbiguousError
+from bedside.core.errors import AmbiguousError
 from bedside.transcripts.told_roles import told_role
 from bedside.transcripts.transcript import ROLE_ALIASES, THIRD_WORDS, Role, Turn, plain_name
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bedside.support.errors import BedsideError, InputError
+from bedside.core.errors import BedsideError, InputError
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.published_tables import PUBLISHED, PublishedTable
 from bedside.transcripts.read_options import ReadOptions

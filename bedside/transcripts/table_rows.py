@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts.byte_source import HEAD_SIZE, MAX_RECORD, ByteSource
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.labelled_text import known_labels

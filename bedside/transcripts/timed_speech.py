@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any, TypeVar
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
 from bedside.transcripts.transcript import ROLES, Role, Transcript
 from bedside.transcripts.transcript_maker import TranscriptMaker

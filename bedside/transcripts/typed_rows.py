@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bedside.support.errors import InputError, MissingExtraError
+from bedside.core.errors import InputError, MissingExtraError
 from bedside.transcripts.byte_source import MAX_COMPANION, MAX_RECORD, STATISTICS, ByteSource
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import polars as pl
 
 from bedside.analysis.judge_accuracy import EXPECTED
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError, InputError
+from bedside.core.registry import nearest
 from bedside.ratings.juries import JURIES_KEY, JURY_RULES, Jury, JuryMetric, JuryRule, taken_together
 from bedside.ratings.learnt_units import LearntUnits, learnt_in, with_learnt
 from bedside.ratings.names import has_kind, is_human, is_jury, judge_rater, rates_unit
 from bedside.ratings.run import Run
 from bedside.ratings.table import SCHEMA
-from bedside.support.errors import DataError, InputError
-from bedside.support.registry import nearest
 from bedside.tuning.jury_weights import LearntWeights, level_weights, vote_weights
 from bedside.tuning.label_split import LabelSplit, split_labels
 

@@ -18,11 +18,11 @@ from bedside.analysis.agreement_sample import agreement_sample
 from bedside.analysis.checked_units import Chances, drawn_ratings
 from bedside.analysis.grid import grid_of
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
 from bedside.ratings.learnt_units import is_learnt, unit_digests
 from bedside.ratings.names import rated_by_humans
 from bedside.stats import consensus
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
 
 #: Fewest units and cases of each part. With fewer cases an interval by case is so wide that it can show nothing, and
 #: what is learnt from fewer units is chance.

@@ -12,8 +12,10 @@ import numpy as np
 import orjson
 
 from bedside.analysis.judge_accuracy import EXPECTED
-from bedside.coders.learned import features as _turn_features
-from bedside.coders.learned.array_file import (
+from bedside.core.errors import InputError
+from bedside.core.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
+from bedside.metrics.coders.learned import features as _turn_features
+from bedside.metrics.coders.learned.array_file import (
     ArrayFileKind,
     Arrays,
     content_hash,
@@ -21,10 +23,8 @@ from bedside.coders.learned.array_file import (
     read_arrays,
     write_arrays,
 )
-from bedside.coders.learned.embeddings import Embeddings, needed_embeddings
+from bedside.metrics.coders.learned.embeddings import Embeddings, needed_embeddings
 from bedside.ratings.names import TRANSCRIPT, algorithm_rater
-from bedside.support.errors import InputError
-from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.transcripts.language import not_english, primary_language
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning import unit_features as _unit_features

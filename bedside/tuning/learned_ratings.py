@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bedside.coders.learned.training_set import text_hash
+from bedside.metrics.coders.learned.training_set import text_hash
 from bedside.ratings.learnt_units import (
     LEARNED_RATERS,
     LearntUnits,

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.core.errors import DataError
 from bedside.stats.arrays import Array, Indices
-from bedside.support.errors import DataError
 from bedside.tuning.unit_features import UnitFeatures
 
 #: Inverses of the penalty that cross-validation chooses from.

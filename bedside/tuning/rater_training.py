@@ -19,14 +19,14 @@ from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
-from bedside.coders.learned.embeddings import Embeddings
-from bedside.coders.learned.training_set import text_hash
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
+from bedside.metrics.coders.learned.embeddings import Embeddings
+from bedside.metrics.coders.learned.training_set import text_hash
 from bedside.ratings.learnt_units import LearntUnits, learned_raters, unit_digests
 from bedside.ratings.names import TRANSCRIPT, is_human, is_turn, turn_index
 from bedside.ratings.table import frame_of
 from bedside.stats.arrays import Array
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.label_split import FEWEST_CASES, FEWEST_UNITS, LabelledUnit, labelled_units, split_labels
 from bedside.tuning.learned_rater import (

@@ -8,9 +8,9 @@ import numpy as np
 
 from bedside.judges.prompt import Conversation, turns_shown
 from bedside.judges.rubric_examples import transcript_digest
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.tuned_parts import RatedExample
 from bedside.ratings.names import TRANSCRIPT, turn_index
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.tuned_parts import RatedExample
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.label_split import LabelledUnit
 

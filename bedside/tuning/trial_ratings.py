@@ -9,7 +9,7 @@ import numpy as np
 from bedside.judges.counts import Tally
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.questions import QuestionGroup
-from bedside.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.stats.arrays import Array
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.label_split import LabelledUnit

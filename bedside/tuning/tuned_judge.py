@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError, InputError
 from bedside.judges.counts import JudgingProgress, Tally
 from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import Client, LanguageModelError
 from bedside.judges.prompt import Conversation, Question
 from bedside.judges.questions import QuestionGroup
 from bedside.judges.raters import rater_of
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.tuned_parts import MappedLevel, RatedExample, TunedCandidate
 from bedside.judges.settings import JudgeSettings
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import Client, LanguageModelError
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.tuned_parts import MappedLevel, RatedExample, TunedCandidate
 from bedside.scoring.judging_orders import STORE
 from bedside.stats.result import Result
-from bedside.support.errors import DataError, InputError
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.held_out_gain import HeldOutFigures, held_out_figures, people_table
 from bedside.tuning.label_split import LabelledUnit, LabelSplit, split_labels

@@ -12,13 +12,13 @@ import yaml
 
 from bedside import __version__
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import InputError
+from bedside.core.files import write_text
+from bedside.judges.rubrics.rubric import Rubric, as_data
+from bedside.judges.rubrics.rubric_files import SUFFIX
+from bedside.judges.rubrics.tuned_parts import TunedFigure, TunedPart, TuningRecord
 from bedside.ratings.learnt_units import unit_digests
-from bedside.rubrics.rubric import Rubric, as_data
-from bedside.rubrics.rubric_files import SUFFIX
-from bedside.rubrics.tuned_parts import TunedFigure, TunedPart, TuningRecord
 from bedside.stats.result import Result
-from bedside.support.errors import InputError
-from bedside.support.files import write_text
 from bedside.tuning.label_split import LabelledUnit, case_count
 from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.coders.learned.embeddings import Embeddings
-from bedside.coders.learned.features import BUCKETS, NUMBERS, turn_features
+from bedside.metrics.coders.learned.embeddings import Embeddings
+from bedside.metrics.coders.learned.features import BUCKETS, NUMBERS, turn_features
 from bedside.ratings.names import TRANSCRIPT, is_turn, turn_index
 from bedside.stats.arrays import Array
 from bedside.transcripts.transcript import Role, Transcript

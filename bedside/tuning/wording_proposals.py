@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bedside.rubrics.linter import check
-from bedside.rubrics.rubric import Rubric, as_data, read
+from bedside.judges.rubrics.linter import check
+from bedside.judges.rubrics.rubric import Rubric, as_data, read
 from bedside.transcripts.transcript import Transcript
 
 #: What the rubric of a proposal is called in a run's judgements.

@@ -20,6 +20,7 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.agreement_statistics import STATISTICS
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.validation import validate
+from bedside.core.errors import DataError
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.table import frame_of
 from bedside.reports.tables.agreement import (
@@ -30,7 +31,6 @@ from bedside.reports.tables.agreement import (
     agreements_of,
 )
 from bedside.scoring.score import score
-from bedside.support.errors import DataError
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.reference import statistics as published
 

@@ -15,6 +15,7 @@ from bedside.analysis.agreement import agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import validate
+from bedside.core.errors import DataError
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
@@ -22,7 +23,6 @@ from bedside.ratings.table import frame_of
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.audits import audits_table
-from bedside.support.errors import DataError
 from tests.analysis.ratings_rows import view as rated_view
 
 JUDGE = "judge:invented"

@@ -14,12 +14,12 @@ from bedside.analysis.averaging import interactions, matched_rows
 from bedside.analysis.comparison import compare
 from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.protocols import medconceal
+from bedside.metrics.protocols import medconceal
 from bedside.ratings.run import Run
+from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_parts
 from bedside.scoring.score import score
-from bedside.suites import SUITES
 from tests.conftest import conversation
 
 CASES = 20

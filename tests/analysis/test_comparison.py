@@ -15,9 +15,9 @@ from statsmodels.stats.multitest import multipletests
 from bedside.analysis.choices import Alternative
 from bedside.analysis.comparison import Comparison, Comparisons, SystemValues, compare, means_differ
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.core.errors import DataError
 from bedside.reports.renderers.json import json_text
 from bedside.reports.tables.comparison import comparison_table, overall_table
-from bedside.support.errors import DataError
 
 
 def view(tmp_path: Path, rows: list[tuple[str, str, str | None, float | None]]) -> RatingsView:

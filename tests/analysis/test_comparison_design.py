@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from bedside import api
 from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.core.errors import DataError
 from bedside.ratings.scales import Scale, parse_scale
 from bedside.reports.tables.comparison import comparison_table
-from bedside.support.errors import DataError
 
 Row = tuple[str, str, str | None, float | str | None]
 

@@ -16,8 +16,8 @@ from bedside.analysis.drift import drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.cli import app, main
+from bedside.core.errors import DataError
 from bedside.reports.tables import TABLES
-from bedside.support.errors import DataError
 from tests.analysis.ratings_rows import Row, of_system, view
 
 

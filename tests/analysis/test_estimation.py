@@ -21,12 +21,12 @@ from bedside.annotation.follow_up import follow_up_plan
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import RatingProposal
+from bedside.core.errors import DataError
 from bedside.ratings.table import frame_of
 from bedside.reports.estimation import estimate_table
 from bedside.scoring.score import score
 from bedside.stats import prediction_powered
 from bedside.stats.stratified_means import judged_units, mean
-from bedside.support.errors import DataError
 from tests.analysis.test_validation import Study
 from tests.annotation.study import EMPATHY, JUDGE, rating_plan
 

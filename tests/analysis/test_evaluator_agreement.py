@@ -15,10 +15,10 @@ from scipy.stats import t as student
 import bedside
 from bedside.analysis.evaluator_agreement import evaluator_agreements
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.protocols.medconceal import FEATURES
+from bedside.core.errors import DataError
+from bedside.metrics.protocols.medconceal import FEATURES
 from bedside.reports.build import build_tables
 from bedside.stats.reliability import icc
-from bedside.support.errors import DataError
 
 EVALUATOR, SECOND = "judge:lab/evaluator", "judge:lab/second"
 CASES, TURNS = 6, 4

@@ -9,9 +9,9 @@ import pytest
 
 from bedside.analysis.gate import gate
 from bedside.analysis.non_inferiority import margins_of
+from bedside.core.errors import DataError
 from bedside.ratings.scales import parse_scale
 from bedside.reports.equivalence import gate_table
-from bedside.support.errors import DataError
 from tests.analysis.ratings_rows import Row, view
 from tests.soak import budget
 

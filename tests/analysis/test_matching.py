@@ -22,10 +22,10 @@ from bedside.analysis.leaderboard import standings
 from bedside.analysis.non_inferiority import margins_of
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import StudyPart, checked_match
+from bedside.core.errors import DataError
 from bedside.ratings.study_design import NO_CASE, NOT_CROSSED
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
-from bedside.support.errors import DataError
 from tests.conftest import DATA, conversation
 from tests.soak import budget
 

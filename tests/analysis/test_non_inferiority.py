@@ -10,12 +10,12 @@ from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
 from bedside.analysis.non_inferiority import MarginTest, margins_of, within_margins
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
 from bedside.ratings.scales import parse_scale
 from bedside.reports.equivalence import margin_table
 from bedside.reports.rater_effects import RATERS_APART
 from bedside.stats import crossed_raters, equivalence
 from bedside.stats.equivalence import NOT_BELOW
-from bedside.support.errors import DataError
 from tests.analysis.ratings_rows import Row, view
 
 JUDGE = "judge:m"

@@ -12,14 +12,14 @@ from bedside.analysis.agreement import agree
 from bedside.analysis.comparison import compare
 from bedside.analysis.metric_facts import known_scale
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.judges.rubrics.rubric import as_data
+from bedside.judges.rubrics.rubric_files import parse_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import explain
 from bedside.reports.extremes import extremes
 from bedside.reports.tables.comparison import comparison_table
-from bedside.rubrics.rubric import as_data
-from bedside.rubrics.rubric_files import parse_rubric
 from bedside.scoring.score import score
 
 PACKAGE = Path(bedside.__file__).parent

@@ -12,8 +12,8 @@ import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.simulated_spread import simulated_spreads
 from bedside.analysis.simulated_talks import reasons_of, simulated_talks, with_complete_cases
+from bedside.core.errors import DataError
 from bedside.ratings.run import Run
-from bedside.support.errors import DataError
 from tests.analysis.simulated_run import CASES, LOST, SYSTEMS, simulated_run, simulation
 
 

@@ -13,11 +13,11 @@ from statsmodels.stats.power import TTestPower
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.study_size import pilot_differences, sizes_for_difference, sizes_for_kappa
 from bedside.cli import main
+from bedside.core.errors import DataError
 from bedside.ratings.table import frame_of
 from bedside.reports.study_size import difference_table, kappa_table
 from bedside.scoring.score import score
 from bedside.stats import sample_size as planning
-from bedside.support.errors import DataError
 from tests.conftest import conversation
 
 

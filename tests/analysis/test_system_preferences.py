@@ -25,8 +25,8 @@ from bedside.analysis.preference_rows import (
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.system_preferences import position_bias, system_preferences
+from bedside.core.errors import DataError
 from bedside.ratings.names import second_id
-from bedside.support.errors import DataError
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
 
 TRUE = {"A": 0.8, "B": 0.3, "C": -0.2, "D": -0.9}

@@ -10,9 +10,9 @@ from statsmodels.stats.multitest import multipletests
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.trend import Bin, trend
+from bedside.core.errors import DataError
 from bedside.reports.tables.length import bin_words
 from bedside.stats.intervals import mean_t
-from bedside.support.errors import DataError
 from tests.analysis.ratings_rows import Row, view
 
 

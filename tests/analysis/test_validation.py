@@ -14,12 +14,12 @@ import scipy.stats
 import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.validation import validate
+from bedside.core.errors import DataError
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.table import frame_of
 from bedside.reports.validation import validation_tables
 from bedside.scoring.score import score
 from bedside.stats.alternative_annotator import alternative_annotator
-from bedside.support.errors import DataError
 from tests.annotation.study import JUDGE, new_study
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"

@@ -10,9 +10,9 @@ from typing import Any
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.sampling import make_plan
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 
 EMPATHY, GOAL = RUBRICS.load("empathy"), RUBRICS.load("goal_alignment")

@@ -31,15 +31,15 @@ from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_progress import plan_progress
 from bedside.cli import app
+from bedside.core.errors import DataError
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.reports.agreement_notes import unit_notes
 from bedside.reports.annotation import status_tables
 from bedside.reports.estimation import estimate_table
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.validation import validation_tables
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.errors import DataError
 from tests.annotation.study import EMPATHY, JUDGE, rating_plan
 
 PEOPLE = ("anna", "ben")

@@ -32,12 +32,12 @@ from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.plan_progress import plan_view
 from bedside.api import import_ratings
+from bedside.core.errors import InputError, RunError
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.errors import InputError, RunError
 from tests.annotation.study import (
     EMPATHY,
     JUDGE,

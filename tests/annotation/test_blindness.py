@@ -20,24 +20,24 @@ from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.annotation.offline_files import export_files, export_forms
 from bedside.annotation.rating_page.page_content import page_items, page_questions
 from bedside.annotation.sampling import make_plan
+from bedside.core.errors import InputError, RunError
 from bedside.judges.deepeval_raters.cases import deepeval_case
 from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics
+from bedside.judges.llm.endpoints import model_name
 from bedside.judges.pair_question import ConversationPair, PairQuestion
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.raters import rubric_rater
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
-from bedside.llm.endpoints import model_name
 from bedside.ratings.run import Run
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.batches import write_batch
 from bedside.scoring.judged import judge_run
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.score import score
-from bedside.support.errors import InputError, RunError
 from bedside.transcripts import Provenance, Transcript, Turn
 from tests.annotation.study import EMPATHY
-from tests.llm.server import JudgeServer
+from tests.judges.llm.server import JudgeServer
 from tests.transcripts.files import read, write
 from tests.transcripts.provenance_examples import CANARIES, EXAMPLES
 

@@ -28,14 +28,14 @@ from bedside.annotation.reassignment import reassign
 from bedside.annotation.training_cases import TrainingCase, read_training
 from bedside.annotation.training_result import training_result, training_results
 from bedside.cli import app
+from bedside.core.errors import DataError, InputError
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables
 from bedside.reports.renderers.json import json_text
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.tables.rater_quality import build
-from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.stats.two_raters import kappa
-from bedside.support.errors import DataError, InputError
 from tests.annotation.study import EMPATHY, GOAL, level_of, rating_plan
 
 

@@ -39,12 +39,12 @@ from bedside.annotation.pull import pull
 from bedside.annotation.push import push
 from bedside.annotation.reassignment import reassign
 from bedside.annotation.training_cases import read_training
+from bedside.core.errors import InputError, LabelStudioError
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric import read
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric import read
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
-from bedside.support.errors import InputError, LabelStudioError
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, level_of, levels, rating_plan, results
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

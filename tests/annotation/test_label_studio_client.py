@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from bedside.annotation.label_studio_client import LabelStudioClient
-from bedside.support.errors import LabelStudioError
+from bedside.core.errors import LabelStudioError
 
 USER = {
     "id": 1,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bedside.annotation import label_studio_environment
-from bedside.support.errors import LabelStudioError
+from bedside.core.errors import LabelStudioError
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.page_words import page_words
 from bedside.annotation.pull import pull
 from bedside.annotation.push import push
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import RUBRICS, find_rubric
 from bedside.scoring.score import score
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
 from tests.annotation.test_label_studio import _browser_of, key, server, studio  # noqa: F401

@@ -14,10 +14,10 @@ from bedside.annotation.fields import LISTED, NONE, NOTHING
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.annotation.page_words import page_words
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric import read
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric import read
-from bedside.rubrics.rubric_files import RUBRICS
 from tests.annotation.page_controls import controls
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
 from tests.annotation.translated_plans import ASKED, translated_plan

@@ -21,10 +21,10 @@ from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.fields import NOTHING
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.offline_files import export_files, read_files
+from bedside.core.errors import InputError
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.errors import InputError
 from tests.annotation.study import (
     EMPATHY,
     GOAL,

@@ -21,12 +21,12 @@ from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.sampling import make_plan
+from bedside.core.errors import BedsideError
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import second_id
 from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
-from bedside.support.errors import BedsideError
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.annotation.page_controls import controls
 from tests.annotation.study import EMPATHY, GOAL, RATERS, USERS, exported, rating_plan

@@ -16,8 +16,8 @@ from bedside.annotation.follow_up import follow_up_plan
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.proposals import propose
 from bedside.annotation.sampling import rater_slots
+from bedside.core.errors import DataError
 from bedside.ratings.run import Run
-from bedside.support.errors import DataError
 from benchmarks.proposal_allocation import DESIGNS, compared
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, rating_plan
 from tests.soak import budget

@@ -13,8 +13,8 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.reassignment import as_assigned, reassign
+from bedside.core.errors import InputError, RunError
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError, RunError
 from tests.annotation.study import EMPATHY, rating_plan
 from tests.annotation.test_gold_items import gold_cases
 from tests.conftest import Call

@@ -18,8 +18,8 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers, read_store, restore_answer
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.plan_file import write_plan
+from bedside.core.errors import InputError
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError
 from tests.annotation.study import EMPATHY, rating_plan
 from tests.conftest import Call
 

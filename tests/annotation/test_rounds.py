@@ -18,12 +18,12 @@ from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_view
 from bedside.annotation.proposals import Aim, propose
+from bedside.core.errors import DataError, InputError
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
-from bedside.support.errors import DataError, InputError
 from tests.annotation.study import EMPATHY, RATERS, USERS, exported, rating_plan
 
 

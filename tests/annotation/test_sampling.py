@@ -21,13 +21,13 @@ from bedside.annotation.annotation_plan import (
 from bedside.annotation.plan_file import PlanError, check_current, read_plan, write_plan
 from bedside.annotation.priorities import disagreement, uncertainty
 from bedside.annotation.training_cases import _known_turns, read_training, training_from_run
+from bedside.core.errors import DataError, InputError
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.annotation import plan_tables
 from bedside.reports.renderers.markdown import markdown
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.errors import DataError, InputError
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, new_study, rating_plan, write_transcripts
 
 

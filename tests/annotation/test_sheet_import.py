@@ -18,14 +18,14 @@ from bedside.annotation.answer_store import keep_answers, plan_folder
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.plan_file import PlanError, write_plan
 from bedside.annotation.sheet_import import SheetImport, import_sheet
+from bedside.core.errors import InputError
+from bedside.core.files import make_folder
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.support.errors import InputError
-from bedside.support.files import make_folder
 from tests.analysis.test_estimation import Planned
 from tests.annotation.study import JUDGE, rating_plan
 from tests.conftest import Call

@@ -13,9 +13,9 @@ import pytest
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.sampling import make_plan
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 from tests.annotation.study import EMPATHY, JUDGE
 

@@ -9,8 +9,8 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NOT_APPLICABLE
+from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import find_rubric
 from tests.annotation.study import JUDGE, rating_plan
 
 LEVELS = ("empathy", "goal_alignment")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from bedside.api import benchmark
-from bedside.support.errors import BedsideError
+from bedside.core.errors import BedsideError
 from tests.simulation.talking_process import SlowAgent
 
 PROTOCOL, CASES = "medconceal", 2

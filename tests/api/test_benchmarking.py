@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.support.errors import BedsideError
-from tests.llm.server import Action, JudgeServer, Received, fitting
+from bedside.core.errors import BedsideError
+from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.soak import budget
 
 TOYS = ("script:good", "script:brisk")

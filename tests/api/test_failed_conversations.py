@@ -14,11 +14,11 @@ import pytest
 import bedside
 from bedside.analysis.missing_bounds import scale_ends
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.suites import SUITES
-from tests.llm.server import Action, JudgeServer, Received
+from bedside.ratings.suites import SUITES
+from tests.judges.llm.server import Action, JudgeServer, Received
 
 PROTOCOLS = ("calm-it", "mdd5k", "medconceal", "multisense", "note2chat")
 #: Settings in which the clinician speaks for itself.

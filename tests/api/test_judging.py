@@ -13,9 +13,9 @@ import pytest
 
 import bedside
 from bedside.cli import main
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.suites import SUITES
-from tests.llm.server import JudgeServer
+from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.ratings.suites import SUITES
+from tests.judges.llm.server import JudgeServer
 
 pytestmark = pytest.mark.server
 TALKS = bedside.EXAMPLES / "transcripts.jsonl"

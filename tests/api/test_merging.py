@@ -24,17 +24,17 @@ from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.sampling import make_plan
 from bedside.api.run_merging import merge
+from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.ratings.run import Run, run_simulations
 from bedside.ratings.table import KEY, frame_of
 from bedside.reports.methods import methods
 from bedside.scoring.judged import judge_run
 from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 from bedside.scoring.score import score
-from bedside.support.errors import BedsideError, InputError, RunError
 from bedside.transcripts import Transcript, Turn
 from tests.annotation.study import EMPATHY
 from tests.conftest import Call
-from tests.llm.server import JudgeServer
+from tests.judges.llm.server import JudgeServer
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bedside
-from tests.llm.server import JudgeServer
+from tests.judges.llm.server import JudgeServer
 
 TALKS = bedside.EXAMPLES / "transcripts.jsonl"
 STUDY = bedside.EXAMPLES / "study.csv"

@@ -11,17 +11,17 @@ import pytest
 
 from bedside.api.note2chat_candidates import candidate_plan, read_candidates, write_candidates
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
-from bedside.protocols.note2chat.case_split import CaseSplit
+from bedside.core.errors import BedsideError, InputError
+from bedside.metrics.protocols.note2chat.case_split import CaseSplit
 from bedside.simulation.record_preview import preview_records
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.calls import Call
-from bedside.simulators.note2chat import SIMULATOR
-from bedside.simulators.note2chat.training_rules import TRAINING_RULES
-from bedside.support.errors import BedsideError, InputError
+from bedside.simulation.simulators.calls import Call
+from bedside.simulation.simulators.note2chat import SIMULATOR
+from bedside.simulation.simulators.note2chat.training_rules import TRAINING_RULES
 from bedside.transcripts import Transcript
 from tests.api.test_note2chat_files import TEST, rows, run
 from tests.api.test_note2chat_training import contents
-from tests.llm.server import Action, JudgeServer, Received, fitting
+from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 
 
 @pytest.fixture(scope="module")

@@ -16,19 +16,19 @@ from bedside.api.note2chat_files import write_sft
 from bedside.api.note2chat_rollouts import roll_out
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
 from bedside.cli import main
-from bedside.llm.queue import Patience
-from bedside.protocols.note2chat.case_split import CaseSplit, read_split
-from bedside.protocols.note2chat.rollouts import best_rollouts
+from bedside.core.errors import BedsideError, DataError, InputError
+from bedside.judges.llm.queue import Patience
+from bedside.metrics.protocols.note2chat.case_split import CaseSplit, read_split
+from bedside.metrics.protocols.note2chat.rollouts import best_rollouts
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.case_files import read_cases
-from bedside.simulators.note2chat import SIMULATOR
-from bedside.simulators.note2chat.reasoning import message_thoughts
-from bedside.simulators.note2chat.training_rules import training_evaluator
-from bedside.support.errors import BedsideError, DataError, InputError
+from bedside.simulation.simulators.case_files import read_cases
+from bedside.simulation.simulators.note2chat import SIMULATOR
+from bedside.simulation.simulators.note2chat.reasoning import message_thoughts
+from bedside.simulation.simulators.note2chat.training_rules import training_evaluator
 from bedside.transcripts import Transcript
-from tests.llm.server import Action, JudgeServer, Received, fitting
-from tests.simulators.note2chat.test_guided_dialogue import lines
-from tests.simulators.playing import run_exchange
+from tests.judges.llm.server import Action, JudgeServer, Received, fitting
+from tests.simulation.simulators.note2chat.test_guided_dialogue import lines
+from tests.simulation.simulators.playing import run_exchange
 
 TEST = "leg-flight"
 

@@ -11,15 +11,15 @@ import pytest
 
 from bedside.api.note2chat_rollouts import preview_rollouts, roll_out
 from bedside.api.note2chat_training import Asking
-from bedside.llm.prices import Price
-from bedside.llm.queue import Patience
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.queue import Patience
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.calls import Call
-from bedside.simulators.case_files import read_cases
-from bedside.simulators.note2chat import SIMULATOR
-from bedside.simulators.note2chat.training_rules import training_evaluator
+from bedside.simulation.simulators.calls import Call
+from bedside.simulation.simulators.case_files import read_cases
+from bedside.simulation.simulators.note2chat import SIMULATOR
+from bedside.simulation.simulators.note2chat.training_rules import training_evaluator
 from tests.api.test_note2chat_files import TEST, run
-from tests.llm.server import Action, JudgeServer, Received
+from tests.judges.llm.server import Action, JudgeServer, Received
 
 
 @pytest.mark.slow

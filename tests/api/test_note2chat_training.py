@@ -11,14 +11,14 @@ import pytest
 
 from bedside.api.note2chat_training import Asking, prepare_notes, read_talks, write_dialogues
 from bedside.cli import main
-from bedside.protocols import note2chat
+from bedside.core.errors import BedsideError, InputError
+from bedside.metrics.protocols import note2chat
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.calls import Call
-from bedside.simulators.case_files import read_cases
-from bedside.simulators.note2chat import SIMULATOR
-from bedside.simulators.note2chat.training_rules import training_evaluator
-from bedside.support.errors import BedsideError, InputError
-from tests.llm.server import JudgeServer
+from bedside.simulation.simulators.calls import Call
+from bedside.simulation.simulators.case_files import read_cases
+from bedside.simulation.simulators.note2chat import SIMULATOR
+from bedside.simulation.simulators.note2chat.training_rules import training_evaluator
+from tests.judges.llm.server import JudgeServer
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ import pytest
 import bedside
 from bedside.judges.deepeval_raters.catalogue import KINDS
 from bedside.metrics import FAMILIES
-from bedside.simulators.contract import SIMULATORS
-from bedside.suites import SUITES
+from bedside.ratings.suites import SUITES
+from bedside.simulation.simulators.contract import SIMULATORS
 
 BIN = Path(sys.executable).parent
 #: A script that offers what the words given to it are completed to: each on a line.

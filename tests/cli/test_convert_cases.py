@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bedside.simulators.case_files import read_cases
+from bedside.simulation.simulators.case_files import read_cases
 from tests.conftest import Call
-from tests.simulators.test_medagent_cases import OTHER, ROW
-from tests.simulators.test_public_case_forms import OSCE, table
+from tests.simulation.simulators.test_medagent_cases import OTHER, ROW
+from tests.simulation.simulators.test_public_case_forms import OSCE, table
 
 
 def test_cases_of_agentclinic_are_converted_and_checked(call: Call, tmp_path: Path) -> None:

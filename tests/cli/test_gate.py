@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.schemas import schema_text
+from bedside.cli.schemas import schema_text
 from tests.conftest import Call
 
 pytest_plugins = "pytester"

@@ -9,7 +9,7 @@ import pytest
 
 from bedside.cli import installation as doctor
 from bedside.cli import main
-from tests.llm.server import JudgeServer
+from tests.judges.llm.server import JudgeServer
 
 
 def test_what_is_installed_is_found() -> None:

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 import bedside
-from bedside.schemas import schema_names, schema_text
+from bedside.cli.schemas import schema_names, schema_text
 from tests.cli.test_commands import COMMANDS, EXAMPLES, talk, write_lines
 from tests.conftest import Call
 

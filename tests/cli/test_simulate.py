@@ -9,7 +9,7 @@ import pytest
 
 import bedside
 from bedside.api.simulating import simulate
-from bedside.simulators.contract import SIMULATORS
+from bedside.simulation.simulators.contract import SIMULATORS
 from tests.conftest import Call
 
 BRISK = ("simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--sample", "1")

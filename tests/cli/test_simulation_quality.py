@@ -48,7 +48,7 @@ def test_another_folder_is_refused(call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.server
 def test_a_judge_is_asked_once_and_sees_the_case(call: Call, talks: Path) -> None:
-    from tests.llm.server import JudgeServer
+    from tests.judges.llm.server import JudgeServer
 
     with JudgeServer() as server:
         command = ("simulation", "quality", talks, "--judge", server.judge, "--out", "judged", "--json")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from bedside import EXAMPLES
-from bedside.support.stopping import run_coroutine, stoppable
+from bedside.core.stopping import run_coroutine, stoppable
 from tests.durability.test_stopped import SIGNALS, STOPPED
 
 #: What happens while a module is loaded. Each leaves Python another way to go wrong.

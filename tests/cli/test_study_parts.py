@@ -11,11 +11,11 @@ import pytest
 import bedside
 from bedside.analysis.ratings_view import RatingsView
 from bedside.cli import command_line
+from bedside.core.errors import DataError
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.table import Table, Tables
 from bedside.scoring.score import score
-from bedside.support.errors import DataError
 from tests.analysis.ratings_rows import of_system, view
 from tests.conftest import Call, conversation
 
@@ -204,8 +204,8 @@ def test_levels_are_had_one_by_one(tmp_path: Path) -> None:
 def test_a_level_without_an_answer_is_named(tmp_path: Path) -> None:
     run = made(tmp_path)
     from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.core.errors import DataError
     from bedside.reports.levels import by_level
-    from bedside.support.errors import DataError
 
     def answer(view: Any) -> Tables[None]:
         if "open" in view.part.where["setting"]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Call
 from tests.docs.test_simulate_page import speaking
-from tests.llm.server import JudgeServer
+from tests.judges.llm.server import JudgeServer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "benchmark.md").read_text("utf-8")
 

@@ -14,7 +14,7 @@ import pytest
 from bedside.judges.deepeval_raters.catalogue import KINDS
 from bedside.judges.deepeval_raters.chosen_metrics import criterion_file
 from tests.judges.deepeval_replies import reply
-from tests.llm.server import Action, JudgeServer
+from tests.judges.llm.server import Action, JudgeServer
 
 pytest.importorskip("deepeval")
 ROOT = Path(__file__).parents[2]

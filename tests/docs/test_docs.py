@@ -11,9 +11,9 @@ import pytest
 
 from bedside.cli import command_line
 from bedside.cli.help import UsualCommandGroup
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
 from bedside.reports.table_kind import TABLES
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.transcripts.contract import READERS
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import bedside
-from tests.llm.server import JudgeServer
+from tests.judges.llm.server import JudgeServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Call
-from tests.llm.server import Action, JudgeServer, Received, fitting
+from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text("utf-8")
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -21,8 +21,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 import bedside
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
-from bedside.rubrics.rubric_files import RUBRICS
 
 html = pytest.importorskip("lxml.html")
 pytest.importorskip("material")

@@ -19,11 +19,11 @@ from bedside.scoring.judged import judge_run
 from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 from bedside.scoring.score import score
 from tests.annotation.study import SYSTEMS, USERS, exported, levels, new_study, rating_plan
-from tests.coders.test_trained_coder import corpus
 from tests.durability.bench import CASES, Bench, made
 from tests.durability.children import run
-from tests.llm.server import JudgeServer
-from tests.llm.test_batch_files import answer, write
+from tests.judges.llm.server import JudgeServer
+from tests.judges.llm.test_batch_files import answer, write
+from tests.metrics.coders.test_trained_coder import corpus
 
 
 @pytest.fixture(scope="session")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from bedside.cli import command_line
-from bedside.coders.contract import CODERS
-from bedside.engines.contract import ENGINES
-from bedside.llm.contract import CLIENTS
+from bedside.core.engines.contract import ENGINES
+from bedside.judges.llm.contract import CLIENTS
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
-from bedside.protocols.contract import PROTOCOLS
+from bedside.metrics.coders.contract import CODERS
+from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.form_contract import RATING_FORMS
+from bedside.ratings.suites import SUITES
 from bedside.reports.figure_kind import FIGURES
 from bedside.reports.table_kind import TABLES
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.pipeline import PIPELINES
-from bedside.suites import SUITES
 from bedside.transcripts import READERS
 
 command_line()

@@ -18,10 +18,10 @@ from typing import NoReturn
 import atheris
 
 with atheris.instrument_imports(
-    include=["bedside.transcripts", "bedside.judges", "bedside.support.yaml_files", "yaml"]
+    include=["bedside.transcripts", "bedside.judges", "bedside.core.yaml_files", "yaml"]
 ):
     import bedside.judges.reply
-    import bedside.rubrics.rubric_files
+    import bedside.judges.rubrics.rubric_files
     import bedside.transcripts  # noqa: F401
 
 from tests.fuzz.targets import TARGETS

@@ -32,19 +32,19 @@ def _ratings(path: Path) -> Any:
 
 
 def _rubric(path: Path) -> Any:
-    from bedside.rubrics.rubric_files import parse_rubric
+    from bedside.judges.rubrics.rubric_files import parse_rubric
 
     return parse_rubric(path).name
 
 
 def _suite(path: Path) -> Any:
-    from bedside.suites.suite import parse_suite
+    from bedside.ratings.suites.suite import parse_suite
 
     return parse_suite(path).name
 
 
 def _coder(path: Path) -> Any:
-    from bedside.coders.learned.coder_file import load_card
+    from bedside.metrics.coders.learned.coder_file import load_card
 
     return load_card(path)[1]
 
@@ -56,13 +56,13 @@ def _plan(path: Path) -> Any:
 
 
 def _labels(path: Path) -> Any:
-    from bedside.protocols.note2chat.labels import with_labels
+    from bedside.metrics.protocols.note2chat.labels import with_labels
 
     return len(list(with_labels([], path)))
 
 
 def _batch(path: Path) -> Any:
-    from bedside.llm.batch_files import Answers
+    from bedside.judges.llm.batch_files import Answers
 
     return Answers([path]).lines
 
@@ -99,11 +99,8 @@ def forked(said: Path, *arguments: str) -> None:
 
 def main(*arguments: str) -> None:
     """Take inputs one after the other; print what came of each, as JSON."""
-    import bedside.annotation.plan_file
-    import bedside.coders.learned.trained_coder
-    import bedside.rubrics.rubric_files  # noqa: F401
-    from bedside.support import files
-    from bedside.support.errors import BedsideError
+    from bedside.core import files
+    from bedside.core.errors import BedsideError
 
     files.PATIENCE = 1.0
     resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import FrameType
 
-from bedside.support.errors import BedsideError
+from bedside.core.errors import BedsideError
 from tests.fuzz.targets import Target, one_line
 
 #: Longest time that a small input may take, in seconds: a hundred times what any takes on a slow machine.

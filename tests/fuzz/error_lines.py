@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.support.errors import BedsideError
+from bedside.core.errors import BedsideError
 
 
 def one_line(error: BedsideError) -> None:

@@ -19,26 +19,26 @@ import yaml
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.core.errors import BedsideError
 from bedside.ratings.run import keep_simulations, run_simulations
 from bedside.reports.build import build_tables
 from bedside.reports.hidden_states import states_tables
 from bedside.reports.simulation_methods import simulation_words
 from bedside.reports.simulations import conversation_ids, conversation_text, lost_table, simulation_tables
 from bedside.simulation.conversation_log import ConversationLog, opened_log, planned_conversations
+from bedside.simulation.simulators.calls import ActorReply, Call, Line
+from bedside.simulation.simulators.case_files import case_text, check_cases, read_cases, read_personas
+from bedside.simulation.simulators.contract import SIMULATORS
+from bedside.simulation.simulators.prompt_files import prompts_in
+from bedside.simulation.simulators.scripts import read_script
 from bedside.simulation.talk_files import write_talks
 from bedside.simulation.talks_folder import read_failures
-from bedside.simulators.calls import ActorReply, Call, Line
-from bedside.simulators.case_files import case_text, check_cases, read_cases, read_personas
-from bedside.simulators.contract import SIMULATORS
-from bedside.simulators.prompt_files import prompts_in
-from bedside.simulators.scripts import read_script
-from bedside.support.errors import BedsideError
 from bedside.transcripts import Reading
 from bedside.transcripts.simulation_folder import simulated_protocol
 from tests.analysis.simulated_run import simulation
 from tests.fuzz import mutate
 from tests.fuzz.error_lines import one_line
-from tests.simulators.playing import by_rules, play
+from tests.simulation.simulators.playing import by_rules, play
 
 Make = Callable[[Random], bytes]
 Take = Callable[[Path, bytes], None]

@@ -38,39 +38,39 @@ from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, sealed, write_plan
 from bedside.annotation.training_cases import TrainingCase
-from bedside.coders.learned.array_file import digest
-from bedside.coders.learned.coder_file import load_card, load_coder, save_coder
-from bedside.coders.learned.trained_coder import TrainedCoder
-from bedside.coders.learned.trainer import train
+from bedside.core.errors import BedsideError
+from bedside.judges.llm.batch_files import Answers, BatchClient
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import NotAskedError, Request, Sampling, UnusableError
+from bedside.judges.llm.tokens import Token
 from bedside.judges.prompt import PromptPiece
 from bedside.judges.reply import expected_score, parse
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import RUBRICS, check_file, parse_rubric
 from bedside.judges.store import Judgement, Store, read_judgements, read_prompt, stored_keys
-from bedside.llm.batch_files import Answers, BatchClient
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import NotAskedError, Request, Sampling, UnusableError
-from bedside.llm.tokens import Token
-from bedside.protocols.medconceal import labels as medconceal
-from bedside.protocols.medconceal.policy_parameters import parse_parameters
-from bedside.protocols.note2chat import labels as note2chat
+from bedside.metrics.coders.learned.array_file import digest
+from bedside.metrics.coders.learned.coder_file import load_card, load_coder, save_coder
+from bedside.metrics.coders.learned.trained_coder import TrainedCoder
+from bedside.metrics.coders.learned.trainer import train
+from bedside.metrics.protocols.medconceal import labels as medconceal
+from bedside.metrics.protocols.medconceal.policy_parameters import parse_parameters
+from bedside.metrics.protocols.note2chat import labels as note2chat
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import RUBRICS, check_file, parse_rubric
-from bedside.suites.suite import parse_suite
-from bedside.support.errors import BedsideError
+from bedside.ratings.suites.suite import parse_suite
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.json_source import ArrayError, array_items, beginning
 from bedside.transcripts.reading import PartReading
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, exported, levels, new_study, rating_plan
 from tests.annotation.tool_stand_ins import STAND_INS, lines
-from tests.coders.test_trained_coder import corpus
 from tests.fuzz import mutate
 from tests.fuzz.error_lines import one_line
 from tests.fuzz.simulation_targets import ways_in
 from tests.fuzz.text_forms import TEXTS, WORDS
+from tests.metrics.coders.test_trained_coder import corpus
 from tests.transcripts.files import document, examples, packed
 
 
@@ -504,21 +504,23 @@ def _file(name: str, take: Callable[[Path], Any], folder: Path, data: bytes) -> 
 
 
 def _add_yaml() -> None:
-    shipped = (files("bedside.rubrics.shipped") / "empathy.yaml").read_bytes()
+    shipped = (files("bedside.judges.rubrics.shipped") / "empathy.yaml").read_bytes()
     _add(
         "rubric",
         lambda random: _yaml(random.choice(_RUBRICS), random),
         _rubric,
         valid=(shipped, *(text.encode() for text in _RUBRICS)),
     )
-    shipped = (files("bedside.suites.shipped") / "default.yaml").read_bytes()
+    shipped = (files("bedside.ratings.suites.shipped") / "default.yaml").read_bytes()
     _add(
         "suite",
         lambda random: _yaml(_SUITE, random),
         partial(_file, "default.yaml", parse_suite),
         valid=(shipped, _SUITE.encode()),
     )
-    parameters = (files("bedside.protocols.medconceal.parameters") / "default.yaml").read_text("utf-8")
+    parameters = (files("bedside.metrics.protocols.medconceal.parameters") / "default.yaml").read_text(
+        "utf-8"
+    )
     _add(
         "parameters",
         lambda random: _yaml(parameters, random),

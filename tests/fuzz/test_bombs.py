@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import BedsideError, InputError
+from bedside.core.errors import BedsideError, InputError
 from bedside.transcripts import Reading, ReadOptions, byte_source
 from tests.forked import CONTEXT, preload
 from tests.fuzz import child
@@ -33,9 +33,10 @@ from tests.soak import budget
 from tests.transcripts.files import GOOD, document, workbook
 
 preload(
-    "tests.fuzz.child", "bedside.annotation.plan_file", "bedside.coders.learned.trained_coder",
-    "bedside.judges.store", "bedside.llm.batch_files", "bedside.protocols.note2chat.labels",
-    "bedside.ratings.rating_files", "bedside.rubrics.rubric_files", "bedside.suites.suite", "bedside.transcripts",
+    "tests.fuzz.child", "bedside.annotation.plan_file", "bedside.metrics.coders.learned.trained_coder",
+    "bedside.judges.store", "bedside.judges.llm.batch_files", "bedside.metrics.protocols.note2chat.labels",
+    "bedside.ratings.rating_files", "bedside.judges.rubrics.rubric_files", "bedside.ratings.suites.suite",
+    "bedside.transcripts",
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
 MB = 2**20

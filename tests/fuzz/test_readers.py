@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bedside.support.errors import InputError, RegistryError
+from bedside.core.errors import InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions
 from tests.soak import budget
 from tests.transcripts.files import write

@@ -7,7 +7,7 @@ import json
 import random
 from typing import Any
 
-from tests.llm.server import Action, Received
+from tests.judges.llm.server import Action, Received
 
 #: Numbers that metrics ask for lie from 0 to 1, but G-Eval's, whose schema has the reason first.
 _TENTHS = 11

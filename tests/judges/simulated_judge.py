@@ -2,8 +2,8 @@
 
 It knows a conversation by a word that stands in it and nowhere else, such as ``visit0007``, so that changing the rest
 of the text changes nothing of what it sees, unless ``effect`` says so. The same prompt, pass and seed give the same
-reply. It is a script of :class:`tests.llm.server.JudgeServer` (``JudgeServer(judge.script)``), or a client without a
-server (``client=judge.client``).
+reply. It is a script of :class:`tests.judges.llm.server.JudgeServer` (``JudgeServer(judge.script)``), or a client
+without a server (``client=judge.client``).
 
     talks = simulated_talks({"A": 0.7, "B": 0.4}, cases=20, seed=1)
     judge = SimulatedJudge(true_qualities(talks), noise=0.1, position=0.05)
@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from bedside.llm.protocol import Reply, Request
+from bedside.judges.llm.protocol import Reply, Request
 from bedside.transcripts.transcript import Transcript, Turn
-from tests.llm.server import Action, Received, fill
+from tests.judges.llm.server import Action, Received, fill
 
 #: A stretch of a prompt between marker lines: what it is called, and its content.
 _FENCED = re.compile(
@@ -153,7 +153,7 @@ class SimulatedJudge:
         return self.quality[words[0]] + self.effect(text)
 
     def script(self, received: Received, number: int) -> Action:
-        """What a :class:`tests.llm.server.JudgeServer` does with a request."""
+        """What a :class:`tests.judges.llm.server.JudgeServer` does with a request."""
         assert received.schema is not None, "the judge must be told the form of the reply"
         return Action(text=self.reply(received.prompt, received.schema, received.body.get("seed")))
 
@@ -163,7 +163,7 @@ class SimulatedJudge:
 
 
 class SimulatedClient:
-    """A :class:`bedside.llm.protocol.Client` that asks a simulated judge."""
+    """A :class:`bedside.judges.llm.protocol.Client` that asks a simulated judge."""
 
     max_prompt_tokens: int | None = None
 

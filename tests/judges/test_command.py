@@ -11,7 +11,7 @@ import pytest
 import bedside
 from bedside.cli import main
 from tests.conftest import conversation
-from tests.llm.server import Action, JudgeServer, Received
+from tests.judges.llm.server import Action, JudgeServer, Received
 
 pytestmark = pytest.mark.server
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import bedside
-from bedside.support.errors import BedsideError
-from tests.llm.server import JudgeServer
+from bedside.core.errors import BedsideError
+from tests.judges.llm.server import JudgeServer
 
 TALKS = bedside.EXAMPLES / "transcripts.jsonl"
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from bedside.core.errors import BedsideError, DataError, MissingExtraError, RegistryError
 from bedside.judges import deepeval_metric as module
 from bedside.judges.deepeval_metric import deepeval_metric
-from bedside.llm.protocol import LanguageModelError
-from bedside.rubrics.rubric import Rubric, read
-from bedside.rubrics.rubric_files import RUBRICS, find_rubric
-from bedside.support.errors import BedsideError, DataError, MissingExtraError, RegistryError
+from bedside.judges.llm.protocol import LanguageModelError
+from bedside.judges.rubrics.rubric import Rubric, read
+from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
 
 # deepeval takes seconds to be imported.
 pytestmark = pytest.mark.slow
@@ -286,7 +286,7 @@ def test_assert_test(run_async: bool) -> None:
 @pytest.mark.server
 def test_a_judge_by_name() -> None:
     """The model behind a name is asked as judges are, with structured output and faults waited out."""
-    from tests.llm.server import Action, JudgeServer
+    from tests.judges.llm.server import Action, JudgeServer
 
     def script(request: Any, number: int) -> Action:
         if number == 0:

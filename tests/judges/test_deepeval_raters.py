@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import bedside
+from bedside.core.errors import BedsideError
 from bedside.judges.call_plan import RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.deepeval_raters.call_forecast import plan_deepeval
@@ -19,16 +20,15 @@ from bedside.judges.deepeval_raters.catalogue import KINDS
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, chosen_metrics, recorded_metric
 from bedside.judges.deepeval_raters.measure import metric_object
 from bedside.judges.deepeval_raters.ratings import rate_by_deepeval
+from bedside.judges.llm.deepeval_library import deepeval_module
+from bedside.judges.llm.endpoints import model_name
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import LanguageModelError
 from bedside.judges.settings import JudgeSettings
-from bedside.llm.deepeval_library import deepeval_module
-from bedside.llm.endpoints import model_name
-from bedside.llm.prices import Price
-from bedside.llm.protocol import LanguageModelError
-from bedside.support.errors import BedsideError
 from bedside.transcripts import Transcript, Turn
 from tests.installed import need
 from tests.judges.deepeval_replies import reply, served
-from tests.llm.server import Action, JudgeServer, Received
+from tests.judges.llm.server import Action, JudgeServer, Received
 
 need("deepeval")
 

@@ -22,24 +22,24 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from bedside.core.errors import InputError
 from bedside.judges.counts import JudgingProgress, JudgingSummary
+from bedside.judges.llm.endpoints import model_name
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import LanguageModelError
+from bedside.judges.llm.queue import Patience
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.raters import rater_of
 from bedside.judges.rubric_ratings import ratings_of
+from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Judgement, read_judgements, read_prompt
-from bedside.llm.endpoints import model_name
-from bedside.llm.prices import Price
-from bedside.llm.protocol import LanguageModelError
-from bedside.llm.queue import Patience
 from bedside.ratings.table import COLUMNS, frame_of
-from bedside.rubrics.rubric_files import find_rubric
-from bedside.support.errors import InputError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 from tests.forked import CONTEXT, preload
 from tests.judges.judging import judge_transcripts, plan_judging
-from tests.llm.server import FAULTS, Action, JudgeServer, Received, faulty, fitting, with_settings
+from tests.judges.llm.server import FAULTS, Action, JudgeServer, Received, faulty, fitting, with_settings
 from tests.soak import budget
 
 pytestmark = pytest.mark.server
@@ -616,7 +616,7 @@ PROGRAM = """
     import sys
     from pathlib import Path
     from bedside.judges.settings import JudgeSettings
-    from bedside.rubrics.rubric_files import find_rubric
+    from bedside.judges.rubrics.rubric_files import find_rubric
     from tests.judges.judging import judge_transcripts
     from tests.judges.test_judgement_queue import NAMES, QUICK, talks
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from bedside.core.errors import InputError
 from bedside.judges.pair_question import ConversationPair, PairQuestion
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt
 from bedside.judges.reply import parse
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.errors import InputError
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.transcripts.transcript import Transcript, Turn
-from tests.rubrics.tuned import tuned
+from tests.judges.rubrics.tuned import tuned
 
 EMPATHY, SAFETY, GOAL = (RUBRICS.load(name) for name in ("empathy", "safety", "goal_alignment"))
 

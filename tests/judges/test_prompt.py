@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bedside.judges.llm.tokens import estimate_tokens
 from bedside.judges.prompt import Conversation, NotAskable, Prompt, Question, pending_question
-from bedside.llm.tokens import estimate_tokens
-from bedside.rubrics.rubric import read
-from bedside.rubrics.rubric_files import RUBRICS, find_rubric
+from bedside.judges.rubrics.rubric import read
+from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 

@@ -11,10 +11,10 @@ import bedside
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rating_page.page_content import page_questions
-from bedside.rubrics.rubric_files import find_rubric
+from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.scoring.judging_orders import recorded_judgings
+from tests.judges.llm.server import JudgeServer
 from tests.judges.test_command import EXAMPLE, run
-from tests.llm.server import JudgeServer
 
 pytestmark = pytest.mark.server
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bedside.judges.llm.tokens import Token
 from bedside.judges.reply import MIN_COVERAGE, expected_score, parse
-from bedside.llm.tokens import Token
-from bedside.rubrics.rubric import Rubric, read
-from bedside.rubrics.rubric_files import RUBRICS, find_rubric
+from bedside.judges.rubrics.rubric import Rubric, read
+from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
 
 FIVE = find_rubric("empathy")
 GOOD = {"reason": "Turn 3 names the feeling.", "score": 4}

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bedside.core.errors import RunError
 from bedside.judges.prompt import PromptPiece
 from bedside.judges.store import (
     Judgement,
@@ -24,7 +25,6 @@ from bedside.judges.store import (
     read_prompt,
     stored_keys,
 )
-from bedside.support.errors import RunError
 
 PIECES = (PromptPiece("the conversation\n"), PromptPiece("the rubric 严重\n"))
 SCHEMA = PromptPiece('{"type":"object"}')

@@ -19,9 +19,11 @@ from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.cli import main
-from bedside.coders import CODE_ROLES, CODES
-from bedside.coders.testing.code_scores import human_ceilings
+from bedside.core.errors import DataError, InputError, RegistryError
+from bedside.judges.llm.queue import Patience
 from bedside.judges.prompt import Conversation, Prompt
+from bedside.judges.rubrics.code_rubrics import CODEBOOK, _parse
+from bedside.judges.rubrics.linter import check
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.judges.turn_codes import (
@@ -31,16 +33,14 @@ from bedside.judges.turn_codes import (
     evaluate_judge,
     plan_coding,
 )
-from bedside.llm.queue import Patience
+from bedside.metrics.coders import CODE_ROLES, CODES
+from bedside.metrics.coders.testing.code_scores import human_ceilings
 from bedside.metrics.families.behaviour import FAMILY, METRICS
 from bedside.ratings.table import COLUMNS, frame_of
-from bedside.rubrics.code_rubrics import CODEBOOK, _parse
-from bedside.rubrics.linter import check
 from bedside.scoring.score import score
-from bedside.support.errors import DataError, InputError, RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation
-from tests.llm.server import Action, JudgeServer, Received, Script, faulty, with_settings
+from tests.judges.llm.server import Action, JudgeServer, Received, Script, faulty, with_settings
 
 Labels = Mapping[str, Mapping[int, str]]
 QUICK = Patience(first_wait=0.01, longest_wait=0.02)
@@ -139,9 +139,9 @@ def test_no_example_is_taken_from_annomi(annomi: Path) -> None:
 
 
 def test_what_is_said_around_examples_is_in_the_language_of_the_codebook(tmp_path: Path) -> None:
-    import bedside.rubrics.codebook
+    import bedside.judges.rubrics.codebook
 
-    text = (Path(bedside.rubrics.codebook.__file__).parent / "question.yaml").read_text("utf-8")
+    text = (Path(bedside.judges.rubrics.codebook.__file__).parent / "question.yaml").read_text("utf-8")
     path = tmp_path / "question.yaml"
     path.write_text(f"language: de\n{text}", "utf-8")
     instructions = str(_parse(path).instructions)
@@ -176,9 +176,9 @@ def test_what_is_said_around_examples_is_in_the_language_of_the_codebook(tmp_pat
     ],
 )
 def test_a_codebook_that_does_not_fit_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
-    import bedside.rubrics.codebook
+    import bedside.judges.rubrics.codebook
 
-    text = (Path(bedside.rubrics.codebook.__file__).parent / "question.yaml").read_text("utf-8")
+    text = (Path(bedside.judges.rubrics.codebook.__file__).parent / "question.yaml").read_text("utf-8")
     assert old in text
     path = tmp_path / "question.yaml"
     path.write_text(text.replace(old, new, 1), "utf-8")

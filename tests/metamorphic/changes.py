@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import bedside
-from bedside.engines.contract import open_engine
+from bedside.core.engines.contract import open_engine
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
 from tests.metamorphic.questions import Rewriting

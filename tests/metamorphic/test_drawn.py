@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import bedside
+from bedside.core.errors import DataError
 from bedside.ratings.run import Run
 from bedside.reports.figure_kind import styled
 from bedside.reports.table import Tables
-from bedside.support.errors import DataError
 from tests.metamorphic.changes import Variant, ids_renamed, shuffled, systems_renamed
 from tests.metamorphic.questions import JUDGE
 from tests.metamorphic.studies import Study, study, written_run

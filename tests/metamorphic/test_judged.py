@@ -11,7 +11,7 @@ import pytest
 
 import bedside
 from bedside.ratings.run import Run
-from tests.llm.server import Action, JudgeServer, faulty
+from tests.judges.llm.server import Action, JudgeServer, faulty
 from tests.metamorphic.changes import (
     Change,
     Variant,

@@ -19,8 +19,8 @@ from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import write_plan
 from bedside.annotation.sampling import make_plan
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import RUBRICS
 from tests.annotation.study import USERS, exported
 from tests.metamorphic.questions import Numbers, answers, moved
 from tests.metamorphic.studies import Row, study, written_run, written_table

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bedside.coders import CODERS, CODES
+from bedside.core.errors import RegistryError
 from bedside.metrics import FAMILIES
+from bedside.metrics.coders import CODERS, CODES
 from bedside.ratings.values import Value
-from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 
 Talk = Callable[..., Transcript]

@@ -9,7 +9,7 @@ import pytest
 from bedside.metrics import FAMILIES
 from bedside.transcripts import read_transcripts
 from tests.conftest import conversation
-from tests.models import classifiers
+from tests.metrics.models import classifiers
 
 FACTS = ["He smokes. He never coughs at night.", "The pain began on Monday."]
 TURNS = (
@@ -24,7 +24,7 @@ MDD5K = Path(__file__).parents[2].parent / "shared/data/mdd5k"
 @pytest.mark.model
 def test_values_are_those_of_each_pair_alone(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from bedside.models.nli import load_nli
+    from bedside.metrics.models.nli import load_nli
 
     model = str(classifiers.save(tmp_path))
     family = FAMILIES.load("case_fidelity")

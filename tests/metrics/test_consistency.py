@@ -12,15 +12,15 @@ import polars as pl
 import pytest
 
 from bedside.cli import main
+from bedside.core.errors import RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.families import consistency
-from bedside.models.nli import Inference
+from bedside.metrics.models.nli import Inference
 from bedside.ratings.run import Run
 from bedside.ratings.values import Value
-from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
-from tests.models import classifiers
+from tests.metrics.models import classifiers
 
 FAMILY = FAMILIES.load("consistency")
 TALK = (
@@ -69,7 +69,7 @@ class Answers:
 def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answers]:
     def use(rule: Callable[[str, str], Inference] = lambda *pair: inference(TABLE[pair])) -> Answers:
         made = Answers(rule)
-        monkeypatch.setattr("bedside.models.nli.load_nli", lambda model, labels: made)
+        monkeypatch.setattr("bedside.metrics.models.nli.load_nli", lambda model, labels: made)
         return made
 
     return use

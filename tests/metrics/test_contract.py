@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from bedside.core.errors import ModelError, RegistryError
 from bedside.metrics import FAMILIES, Example, Family, Metric
 from bedside.ratings.values import Value
-from bedside.support.errors import ModelError, RegistryError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 from tests.metrics.tiny import MAKERS

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bedside
+from bedside.core.errors import ModelError, RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.families.structure import count_words
 from bedside.ratings.values import Value
-from bedside.support.errors import ModelError, RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation
 from tests.installed import need

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bedside.core.errors import ModelError
 from bedside.metrics.families.directionality import FAMILY, _scores, flow_score, similarities
-from bedside.models.dialoflow import Influence, load_dialoflow
+from bedside.metrics.models.dialoflow import Influence, load_dialoflow
 from bedside.ratings.values import Value
-from bedside.support.errors import ModelError
 from tests.conftest import conversation
-from tests.models.language_models import save_dialoflow
+from tests.metrics.models.language_models import save_dialoflow
 
 A, B = "clinician", "patient"
 SAID = tuple((A if i % 2 == 0 else B, f"this is what is said in turn {i}") for i in range(8))
@@ -162,7 +162,7 @@ def test_long_turns_and_long_sessions_say_so(folder: Path) -> None:
 def test_other_folders_are_refused(folder: Path, tmp_path: Path) -> None:
     from safetensors.numpy import load_file, save_file
 
-    from tests.models.language_models import save
+    from tests.metrics.models.language_models import save
 
     with pytest.raises(ModelError, match="it is not a DialoFlow model"):
         load_dialoflow(str(save(tmp_path / "language model")))

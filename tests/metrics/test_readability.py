@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bedside.core.errors import RegistryError
 from bedside.metrics import textstat_library
 from bedside.metrics.families.readability import FAMILY
 from bedside.metrics.families.readability import FORMULAS as READABILITY
 from bedside.metrics.textstat_library import Pronunciations, TextCounts, counting
-from bedside.support.errors import RegistryError
 from bedside.transcripts import Reading, Transcript
 from bedside.transcripts.language import not_english
 from tests.conftest import conversation

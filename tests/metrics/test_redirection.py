@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bedside.core.errors import RegistryError
 from bedside.metrics.families.redirection import FAMILY, _TurnSequence
+from bedside.metrics.models.dialogue import Speech, speeches
+from bedside.metrics.models.likelihood import Continuation, Likelihood
 from bedside.metrics.redirection_scores import (
     ScoredTurn,
     SessionRedirections,
@@ -21,13 +24,10 @@ from bedside.metrics.redirection_scores import (
     turn_likelihoods,
 )
 from bedside.metrics.sentiment import is_positive, scorer_name
-from bedside.models.dialogue import Speech, speeches
-from bedside.models.likelihood import Continuation, Likelihood
 from bedside.ratings.values import Value
-from bedside.support.errors import RegistryError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from tests.conftest import conversation
-from tests.models.language_models import BEGIN, save, starting, tiny
+from tests.metrics.models.language_models import BEGIN, save, starting, tiny
 
 A, B = "clinician", "patient"
 SAID = (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.models import classifiers, language_models
+from tests.metrics.models import classifiers, language_models
 
 
 def consistency(folder: Path) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bedside.core.errors import InputError
 from bedside.ratings.rated_cells import is_no_answer
 from bedside.ratings.rating_files import RatingFile, read_rating_file
-from bedside.support.errors import InputError
 
 Table = list[list[str]]
 

@@ -15,12 +15,12 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Font
 
+from bedside.core.errors import AmbiguousError, InputError, RegistryError
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.names import second_ids
 from bedside.ratings.rated_cells import part_of_whole
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
-from bedside.support.errors import AmbiguousError, InputError, RegistryError
 
 FORMS = RATING_FORMS.names()
 

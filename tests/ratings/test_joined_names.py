@@ -12,11 +12,11 @@ from sklearn.metrics import cohen_kappa_score
 
 import bedside
 from bedside.analysis.metric_facts import known_names
+from bedside.core.errors import DataError, InputError
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
-from bedside.support.errors import DataError, InputError
 from bedside.transcripts.transcript import Transcript, Turn
 
 #: Ten talks with two turns.
@@ -144,7 +144,7 @@ def test_a_declared_alias_is_the_metric(tmp_path: Path) -> None:
 
 
 def test_a_rubrics_alias_changes_no_version(tmp_path: Path) -> None:
-    from bedside.rubrics.rubric_files import RUBRICS, parse_rubric
+    from bedside.judges.rubrics.rubric_files import RUBRICS, parse_rubric
 
     plain = RUBRICS.load("empathy")
     path = written(

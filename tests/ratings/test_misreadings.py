@@ -11,10 +11,10 @@ import pytest
 
 import bedside
 from bedside.analysis.metric_facts import known_names
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.ratings.rating_reading import RatingReading, parse_missing
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
-from bedside.support.errors import AmbiguousError, InputError
 from tests.conftest import DATA, Call
 
 CRAFT = DATA / "forms" / "craft-md"

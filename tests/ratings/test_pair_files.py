@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.core.errors import BedsideError, InputError
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
-from bedside.support.errors import BedsideError, InputError
 from tests.conftest import Call
 from tests.judges.simulated_judge import simulated_talks
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from bedside.core.errors import BedsideError, DataError, InputError
 from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
 from bedside.scoring.score import score
-from bedside.support.errors import BedsideError, DataError, InputError
 
 LONG = "item,rater,metric,value\na,anna,empathy,4\na,ben,empathy,3\nb,anna,empathy,5\nb,ben,empathy,NA\n"
 WIDE = "item,metric,anna,ben\na,empathy,4,3\nb,empathy,5,\n"

@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
+from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
-from bedside.suites import SUITES
 from tests.conftest import conversation
 
 #: Metrics of models and protocols that no run of a test computes, with their range.

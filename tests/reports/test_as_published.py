@@ -17,6 +17,10 @@ import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_order import StudyOrder, study_order
 from bedside.cli import app
+from bedside.core.errors import BedsideError
+from bedside.ratings.suites import SUITES
+from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
+from bedside.ratings.suites.suite import Suite
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.planned_tables import check_suite
@@ -25,10 +29,6 @@ from bedside.reports.results_options import ResultsOptions
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.scoring.score import score
-from bedside.suites import SUITES
-from bedside.suites.published_numbers import PublishedNumber, published_numbers
-from bedside.suites.suite import Suite
-from bedside.support.errors import BedsideError
 from tests.conftest import conversation
 from tests.reports.made import made_run
 

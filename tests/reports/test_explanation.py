@@ -14,6 +14,7 @@ from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.trend import trend
 from bedside.cli import main
+from bedside.core.errors import DataError
 from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
@@ -25,7 +26,6 @@ from bedside.reports.tables.comparison import comparison_table
 from bedside.reports.tables.deviation import deviation_table
 from bedside.reports.tables.length import length_table
 from bedside.scoring.score import score
-from bedside.support.errors import DataError
 from tests.reports.made import made_run
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"

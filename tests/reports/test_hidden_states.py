@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bedside
-from bedside.support.errors import RunError
+from bedside.core.errors import RunError
 from tests.analysis.simulated_run import simulated_run
 from tests.conftest import Call
 

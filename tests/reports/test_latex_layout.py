@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.ratings.suites import SUITES
 from bedside.reports.build import judge_cards
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import make_tables
@@ -19,7 +20,6 @@ from bedside.reports.renderers.latex import LatexPaper, escape_latex, latex
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.suites import SUITES
 from tests.reports.made import made_run
 from tests.reports.test_renderers import table as nasty_table
 

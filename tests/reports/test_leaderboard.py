@@ -13,14 +13,14 @@ import yaml
 import bedside
 from bedside.analysis.metric_facts import known_scale
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.core.errors import RegistryError
 from bedside.ratings.run import Run
+from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.build import build_tables
 from bedside.reports.contents import make_parts
 from bedside.reports.planned_tables import check_suite
 from bedside.reports.table import Table
-from bedside.suites import SUITES
-from bedside.support.errors import RegistryError
 from tests.analysis import simulated_run
 from tests.analysis.simulated_run import simulation
 from tests.conftest import Call

@@ -15,12 +15,12 @@ from scipy import stats
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_order import study_order
+from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.scoring.score import score
-from bedside.suites import SUITES
 from bedside.transcripts import Transcript, Turn
 
 PRINTED = ReportSettings(as_published=True, published_numbers=True)

@@ -19,6 +19,7 @@ from docx.oxml.ns import qn
 
 from bedside import EXAMPLES
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.core.errors import MissingExtraError
 from bedside.reports.build import usual_formats, write_report, write_tables
 from bedside.reports.contents import make_tables
 from bedside.reports.number_text import number
@@ -26,7 +27,6 @@ from bedside.reports.renderers.excel import excel
 from bedside.reports.renderers.word import word
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.support.errors import MissingExtraError
 from tests.conftest import Call
 from tests.reports.made import made_run
 from tests.reports.test_latex_layout import grid, hostile_tables, interval_table

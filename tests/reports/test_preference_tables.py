@@ -12,6 +12,7 @@ import pytest
 import bedside
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import validate
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.learnt_units import LearntUnits, unit_digests, with_learnt
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_drawing, make_parts
@@ -21,7 +22,6 @@ from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.validation import validation_tables
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.paired_judging import PairingWork, judge_run_pairs
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import paired_transcripts

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.paired_judging import PairingWork, judge_run_pairs
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import paired_transcripts

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.protocols import medconceal, note2chat
-from bedside.protocols.measured import Measured
+from bedside.metrics.protocols import medconceal, note2chat
+from bedside.metrics.protocols.measured import Measured
+from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.build import write_report
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table
 from bedside.scoring.score import score
-from bedside.suites import SUITES
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 

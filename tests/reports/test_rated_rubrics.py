@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.judges.rubrics.rubric import as_data, read
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.build import write_report
@@ -17,11 +19,9 @@ from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods
 from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.tables.rubrics import build
-from bedside.rubrics.rubric import as_data, read
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 from tests.conftest import conversation
-from tests.rubrics.test_rubrics import PACING
+from tests.judges.rubrics.test_rubrics import PACING
 
 JUDGE = "judge:m"
 

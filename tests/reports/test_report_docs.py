@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.ratings.suites import SUITES
 from bedside.reports.build import write_report
 from bedside.reports.contents import part_titles
-from bedside.suites import SUITES
 from tests.reports.made import made_run
 
 DOCS = Path(bedside.__file__).parents[1] / "docs" / "report.md"

@@ -21,8 +21,8 @@ from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.study_size import sizes_for_difference
 from bedside.analysis.validation import validate
-from bedside.coders import CODERS
-from bedside.coders.testing.coder_test import evaluate_coder
+from bedside.metrics.coders import CODERS
+from bedside.metrics.coders.testing.coder_test import evaluate_coder
 from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run

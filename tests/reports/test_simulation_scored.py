@@ -8,9 +8,9 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.protocols.medconceal import FEATURES
+from bedside.metrics.protocols.medconceal import FEATURES
 from bedside.reports.build import build_tables
-from tests.llm.server import Action, JudgeServer, fitting
+from tests.judges.llm.server import Action, JudgeServer, fitting
 
 
 @pytest.mark.server

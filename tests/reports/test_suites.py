@@ -13,17 +13,17 @@ from typer.testing import CliRunner
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import app
+from bedside.core.errors import RegistryError
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
+from bedside.ratings.suites import SUITES
+from bedside.ratings.suites.suite import parse_suite
 from bedside.reports.build import write_report
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.planned_tables import check_suite
 from bedside.reports.report_settings import ReportSettings
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
-from bedside.suites import SUITES
-from bedside.suites.suite import parse_suite
-from bedside.support.errors import RegistryError
 from tests.reports.made import made_run
 
 pytestmark = pytest.mark.slow

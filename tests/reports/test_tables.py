@@ -19,6 +19,7 @@ from scipy import stats
 import bedside
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.core.errors import DataError
 from bedside.ratings.table import frame_of
 from bedside.reports.number_text import number
 from bedside.reports.results_options import ResultsOptions
@@ -28,7 +29,6 @@ from bedside.reports.tables.counts import CountsOptions
 from bedside.reports.tables.cumulative import CumulativeOptions
 from bedside.reports.tables.distribution import DistributionOptions
 from bedside.scoring.score import score
-from bedside.support.errors import DataError
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 RATERS = ("judge:m", "human:x", "human:y")

@@ -148,7 +148,7 @@ def test_the_doctor_says_that_nothing_is_reached(tmp_path: Path) -> None:
 #: Serves in the server's namespace.
 JUDGE = """
 import asyncio, sys
-from tests.llm.server import JudgeServer
+from tests.judges.llm.server import JudgeServer
 async def serve():
     server = JudgeServer(keep=False)
     await server.start(int(sys.argv[2]), host=sys.argv[1])

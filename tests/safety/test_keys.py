@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import bedside
-from tests.llm.server import Action, JudgeServer, Received, fitting
+from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.safety.traces import secrets_in
 
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"

@@ -15,9 +15,9 @@ import pytest
 
 import bedside
 from bedside.cli import main
-from bedside.llm.queue import Patience
+from bedside.judges.llm.queue import Patience
 from bedside.metrics import FAMILIES
-from tests.llm.server import Action, JudgeServer, Received, fitting
+from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.metrics.tiny import MAKERS
 from tests.safety.traces import found_in, secrets_in, windows, words
 

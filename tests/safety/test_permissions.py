@@ -11,7 +11,7 @@ import pytest
 
 import bedside
 from bedside.cli import main
-from tests.llm.server import JudgeServer
+from tests.judges.llm.server import JudgeServer
 
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
 RATINGS = EXAMPLE.with_name("ratings.csv")

@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 
 import bedside
+from bedside.core.errors import RunError
+from bedside.core.files import address_to_read
 from bedside.judges.store import open_to_read, open_to_write
 from bedside.ratings.run import Run
-from bedside.support.errors import RunError
-from bedside.support.files import address_to_read
 
 Call = Callable[..., tuple[int, str, str]]
 #: What is asked of a run.

@@ -11,7 +11,7 @@ import pytest
 
 from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.cli import installation as doctor
-from bedside.support.errors import LabelStudioError
+from bedside.core.errors import LabelStudioError
 
 
 class Elsewhere(BaseHTTPRequestHandler):

@@ -20,8 +20,8 @@ from bedside.judges.store import read_judgements
 from bedside.scoring.judged_apart import PARTS
 from bedside.scoring.judging_orders import STORE
 from bedside.transcripts import Reading
+from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.judges.test_command import EXAMPLE, run
-from tests.llm.server import Action, JudgeServer, Received
 from tests.soak import budget
 
 pytestmark = pytest.mark.server

@@ -11,10 +11,10 @@ import pytest
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
+from bedside.core.errors import BedsideError
 from bedside.reports.methods import methods
-from bedside.support.errors import BedsideError
 from tests.judges.deepeval_replies import served
-from tests.llm.server import Action, JudgeServer, Received
+from tests.judges.llm.server import Action, JudgeServer, Received
 
 pytest.importorskip("deepeval")
 TALKS = bedside.EXAMPLES / "transcripts.jsonl"

@@ -10,18 +10,18 @@ import polars as pl
 import pytest
 
 import bedside
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.paired_judging import PairingWork, judge_run_pairs, preview_run_pairs
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import paired_transcripts
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import Call
+from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.judges.simulated_judge import SimulatedJudge, simulated_talks, true_qualities
-from tests.llm.server import Action, JudgeServer, Received
 
 EMPATHY, SAFETY = RUBRICS.load("empathy"), RUBRICS.load("safety")
 JUDGE = "http://127.0.0.1:1/v1#simulated"

@@ -14,20 +14,20 @@ import pytest
 
 import bedside
 from bedside.cli import main
+from bedside.core.errors import DataError
 from bedside.judges.questions import JudgeAnswer
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.metrics import FAMILIES
-from bedside.protocols import medconceal, note2chat
+from bedside.metrics.protocols import medconceal, note2chat
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import RUBRICS
+from bedside.ratings.suites import SUITES
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.pipeline import PIPELINES, later_questions, pipelines_for
 from bedside.scoring.preview import preview_judging
-from bedside.suites import SUITES
-from bedside.support.errors import DataError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
-from tests.llm.server import Action, JudgeServer, Received, Script, fitting
+from tests.judges.llm.server import Action, JudgeServer, Received, Script, fitting
 
 EXAMPLES = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
 FEAR, BELIEF = "emotional discomfort or fear", "misinformation or misconception"

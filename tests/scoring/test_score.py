@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import bedside
+from bedside.core.errors import BedsideError, RegistryError, RunError
 from bedside.ratings.table import KEY, SCHEMA, TableWriter
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
-from bedside.support.errors import BedsideError, RegistryError, RunError
 
 
 def lines(*names: str, system: str = "A") -> str:

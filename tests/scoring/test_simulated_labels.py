@@ -9,16 +9,16 @@ from typing import Any
 import polars as pl
 import pytest
 
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.metrics import FAMILIES
 from bedside.metrics.families._hidden_concern_examples import CASE, RATER, TALK
-from bedside.protocols import medconceal
-from bedside.protocols.medconceal import PARAMETERS
+from bedside.metrics.protocols import medconceal
+from bedside.metrics.protocols.medconceal import PARAMETERS
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import RUBRICS
+from bedside.ratings.suites import SUITES
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.preview import preview_judging
-from bedside.suites import SUITES
 from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.scoring.test_pipelines import (

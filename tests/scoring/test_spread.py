@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from bedside.engines.contract import Engine, TaskOutcome, call_task
+from bedside.core.engines.contract import Engine, TaskOutcome, call_task
+from bedside.core.errors import BedsideError, EngineError, InputError, RunError
+from bedside.core.locks import hold
 from bedside.scoring import _spread_division, _spread_parts, _spread_worker
 from bedside.scoring import spread as spreading
 from bedside.scoring.one_process import ScoringSummary
 from bedside.scoring.score import score
-from bedside.support.errors import BedsideError, EngineError, InputError, RunError
-from bedside.support.locks import hold
 from bedside.transcripts import ReadOptions
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from bedside.core.errors import BedsideError
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import PairedTranscripts, paired_transcripts
-from bedside.support.errors import BedsideError
 from bedside.transcripts.transcript import Transcript, Turn
 
 

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bedside.simulators.contract import SIMULATORS
-from bedside.support.errors import BedsideError
-from bedside.support.stopping import stoppable
+from bedside.core.errors import BedsideError
+from bedside.core.stopping import stoppable
+from bedside.simulation.simulators.contract import SIMULATORS
 from tests.simulation.tiny import TINY, cases, run_tiny
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from bedside.api.simulating import Simulation, simulate
-from bedside.support.errors import BedsideError, InputError, RegistryError
-from tests.llm.server import Action, JudgeServer, Received
+from bedside.core.errors import BedsideError, InputError, RegistryError
+from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.simulation.tiny import cases, install, run_tiny
 
 

@@ -15,12 +15,12 @@ pytest.importorskip("aiohttp")
 from bedside.api.note2chat_rollouts import roll_out
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
 from bedside.api.simulating import Simulation, simulate
+from bedside.core.errors import BedsideError, InputError
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.contract import SIMULATORS
-from bedside.support.errors import BedsideError, InputError
+from bedside.simulation.simulators.contract import SIMULATORS
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
+from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.judges.test_command import run as command
-from tests.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulation.test_simulate import contents
 from tests.simulation.test_spread_talks import OneByOne, spent
 from tests.simulation.tiny import cases, install, run_tiny

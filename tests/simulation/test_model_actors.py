@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bedside.api.simulating import Simulation, simulate
-from bedside.llm.prices import Price
-from bedside.llm.protocol import LanguageModelError
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import LanguageModelError
 from bedside.simulation.conversation_log import opened_log
-from tests.llm.server import FAULTS, Action, JudgeServer, Received, faulty
+from tests.judges.llm.server import FAULTS, Action, JudgeServer, Received, faulty
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import cases, install, run_tiny
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from bedside.api import simulate
+from bedside.core.errors import InputError
 from bedside.simulation.person import PersonAtKeyboard
+from bedside.simulation.simulators.calls import Call, Line
+from bedside.simulation.simulators.case_files import read_cases
+from bedside.simulation.simulators.contract import SIMULATORS, EarlyForm
 from bedside.simulation.terminal import TerminalScreen
 from bedside.simulation.typed_lines import TypedLines
-from bedside.simulators.calls import Call, Line
-from bedside.simulators.case_files import read_cases
-from bedside.simulators.contract import SIMULATORS, EarlyForm
-from bedside.support.errors import InputError
 
 CATEGORIES = ["emotional discomfort or fear", "financial or insurance concern"]
 FINDINGS = {

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import bedside
-from bedside.models.model_files import find_model
+from bedside.core.errors import InputError, ModelError
+from bedside.core.model_files import find_model
 from bedside.simulation.actor_contract import read_actor
 from bedside.simulation.actors.likelihood_ranker import ranked_scores
 from bedside.simulation.requested_plan import SimulationRequest
-from bedside.simulators.calls import Line
-from bedside.simulators.contract import SIMULATORS
-from bedside.support.errors import InputError, ModelError
-from tests.models.language_models import save, starting, tiny
+from bedside.simulation.simulators.calls import Line
+from bedside.simulation.simulators.contract import SIMULATORS
+from tests.metrics.models.language_models import save, starting, tiny
 
 LINES = (
     Line("clinician", "Hello, what brings you in?"),
@@ -61,7 +61,7 @@ class TestLikelihood:
 
     @pytest.mark.parametrize("begins", [False, True])
     def test_scores_are_those_of_one_pass_for_each_candidate(self, begins: bool) -> None:
-        from bedside.models.likelihood import Likelihood
+        from bedside.metrics.models.likelihood import Likelihood
 
         model, tokenizer = tiny()
         read = starting(tokenizer) if begins else tokenizer
@@ -74,7 +74,7 @@ class TestLikelihood:
             assert scores == pytest.approx(slow, abs=2e-4)
 
     def test_the_candidates_of_a_message_are_one_group(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from bedside.models.likelihood import Likelihood, common
+        from bedside.metrics.models.likelihood import Likelihood, common
 
         likelihood = Likelihood(*tiny())
         weigh, groups = likelihood.weigh, []
@@ -91,7 +91,7 @@ class TestLikelihood:
         assert common([each.context for each in group]) == len(group[0].context)
 
     def test_the_order_of_candidates_changes_no_score(self) -> None:
-        from bedside.models.likelihood import Likelihood
+        from bedside.metrics.models.likelihood import Likelihood
 
         likelihood = Likelihood(*tiny())
         forward = ranked_scores(likelihood, LINES, material())
@@ -99,7 +99,7 @@ class TestLikelihood:
         assert forward == pytest.approx(backward[::-1], abs=1e-5)
 
     def test_what_was_said_is_cut_to_the_window_alike_for_all(self) -> None:
-        from bedside.models.likelihood import Likelihood
+        from bedside.metrics.models.likelihood import Likelihood
 
         model, tokenizer = tiny(window=120)
         likelihood = Likelihood(model, tokenizer)
@@ -107,7 +107,7 @@ class TestLikelihood:
         room = 120 - max(len(likelihood.encode(f"Speaker B: {text}")) for text in TEXTS)
         before = "".join(f"Speaker {'AB'[line.role == 'patient']}: {line.text}\n\n" for line in LINES)
         seen = likelihood.encode(before)[-room:]
-        from bedside.models.likelihood import Continuation
+        from bedside.metrics.models.likelihood import Continuation
 
         label = len(likelihood.encode("Speaker B:"))
         for score, text in zip(scores, TEXTS, strict=True):

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from bedside.llm.prices import Price
-from bedside.llm.protocol import Sampling
+from bedside.core.errors import InputError
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import Sampling
 from bedside.simulation.actor_contract import Named, read_actor
 from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask, make_records
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary
-from bedside.simulators.asking import ask_for_data
-from bedside.simulators.calls import Call, Exchange, together
-from bedside.support.errors import InputError
+from bedside.simulation.simulators.asking import ask_for_data
+from bedside.simulation.simulators.calls import Call, Exchange, together
 from tests.simulation.tiny import NUMBER, TINY, number
 
 #: What each record asks for, side by side.

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from bedside.llm.prices import Price
-from bedside.llm.protocol import Sampling
-from bedside.llm.tokens import estimate_tokens
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import Sampling
+from bedside.judges.llm.tokens import estimate_tokens
 from bedside.reports.record_plans import record_plan_table
 from bedside.simulation.actor_contract import read_actor
 from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask
 from bedside.simulation.record_preview import preview_records
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.calls import ActorReply, Call, Exchange
-from bedside.simulators.contract import SIMULATORS, UnusableConversationError
+from bedside.simulation.simulators.calls import ActorReply, Call, Exchange
+from bedside.simulation.simulators.contract import SIMULATORS, UnusableConversationError
 
 MODEL = "http://localhost:9/v1#mine"
 

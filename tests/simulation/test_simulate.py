@@ -13,9 +13,9 @@ import pytest
 
 import bedside
 from bedside.api.simulating import preview_simulation, simulate
+from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.reports.simulations import simulation_tables
 from bedside.simulation.conversation_log import explained, opened_log
-from bedside.support.errors import BedsideError, InputError, RunError
 from bedside.transcripts.simulation_folder import LOG_FILE
 from tests.simulation.tiny import PERSONAS, TINY, cases, install
 

@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 
 from bedside.api.simulating import simulate
-from bedside.engines.contract import BrokenError, Engine, TaskOutcome, call_task, open_engine
+from bedside.core.engines.contract import BrokenError, Engine, TaskOutcome, call_task, open_engine
+from bedside.core.errors import BedsideError, EngineError, InputError
 from bedside.simulation.conversation_log import opened_log
 from bedside.simulation.log_parts import PARTS, collect_parts, held_log, merge_log
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
 from bedside.simulation.spread_talks import simulate_apart
-from bedside.support.errors import BedsideError, EngineError, InputError
 from bedside.transcripts.simulation_folder import LOG_FILE
-from tests.engines.clusters import ROOT, wait_until
+from tests.core.engines.clusters import ROOT, wait_until
 from tests.judges.test_command import run as command
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import PERSONAS, TINY, cases, install, run_tiny

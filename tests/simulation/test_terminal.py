@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.llm.server import Action, JudgeServer, Received
+from tests.judges.llm.server import Action, JudgeServer, Received
 
 pexpect = pytest.importorskip("pexpect", reason="there are no such terminals here")
 pytestmark = pytest.mark.slow

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from bedside.api.simulating import Simulation
-from bedside.llm.queue import Patience
+from bedside.judges.llm.queue import Patience
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
-from bedside.simulators.asking import Fault, ask_clinician, ask_for_data, ask_patient, silent_stop
-from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange, Line, together
-from bedside.simulators.case import Case, Hidden, HiddenConcern, PatientSide, Persona
-from bedside.simulators.contract import (
+from bedside.simulation.simulators.asking import Fault, ask_clinician, ask_for_data, ask_patient, silent_stop
+from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call, Exchange, Line, together
+from bedside.simulation.simulators.case import Case, Hidden, HiddenConcern, PatientSide, Persona
+from bedside.simulation.simulators.contract import (
     SIMULATORS,
     Outcome,
     Simulator,

@@ -8,9 +8,9 @@ from scipy import special, stats
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
+from bedside.core.errors import DataError
 from bedside.stats.diagnostic_accuracy import area_under_curve, calibration, diagnostic_accuracy
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 
 
 def bounds(result: Result) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
+from bedside.core.errors import DataError
 from bedside.stats import crossed_raters, equivalence
 from bedside.stats.equivalence import CASES, CASES_ONE_SIDED, CHANCE, CHANCE_ONE_SIDED, NOT_ABOVE, NOT_BELOW
 from bedside.stats.proportion_scores import (
@@ -19,7 +20,6 @@ from bedside.stats.proportion_scores import (
     tango_statistic,
 )
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(3, 1, 24)

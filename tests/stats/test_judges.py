@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bedside.core.errors import DataError
 from bedside.stats import alternative_annotator, prediction_powered, stratified_means
 from bedside.stats import sample_size as planning
 from bedside.stats.two_raters import kappa_from_counts
-from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
 

@@ -7,8 +7,8 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
+from bedside.core.errors import DataError
 from bedside.stats.letter_display import letter_display, rank_ranges
-from bedside.support.errors import DataError
 
 
 def matrix(count: int, pairs: list[tuple[int, int]]) -> np.ndarray:

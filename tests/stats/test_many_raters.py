@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
+from bedside.core.errors import DataError
 from bedside.stats import many_raters, reliability, two_raters
-from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")

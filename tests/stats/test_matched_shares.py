@@ -7,8 +7,8 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
+from bedside.core.errors import DataError
 from bedside.stats.matched_shares import shares_test
-from bedside.support.errors import DataError
 
 
 def test_it_is_the_exact_test_by_enumeration() -> None:

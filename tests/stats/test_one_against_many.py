@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from bedside.core.errors import DataError
 from bedside.stats import one_against_many
 from bedside.stats.one_against_many import kappas_with_each
 from bedside.stats.two_raters import kappa
-from bedside.support.errors import DataError
 
 SCALE = (1, 2, 3, 4)
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from bedside.core.errors import DataError
 from bedside.stats import _blocks, effects, paired
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
 likert = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40)

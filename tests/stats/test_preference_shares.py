@@ -10,8 +10,8 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
+from bedside.core.errors import DataError
 from bedside.stats.preference_shares import first_share, order_verdicts, win_rate
-from bedside.support.errors import DataError
 from tests.soak import budget
 
 NAN = np.nan

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
+from bedside.core.errors import DataError
 from bedside.stats import (
     _blocks,
     _resampling,
@@ -25,7 +26,6 @@ from bedside.stats import (
 )
 from bedside.stats import kappa_bands as reading
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
 

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
+from bedside.core.errors import DataError
 from bedside.stats import sample_size as planning
 from bedside.stats._weights import penalties
 from bedside.stats.arrays import Alternative
 from bedside.stats.rater_models import rater_model
 from bedside.stats.two_raters import kappa_from_counts
-from bedside.support.errors import DataError
 
 
 @pytest.mark.parametrize(("effect", "alpha"), [(2, 0.0025), (2, 0.001), (5, 1e-5), (10, 0.001)])

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bedside.core.errors import DataError
 from bedside.stats import sampled_means
 from bedside.stats.many_raters import fleiss_kappa, gwet_ac, mean_pairwise_kappa, percent_agreement
 from bedside.stats.reliability import icc, krippendorff_alpha
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems, sampled_items
 from bedside.stats.two_raters import bias, bland_altman, correlation, mean_absolute_error
-from bedside.support.errors import DataError
 from benchmarks.agreement_coverage import DESIGNS, STATISTICS, coverage
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from bedside.core.errors import DataError
 from bedside.stats import intervals
 from bedside.stats.result import Interval
 from bedside.stats.scale_means import scale_mean
-from bedside.support.errors import DataError
 from tests.soak import budget
 
 

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
+from bedside.core.errors import DataError
 from bedside.stats import prediction_powered
 from bedside.stats.result import Result
 from bedside.stats.sampling_cells import sampling_cells
 from bedside.stats.stratified_means import ABOUT, JudgedUnits, difference, judged_units, mean
-from bedside.support.errors import DataError
 
 
 def some_units(

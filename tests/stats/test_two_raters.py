@@ -10,8 +10,8 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from bedside.core.errors import DataError
 from bedside.stats import many_raters, reliability, two_raters
-from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
 SCALE = (1, 2, 3, 4, 5)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from bedside.core.errors import DataError
 from bedside.stats import effects, unpaired
-from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
 group = st.lists(st.integers(1, 5), min_size=1, max_size=20)

@@ -8,8 +8,8 @@ import statsmodels.formula.api as smf
 from numpy.random import Generator
 from scipy import stats
 
+from bedside.core.errors import DataError
 from bedside.stats.variance_components import Cells, repeat_spread, repeats_needed
-from bedside.support.errors import DataError
 
 
 def drawn(random: Generator, case_effects: np.ndarray, repeats: int, sd: float, conditions: int = 1) -> Cells:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import transcript_endings

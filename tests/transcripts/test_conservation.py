@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import BedsideError
+from bedside.core.errors import BedsideError
 from bedside.transcripts import Reading, ReadOptions
 from tests.transcripts.talk_forms import (
     JSON_FORMS,

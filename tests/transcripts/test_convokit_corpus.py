@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bedside
-from bedside.support.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError
 from bedside.transcripts import ROLES, ReadOptions, Transcript, Turn, read_transcripts
 from tests.installed import need
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.labelled_text import cell_labels
 from tests.transcripts.files import read, workbook, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts.factor_kinds import (
     MANY_LEVELS,
     Kind,

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bedside.support.errors import BedsideError, InputError
+from bedside.core.errors import BedsideError, InputError
 from bedside.transcripts import READERS, Reading
 from bedside.transcripts.file_kinds import KINDS, foreign_kind
 from tests.transcripts.files import document, examples, workbook, write

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.transcript import THIRD_PARTIES
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
@@ -523,7 +523,7 @@ def test_a_document_and_a_workbook_are_told_apart_whatever_they_are_called(tmp_p
 def test_without_its_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from bedside.support.errors import MissingExtraError
+    from bedside.core.errors import MissingExtraError
 
     path = write(tmp_path, "a.docx", document("Doctor: Hello.", "Patient: Hi."))
     monkeypatch.setitem(sys.modules, "docx", None)

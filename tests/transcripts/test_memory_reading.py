@@ -13,7 +13,7 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.engines.contract import open_engine
+from bedside.core.engines.contract import open_engine
 from bedside.reports.methods import methods
 from bedside.transcripts import Transcript, Turn
 from bedside.transcripts.memory_reading import MemoryReading, open_reading

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.message_lists import EMPTY, SeveralAnswersError, messages_in
 from bedside.transcripts.role_evidence import check_roles

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts import Reading
 from tests.transcripts.files import as_written, read, write
 

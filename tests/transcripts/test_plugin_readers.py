@@ -8,7 +8,7 @@ import pytest
 
 from bedside.transcripts import READERS, Reading, ReadOptions
 from bedside.transcripts.contract import transcript_endings
-from tests.support.packages import install_package
+from tests.core.packages import install_package
 from tests.transcripts.files import GOOD, packed, write
 
 CAPTIONS = '''

@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from bedside.core.errors import InputError
 from bedside.ratings.table import parse_transcript
-from bedside.support.errors import InputError
 from bedside.transcripts import READERS, Provenance, Transcript, Turn
 from bedside.transcripts.memory_reading import open_reading
 from tests.transcripts.files import read, write

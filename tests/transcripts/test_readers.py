@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.support.errors import AmbiguousError, InputError, RegistryError
+from bedside.core.errors import AmbiguousError, InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
 from bedside.transcripts.contract import FACTS
 from bedside.transcripts.message_lists import PICTURES

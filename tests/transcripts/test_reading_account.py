@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.reading_account import MOST_LEVELS, SCREEN, WIDTH, ReadingAccount
 from bedside.transcripts.transcript_maker import UnknownSpeakerError

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import READERS, Reading, ReadOptions
 from bedside.transcripts.readers.chat import spoken_text
 from bedside.transcripts.timed_speech import joined_text, seconds

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.message_lists import EMPTY, PICTURES
 from bedside.transcripts.transcription_tags import THOUGHTS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bedside.support.errors import AmbiguousError
+from bedside.core.errors import AmbiguousError
 from bedside.transcripts.reading import Reading
 from bedside.transcripts.role_evidence import MEASURES, check_roles, exchanged, model, role_evidence
 from bedside.transcripts.told_roles import told_role

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.core.errors import InputError, RunError
 from bedside.ratings.run import run_simulations
-from bedside.support.errors import InputError, RunError
 from tests.conftest import Call
 
 TALK = {

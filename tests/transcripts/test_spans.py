@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.reading import PartReading
 

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from bedside.core.errors import InputError, MissingExtraError
 from bedside.ratings.rating_files import read_rating_file
-from bedside.support.errors import InputError, MissingExtraError
 from bedside.transcripts import Reading
 from tests.transcripts.files import read, write
 

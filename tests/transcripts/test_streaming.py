@@ -24,7 +24,7 @@ MB = 2**20
 
 READ = """
 import sys
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts import Reading, ReadOptions
 reading = Reading(sys.argv[1:], ReadOptions(on_error="skip"))
 number = 0

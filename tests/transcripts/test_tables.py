@@ -16,7 +16,7 @@ import pytest
 from openpyxl.comments import Comment
 from openpyxl.styles import Font
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from tests.transcripts.files import read, workbook, write
 

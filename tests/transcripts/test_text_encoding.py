@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.byte_source import MAX_WHOLE
 from tests.transcripts.files import read, write

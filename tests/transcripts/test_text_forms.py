@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from bedside.support.errors import BedsideError
+from bedside.core.errors import BedsideError
 from bedside.transcripts import Reading, ReadOptions
 from tests.transcripts.files import document
 

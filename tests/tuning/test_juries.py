@@ -12,12 +12,12 @@ import pytest
 import bedside
 from bedside.analysis.jury_agreement import jury_agreement
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.core.errors import BedsideError
 from bedside.ratings.juries import juries_in
 from bedside.ratings.learnt_units import learnt_in
 from bedside.ratings.run import Run
 from bedside.reports.methods import methods
 from bedside.stats.reliability import krippendorff_alpha
-from bedside.support.errors import BedsideError
 from tests.conftest import Call
 from tests.soak import budget
 from tests.tuning.rated_run import LEVELS, add_ratings, levels, of_rater, rated_run
@@ -357,7 +357,7 @@ def test_a_jury_named_wrongly_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.server
 def test_judges_that_are_asked_make_a_jury_that_follows_more_passes(call: Call, tmp_path: Path) -> None:
-    from tests.llm.server import JudgeServer
+    from tests.judges.llm.server import JudgeServer
 
     talk = tmp_path / "talk.jsonl"
     talk.write_text('{"id": "a", "turns": [{"role": "clinician", "text": "Hello."}]}\n')

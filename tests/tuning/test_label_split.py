@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
 from bedside.ratings.learnt_units import unit_digests
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
-from bedside.support.errors import DataError
 from bedside.tuning.label_split import LabelSplit, split_labels
 
 

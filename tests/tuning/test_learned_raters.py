@@ -10,9 +10,9 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.core.errors import BedsideError, DataError, InputError
 from bedside.ratings.learnt_units import learnt_in, unit_digests
 from bedside.ratings.run import Run
-from bedside.support.errors import BedsideError, DataError, InputError
 from bedside.tuning.learned_rater import load_rater, save_rater
 from bedside.tuning.level_model import FeatureScale, fit_level_model
 from bedside.tuning.rater_training import teach_rater, try_rater
@@ -124,7 +124,7 @@ def test_a_file_says_the_same_again_and_damage_is_told(
 def test_a_coder_is_no_learned_rater_and_the_other_way_round(
     learned: tuple[Run, Path, Any], tmp_path: Path
 ) -> None:
-    from bedside.coders.learned.coder_file import load_card
+    from bedside.metrics.coders.learned.coder_file import load_card
 
     with pytest.raises(InputError):
         load_card(learned[1])

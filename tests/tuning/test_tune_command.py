@@ -9,10 +9,10 @@ import pytest
 
 import bedside
 from bedside.cli import main
+from bedside.judges.rubrics.rubric_files import parse_rubric
 from bedside.ratings.run import Run
 from bedside.reports.table import Tables
-from bedside.rubrics.rubric_files import parse_rubric
-from tests.llm.server import Action, JudgeServer, Received
+from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.tuning.tuned_run import FaultyJudge, compressed, rated_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]

@@ -9,11 +9,11 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.judges.llm.endpoints import model_name
+from bedside.judges.llm.protocol import LanguageModelError
+from bedside.judges.rubrics.rubric_files import RUBRICS, parse_rubric
 from bedside.judges.settings import JudgeSettings
-from bedside.llm.endpoints import model_name
-from bedside.llm.protocol import LanguageModelError
 from bedside.ratings.run import Run
-from bedside.rubrics.rubric_files import RUBRICS, parse_rubric
 from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome, prepared_split, tune
 from bedside.tuning.tuned_rubric import with_history, write_tuned_rubric
 from tests.tuning.tuned_run import (

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import bedside
-from bedside.llm.protocol import Reply, Request
+from bedside.judges.llm.protocol import Reply, Request
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 

@@ -11,10 +11,10 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_folder
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder
+from bedside.core.errors import RunError
+from bedside.core.files import saying_where
+from bedside.core.locks import hold
 from bedside.ratings.run import Run
-from bedside.support.errors import RunError
-from bedside.support.files import saying_where
-from bedside.support.locks import hold
 
 _LOCK = "collection.lock"
 #: How long to wait for another process that does the same, in seconds.

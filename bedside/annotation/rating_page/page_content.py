@@ -27,9 +27,9 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.page_words import PageWords, words_of
+from bedside.judges.rubrics.preference_rubric import level_lines
+from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.run import Run
-from bedside.rubrics.preference_rubric import level_lines
-from bedside.rubrics.rubric import Rubric
 
 #: Keys for choices beside the figures. Left out are those that move between questions or look like figures.
 _LETTERS = "xzvbmasdfghqwertup"

@@ -20,7 +20,7 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answers import RaterAnswer, State
 from bedside.annotation.page_words import words_of
-from bedside.support.errors import BedsideError, InputError, RunError
+from bedside.core.errors import BedsideError, InputError, RunError
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS page (plan TEXT NOT NULL);

@@ -24,8 +24,8 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import clean
 from bedside.annotation.page_words import words_of
 from bedside.annotation.rating_page.page_database import PageEntry
+from bedside.core.errors import InputError
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
-from bedside.support.errors import InputError
 
 #: Bytes of one request, characters of one text, texts of a field, fields, and seconds that a page can be in sight.
 MOST_BYTES = 2_000_000

@@ -16,10 +16,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.core.errors import InputError, RunError
+from bedside.core.files import saying_where, write_json
+from bedside.core.locks import hold
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError, RunError
-from bedside.support.files import saying_where, write_json
-from bedside.support.locks import hold
 
 DATABASE = "answers.sqlite"
 LINKS = "links.json"

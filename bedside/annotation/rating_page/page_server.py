@@ -21,10 +21,9 @@ from bedside.annotation.rating_page.page_state import (
     NoSuchItemError,
     PageState,
 )
-from bedside.ratings.run import Run
-from bedside.support.errors import BedsideError, InputError
-from bedside.support.page_addresses import PagePlace
-from bedside.support.page_serving import (
+from bedside.core.errors import BedsideError, InputError
+from bedside.core.page_addresses import PagePlace
+from bedside.core.page_serving import (
     add_files,
     check_library,
     guard,
@@ -33,6 +32,7 @@ from bedside.support.page_serving import (
     page_contents,
     sent_secret,
 )
+from bedside.ratings.run import Run
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -27,8 +27,8 @@ from bedside.annotation.rating_page.page_folder import PageFolder, secret_digest
 from bedside.annotation.reassignment import FILE as REASSIGNED
 from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.training_result import TrainingResult, training_result
+from bedside.core.errors import BedsideError, InputError
 from bedside.ratings.run import Run
-from bedside.support.errors import BedsideError, InputError
 
 T = TypeVar("T")
 

@@ -18,9 +18,9 @@ from typing import Any
 from bedside.annotation.answers import State
 from bedside.annotation.tool_form import ToolForm, ToolResponse
 from bedside.annotation.tool_tasks import ToolPage, ToolQuestion, ToolTask
+from bedside.core.errors import InputError
 from bedside.ratings.form_contract import argilla_responses, is_argilla_record, no_export
 from bedside.ratings.rating_content import RatingContent
-from bedside.support.errors import InputError
 
 #: Characters of an option, a question's description and a dataset's guidelines, at most.
 _OPTION, _DESCRIPTION, _GUIDELINES = 500, 1_000, 10_000

@@ -19,9 +19,9 @@ from typing import Any
 from bedside.annotation.fields import NOTES
 from bedside.annotation.tool_form import ToolForm, ToolResponse
 from bedside.annotation.tool_tasks import ToolPage, ToolTask
+from bedside.core.errors import InputError
 from bedside.ratings.form_contract import no_export
 from bedside.ratings.rating_content import RatingContent
-from bedside.support.errors import InputError
 
 _IS = " = "
 #: Characters of a label, at most.

@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from bedside.judges.llm.deepeval_library import deepeval_module
 from bedside.judges.reply import Parsed, parse_object, without_thought
-from bedside.llm.deepeval_library import deepeval_module
 
 #: Of answers that deepeval waits for in a thread of its own: the loop that gives them.
 _LOOP: ContextVar[asyncio.AbstractEventLoop] = ContextVar("loop of a deepeval metric")

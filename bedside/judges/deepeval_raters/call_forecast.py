@@ -9,18 +9,18 @@ from typing import Any
 
 import orjson
 
+from bedside.core.stopping import run_to_end
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import Tally
 from bedside.judges.deepeval_raters.catalogue import GRAPH, DeepevalKind, is_deepeval
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
 from bedside.judges.deepeval_raters.measure import Measure, MetricStep, library_version
 from bedside.judges.deepeval_raters.ratings import asked_by_deepeval
+from bedside.judges.llm.model_names import ModelName
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.raters import deepeval_rater
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
-from bedside.llm.model_names import ModelName
-from bedside.support.stopping import run_to_end
 from bedside.transcripts.transcript import Transcript
 
 #: Follows a metric's name in a plan where it may ask more, as the replies have it; or more or less.

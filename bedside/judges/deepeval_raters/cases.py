@@ -8,7 +8,7 @@ from typing import Any
 
 from bedside.judges.deepeval_raters.catalogue import Need
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
-from bedside.llm.deepeval_library import deepeval_module
+from bedside.judges.llm.deepeval_library import deepeval_module
 from bedside.transcripts.transcript import Transcript, Turn
 
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]|\[DEEPEVAL:")

@@ -12,6 +12,10 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from bedside.core.errors import InputError, RegistryError
+from bedside.core.model_errors import complaints, key_name
+from bedside.core.registry import nearest
+from bedside.core.yaml_files import keys_and_values
 from bedside.judges.deepeval_raters.catalogue import (
     GEVAL,
     GRAPH,
@@ -22,10 +26,6 @@ from bedside.judges.deepeval_raters.catalogue import (
     is_deepeval,
 )
 from bedside.judges.deepeval_raters.graph import graph_object
-from bedside.support.errors import InputError, RegistryError
-from bedside.support.model_errors import complaints, key_name
-from bedside.support.registry import nearest
-from bedside.support.yaml_files import keys_and_values
 
 #: Parameters of all metrics of deepeval, and what each does.
 PARAMETERS: Mapping[str, str] = {

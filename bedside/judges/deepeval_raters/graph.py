@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bedside.llm.deepeval_library import deepeval_module
-from bedside.support.errors import RegistryError
+from bedside.core.errors import RegistryError
+from bedside.judges.llm.deepeval_library import deepeval_module
 
 
 def graph_object(name: str, graph: Mapping[str, Any]) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from bedside.core.errors import RegistryError
 from bedside.judges.counts import Tally
 from bedside.judges.deepeval_raters.answered_model import (
     answered_model,
@@ -25,14 +26,13 @@ from bedside.judges.deepeval_raters.cases import deepeval_case, needed, problem_
 from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
 from bedside.judges.deepeval_raters.graph import graph_object
+from bedside.judges.llm.contract import missing_library
+from bedside.judges.llm.deepeval_library import deepeval_module
 from bedside.judges.prompt import NotAskable, Order, Prompt, PromptPiece
 from bedside.judges.questions import AnswerGroup, JudgeAnswer
 from bedside.judges.reply import Parsed
 from bedside.judges.store import Judgement
-from bedside.llm.contract import missing_library
-from bedside.llm.deepeval_library import deepeval_module
 from bedside.ratings.names import TRANSCRIPT
-from bedside.support.errors import RegistryError
 from bedside.transcripts.transcript import Transcript
 
 #: What a reply is taken to cost, in tokens, before it is there.

@@ -14,11 +14,11 @@ from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
 from bedside.judges.deepeval_raters.measure import Measure, MeasuredValue, MetricStep, library_version
 from bedside.judges.driver import QueueMaker, with_judge
 from bedside.judges.judgement_queue import JudgementQueue
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import Client
 from bedside.judges.raters import deepeval_rater
 from bedside.judges.rating_rows import RatingRows
 from bedside.judges.settings import JudgeSettings
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import Client
 from bedside.ratings.names import TRANSCRIPT
 from bedside.transcripts.transcript import Transcript
 

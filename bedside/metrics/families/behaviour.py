@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bedside.coders import CODE_ROLES, CODERS, CODES, find_coder
-from bedside.coders.people import people_codes, proper
-from bedside.coders.session_measures import EARLY_TURNS, MEASURES, Labels, SessionMeasure
+from bedside.core.errors import RegistryError
+from bedside.metrics.coders import CODE_ROLES, CODERS, CODES, find_coder
+from bedside.metrics.coders.people import people_codes, proper
+from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES, Labels, SessionMeasure
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.ratings.names import algorithm_rater, human_rater
 from bedside.ratings.values import Value, missing
-from bedside.support.errors import RegistryError
 from bedside.transcripts.language import primary_language
 from bedside.transcripts.transcript import Role, Transcript
 

@@ -1,7 +1,7 @@
 """Whether a simulated patient keeps to its case: what contradicts the case, and what the case supports.
 
 A classifier for natural-language inference, which the user names, holds each turn against each fact of the case
-(:mod:`bedside.models.nli`).
+(:mod:`bedside.metrics.models.nli`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import Transcript, Turn
 
 if TYPE_CHECKING:
-    from bedside.models.nli import NliModel
+    from bedside.metrics.models.nli import NliModel
 
 #: The key of ``reference`` with what is true of the patient by the case, a text each.
 PATIENT_FACTS = "patient_facts"
@@ -72,7 +72,7 @@ def _by_model(nli: NliModel, turns: Sequence[Turn], facts: Sequence[str]) -> Ite
 
 
 def _facts(value: Any) -> tuple[str, ...]:
-    from bedside.models.nli import sentences
+    from bedside.metrics.models.nli import sentences
 
     listed = value if isinstance(value, list | tuple) else ()
     texts = (text for text in listed if isinstance(text, str) and text.strip())

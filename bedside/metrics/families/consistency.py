@@ -1,6 +1,7 @@
 """Whether what people say holds together: contradictions within a role, and what follows from the other's words.
 
-A classifier for natural-language inference, which the user names, judges pairs of turns (:mod:`bedside.models.nli`).
+A classifier for natural-language inference, which the user names, judges pairs of turns
+(:mod:`bedside.metrics.models.nli`).
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bedside.core.errors import RegistryError
+from bedside.core.plurals import counted
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.nli_parameters import NLI_PARAMETERS, named_model
 from bedside.ratings.values import NO_MODEL, Value, missing
-from bedside.support.errors import RegistryError
-from bedside.support.plurals import counted
 from bedside.transcripts.transcript import Role, Transcript, Turn
 
 if TYPE_CHECKING:
-    from bedside.models.nli import Inference, NliModel
+    from bedside.metrics.models.nli import Inference, NliModel
 
 #: Turns of a role up to which each is compared with all earlier ones, where no window is given.
 ALL_UP_TO = 200

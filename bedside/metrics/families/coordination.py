@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bedside.core.errors import MissingExtraError, RegistryError
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.ratings.values import Value, missing
-from bedside.support.errors import MissingExtraError, RegistryError
 from bedside.transcripts.convokit_corpus import import_convokit
 from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Role, Transcript

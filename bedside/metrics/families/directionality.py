@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from bedside.metrics.contract import Example, Family, Metric, Parameter
-from bedside.models.dialogue import speeches
+from bedside.metrics.models.dialogue import speeches
 from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import Role, Transcript
 
 if TYPE_CHECKING:
-    from bedside.models.dialoflow import Influence, Vectors
+    from bedside.metrics.models.dialoflow import Influence, Vectors
 
 _ROLES: tuple[Role, ...] = ("clinician", "patient")
 #: The first speeches of a session aren't counted, as in the published computation: little stands before them.
@@ -59,13 +59,13 @@ def compute(transcript: Transcript, metric_names: frozenset[str], *, model: str)
     """
     if not model:
         return [missing("flow_score", FAMILY.no_model, role=role) for role in _ROLES]
-    from bedside.models.dialoflow import load_dialoflow
+    from bedside.metrics.models.dialoflow import load_dialoflow
 
     return list(_scores(transcript, load_dialoflow(model).influences))
 
 
 def _scores(transcript: Transcript, influences: Callable[[list[str]], Influence]) -> Iterator[Value]:
-    from bedside.models.dialoflow import TURN
+    from bedside.metrics.models.dialoflow import TURN
 
     turn_speeches = speeches(transcript)
     actual, predicted, cut = influences([speech.text for speech in turn_speeches])

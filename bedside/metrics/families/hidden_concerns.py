@@ -27,7 +27,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, parameters: str) 
     Raises:
         RegistryError: an unknown or bad parameter file, or a coder named there that doesn't exist.
     """
-    from bedside.protocols.medconceal.label_values import case_values
+    from bedside.metrics.protocols.medconceal.label_values import case_values
 
     names = [metric.name for metric in METRICS if metric.name in wanted]
     return case_values(transcript, names, parameters)
@@ -472,9 +472,9 @@ FAMILY = Family(
     description=(
         "Whether a clinician finds the concerns a patient hides (confirmation) and addresses the primary one "
         "(intervention). The arithmetic on labels: findings, proposed matches and the features of each clinician "
-        "turn, from a judge or from people (`bedside.protocols.medconceal.with_labels`). The rater is the one who "
-        "gave the labels. What a concern's state is follows from the parameter file; the published parameters are "
-        "not public, and the default ones are bedside's own. Definitions and files: docs/medconceal.md."
+        "turn, from a judge or from people (`bedside.metrics.protocols.medconceal.with_labels`). The rater is the "
+        "one who gave the labels. What a concern's state is follows from the parameter file; the published parameters "
+        "are not public, and the default ones are bedside's own. Definitions and files: docs/medconceal.md."
     ),
     version="1",
     metrics=METRICS,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bedside.core.errors import DataError, RegistryError
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.ratings.names import human_rater
 from bedside.ratings.values import Direction, Value, missing
-from bedside.support.errors import DataError, RegistryError
 from bedside.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
-    from bedside.protocols.measured import Measured
-    from bedside.protocols.note2chat.history import History
-    from bedside.protocols.note2chat.labels import HistoryLabels
+    from bedside.metrics.protocols.measured import Measured
+    from bedside.metrics.protocols.note2chat.history import History
+    from bedside.metrics.protocols.note2chat.labels import HistoryLabels
 
 _CATEGORY_NAMES: Mapping[str, str] = {
     "site": "site",
@@ -41,7 +41,7 @@ def _value(metric: str, measured: Measured) -> Value:
 
 
 def _of_history(metric: str, case: History) -> Measured:
-    from bedside.protocols.measured import Measured
+    from bedside.metrics.protocols.measured import Measured
 
     if metric == "history_questions":
         return Measured(case.questions)
@@ -77,7 +77,7 @@ def _rated(
     transcript: Transcript, labels: HistoryLabels, names: list[str], questions: Any
 ) -> Iterator[Value]:
     """What one rater's labels give."""
-    from bedside.protocols.note2chat.history import history, reply_rate, turn_rewards
+    from bedside.metrics.protocols.note2chat.history import history, reply_rate, turn_rewards
 
     case = history(transcript, labels, questions=questions)
     for name in names:
@@ -110,7 +110,7 @@ def _rated(
 
 def _by_words(transcript: Transcript, labels: HistoryLabels | None, names: list[str]) -> Iterator[Value]:
     """Shares of replies by kind; without labels by their words."""
-    from bedside.protocols.note2chat.history import dont_know_and_repeats, fixed_sentences_of
+    from bedside.metrics.protocols.note2chat.history import dont_know_and_repeats, fixed_sentences_of
     from bedside.transcripts.language import not_english
 
     wanted = [name for name in _BY_WORDS if name in names]
@@ -126,7 +126,7 @@ def _by_words(transcript: Transcript, labels: HistoryLabels | None, names: list[
 
 def _unlabelled(transcript: Transcript, names: list[str], questions: Any) -> Iterator[Value]:
     """What there is to say without labels: the number of questions, and why the rest is missing."""
-    from bedside.protocols.note2chat.history import span
+    from bedside.metrics.protocols.note2chat.history import span
 
     for name in names:
         if name in _BY_WORDS:
@@ -148,7 +148,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, questions: str) -
     Raises:
         RegistryError: ``questions`` is neither ``counted`` nor ``authors``.
     """
-    from bedside.protocols.note2chat.labels import label_raters, rater_labels
+    from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
 
     if questions not in _QUESTIONS:
         raise RegistryError(f"questions is {questions!r}", todo="choose counted or authors")
@@ -444,9 +444,9 @@ FAMILY = Family(
     description=(
         "Which findings of a note a conversation brings out, with how many questions, and where the true diagnosis "
         "stands among the clinician's candidates. The arithmetic on labels from a judge or from people "
-        "(`bedside.protocols.note2chat.with_labels`); the rater is the one who gave them. Rewards of whole dialogues "
-        "and preference pairs need all candidate dialogues of a case: functions of `bedside.protocols.note2chat`. "
-        "Definitions and files: docs/note2chat.md."
+        "(`bedside.metrics.protocols.note2chat.with_labels`); the rater is the one who gave them. Rewards of "
+        "whole dialogues and preference pairs need all candidate dialogues of a case: functions of "
+        "`bedside.metrics.protocols.note2chat`. Definitions and files: docs/note2chat.md."
     ),
     version="1",
     metrics=METRICS,

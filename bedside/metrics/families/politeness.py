@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bedside.core.errors import ModelError
+from bedside.core.model_files import SPACY, find_model
 from bedside.metrics.contract import Example, Family, Metric, Parameter
-from bedside.models.model_files import SPACY, find_model
 from bedside.ratings.values import Value, missing
-from bedside.support.errors import ModelError
 from bedside.transcripts.convokit_corpus import import_convokit
 from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Role, Transcript

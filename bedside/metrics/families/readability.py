@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bedside.core.plurals import counted
 from bedside.metrics.contract import Family, Parameter
 from bedside.metrics.readability_formulas import (
     ROLES,
@@ -20,7 +21,6 @@ from bedside.metrics.readability_formulas import (
 )
 from bedside.metrics.textstat_library import TextCounts, textstat_version
 from bedside.ratings.values import Value
-from bedside.support.plurals import counted
 from bedside.transcripts.language import ENOUGH, not_english
 from bedside.transcripts.transcript import Role, Transcript
 

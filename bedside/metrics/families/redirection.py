@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bedside.coders import find_coder
-from bedside.coders.people import majority, people_codes, proper
+from bedside.core.errors import RegistryError
+from bedside.metrics.coders import find_coder
+from bedside.metrics.coders.people import majority, people_codes, proper
 from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.metrics.models.dialogue import speeches
 from bedside.metrics.redirection_scores import (
     SessionRedirections,
     score_turns,
     turn_likelihoods,
 )
 from bedside.metrics.sentiment import is_positive, scorer_name
-from bedside.models.dialogue import speeches
 from bedside.ratings.names import algorithm_name
 from bedside.ratings.values import Value, missing
-from bedside.support.errors import RegistryError
 from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Role, Transcript
 
 if TYPE_CHECKING:
-    from bedside.models.likelihood import Likelihood
+    from bedside.metrics.models.likelihood import Likelihood
 
 _LEAST_WINDOW = 32
 _SENTIMENT, _CHANGE_TALK = "sentiment", "change_talk"
@@ -221,7 +221,7 @@ def compute(
             if metric.name in metric_names
             for value in _unscored_values(transcript, metric)
         ]
-    from bedside.models.likelihood import load_likelihood
+    from bedside.metrics.models.likelihood import load_likelihood
 
     settings = {
         "model": model,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bedside.core.errors import InputError
 from bedside.ratings.form_contract import FormClaim, RatingForm
 from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import TableCells, quoted_columns
 from bedside.ratings.table_columns import has_rater_kind, names_rater
-from bedside.support.errors import InputError
 
 
 def _claims(content: RatingContent) -> FormClaim | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.ratings.form_contract import (
     CERTAIN,
     SETS,
@@ -22,7 +23,6 @@ from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.table_cells import quoted_columns
 from bedside.ratings.table_columns import is_about_the_row, may_be_answers
-from bedside.support.errors import AmbiguousError, InputError
 
 #: What stands beside the data and the answers of every annotation.
 _OWN = ("annotator", "annotation_id", "lead_time")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bedside.core.errors import InputError
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.rated_cells import RatedCell, is_no_answer
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE, is_preference, preference_metric
 from bedside.ratings.table_cells import TableCells
-from bedside.support.errors import InputError
 
 #: How people write that neither is better.
 _TIES = frozenset((TIE, "tied", "equal", "draw", "neither", "no difference", "no preference", "same"))

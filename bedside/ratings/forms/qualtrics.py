@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.forms.by_metric import FORM as BY_METRIC
 from bedside.ratings.rated_cells import RatedCell, is_no_answer
 from bedside.ratings.rating_content import RatingContent, Rows
 from bedside.ratings.table_cells import quoted_columns
-from bedside.support.errors import AmbiguousError, InputError
 
 #: What stands in the third row of column names.
 _IMPORT = re.compile(r"""\s*\{\s*["']ImportId["']""")

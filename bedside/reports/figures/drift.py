@@ -9,6 +9,7 @@ import numpy as np
 
 from bedside.analysis.drift import Drift, drift
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.errors import DataError
 from bedside.reports.cell_names import rater_words, several_raters
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import (
@@ -28,7 +29,6 @@ from bedside.reports.number_text import DASH, signed
 from bedside.reports.rater_preference import rater_choice
 from bedside.reports.tables.drift import DriftOptions, drift_of
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
 
 #: Letters in a line of a metric's name.
 _LETTERS = 34

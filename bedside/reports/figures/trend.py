@@ -9,6 +9,7 @@ import numpy as np
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.trend import Trend, trend
 from bedside.analysis.value_bounds import value_bounds
+from bedside.core.errors import DataError
 from bedside.reports.cell_names import rater_words, several_raters
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import (
@@ -26,7 +27,6 @@ from bedside.reports.figure_parts import (
 from bedside.reports.measures import named_metrics
 from bedside.reports.rater_preference import rater_choice
 from bedside.reports.tables.length import LengthOptions, bin_words
-from bedside.support.errors import DataError
 
 #: How far lines of different systems stand beside one another, of the distance between two bins, and all of them.
 _BESIDE, _SPREAD = 0.08, 0.5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bedside.core.terminal_text import terminal_text
 from bedside.reports.table_content import TableContent
-from bedside.support.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape
 
+from bedside.core.errors import MissingExtraError
 from bedside.reports.renderers._reproducible_archive import without_times
 from bedside.reports.renderers._table_layout import CONTINUED, FittedTable, Frame, in_parts
 from bedside.reports.renderers.plain_text import xml_text
 from bedside.reports.table_content import Cell, TableContent
-from bedside.support.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from docx.document import Document

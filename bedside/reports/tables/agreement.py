@@ -10,6 +10,8 @@ from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
 from bedside.reports.absent_metrics import absent_notes, preferences_apart
 from bedside.reports.agreement_notes import (
     constant_notes,
@@ -28,8 +30,6 @@ from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.
 MOST_PERSONS = 4

@@ -13,6 +13,9 @@ from bedside.analysis.choices import Correction, CorrectionFamily, Test
 from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_order import UNLISTED, StudyOrder
+from bedside.core.errors import DataError
+from bedside.core.plurals import counted
+from bedside.core.registry import nearest
 from bedside.reports.absent_metrics import absent_notes, preferences_apart
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.comparison_notes import (
@@ -27,9 +30,6 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
-from bedside.support.errors import DataError
-from bedside.support.plurals import counted
-from bedside.support.registry import nearest
 
 
 def comparison_table(

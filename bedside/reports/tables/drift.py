@@ -11,6 +11,7 @@ from bedside.analysis.drift import Change, Drift, MeanChange, drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.study_order import UNLISTED, StudyOrder
+from bedside.core.plurals import counted
 from bedside.ratings.names import judge_model
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
@@ -19,7 +20,6 @@ from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.support.plurals import counted
 
 _MEANS = "mean of absolute changes"
 

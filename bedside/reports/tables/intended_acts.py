@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bedside.analysis.intended_acts import IntendedAct, IntendedCoded, intended_acts
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.plurals import counted
 from bedside.reports.cell_names import rater_words
 from bedside.reports.number_text import decimal
 from bedside.reports.result_text import bounded_record, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.support.plurals import counted
+from bedside.simulation.intended_acts import IntendedAct, IntendedCoded, intended_acts
 
 _TITLE = "Intended acts against coded ones"
 _NOTE = (

@@ -9,9 +9,9 @@ from typing import Any
 
 from bedside.analysis.leaderboard import ALPHA, Standing
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.simulated_costs import SystemCost, simulated_costs
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
 from bedside.analysis.study_parts import SYNTHETIC
+from bedside.core.plurals import counted
 from bedside.reports.cell_names import ARROWS, cell_name, rater_words
 from bedside.reports.leaderboard_measures import BoardColumn, BoardMeasures, board_measures
 from bedside.reports.number_text import DASH, money, n_of, number
@@ -19,7 +19,7 @@ from bedside.reports.simulated_actors import toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.support.plurals import counted
+from bedside.simulation.simulated_costs import SystemCost, simulated_costs
 
 _TITLE = "Leaderboard"
 #: What conversations can be beside completed, as columns that stand only where some are.

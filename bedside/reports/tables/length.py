@@ -10,6 +10,7 @@ from pydantic import Field
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_order import UNLISTED, StudyOrder
 from bedside.analysis.trend import Bin, Trend, trend
+from bedside.core.plurals import counted
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.measures import Headed, named_metrics
@@ -18,7 +19,6 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
-from bedside.support.plurals import counted
 
 #: Transcripts that some system needs before a report shows trends that nobody asked for.
 FEWEST = 20

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.core.plurals import counted
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import cause, causes, is_failure, kinds_of_reasons
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.support.plurals import counted
 
 
 def build(view: RatingsView, seed: int = 0) -> Table | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.system_preferences import PositionBias
+from bedside.core.plurals import counted
 from bedside.reports.cell_names import rater_words
 from bedside.reports.number_text import DASH, p_value
 from bedside.reports.preference_notes import heading, preferences_of, record_head
@@ -14,7 +15,6 @@ from bedside.reports.result_text import bounded_record, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.support.plurals import counted
 
 _TITLE = "Preferences: whether the place counts"
 

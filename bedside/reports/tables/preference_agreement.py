@@ -7,6 +7,7 @@ from typing import Any
 
 from bedside.analysis.preference_agreement import PreferenceAgreement
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.core.plurals import counted
 from bedside.reports.cell_names import rater_words
 from bedside.reports.number_text import DASH
 from bedside.reports.preference_notes import agreement_of, record_head
@@ -15,7 +16,6 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
 from bedside.stats.kappa_bands import reading
-from bedside.support.plurals import counted
 
 _TITLE = "Preferences: how raters agree"
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import ALL, RatingsView
+from bedside.core.errors import DataError
+from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.absent_metrics import preferences_apart
 from bedside.reports.best_systems import BestCells, best_cells
 from bedside.reports.measures import TableMeasure
@@ -31,8 +33,6 @@ from bedside.reports.system_tests import SystemTests, system_tests
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.suites.published_numbers import PublishedNumber
-from bedside.support.errors import DataError
 
 
 def results_table(view: RatingsView, metrics: Sequence[str]) -> Table | None:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bedside.analysis.patient_quality import is_checked
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
 from bedside.analysis.study_parts import SYNTHETIC
+from bedside.core.plurals import counted
 from bedside.reports.simulated_actors import (
     actors_of,
     judging_actors,
@@ -20,7 +20,7 @@ from bedside.reports.simulated_actors import (
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.support.plurals import counted
+from bedside.simulation.patient_quality import is_checked
 
 _TITLE = "Simulation card"
 _SIMULATED, _ACTORS, _OWN = "What was simulated", "Who took part", "bedside's own, where the source is silent"

@@ -7,12 +7,12 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import Loss, SimulatedTalks, reasons_of, simulated_talks
+from bedside.core.plurals import counted
 from bedside.reports.number_text import DASH, p_value
 from bedside.reports.simulated_actors import toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.support.plurals import counted
 
 _TITLE = "Simulated conversations that were completed, and lost"
 

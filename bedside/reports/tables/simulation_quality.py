@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bedside.analysis.patient_quality import FIDELITY, TRAIT, QualityMeasure, patient_quality
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
+from bedside.core.plurals import counted
 from bedside.ratings.names import is_algorithm
 from bedside.reports.cell_names import ARROWS, rater_words
 from bedside.reports.number_text import number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.support.plurals import counted
+from bedside.simulation.patient_quality import FIDELITY, TRAIT, QualityMeasure, patient_quality
 
 _TITLE = "Is the simulated patient any good?"
 #: Headings, by aspect.
@@ -114,7 +114,7 @@ def build(view: RatingsView, seed: int, options: QualityOptions) -> Table | None
     """The table; None where nothing was simulated."""
     encode = None
     if options.embeddings is not None:
-        from bedside.coders.learned.embeddings import Embeddings
+        from bedside.metrics.coders.learned.embeddings import Embeddings
 
         encode = Embeddings(options.embeddings).encode
     try:

@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from bedside.protocols import medconceal
+from bedside.core.errors import DataError
+from bedside.metrics.protocols import medconceal
 from bedside.ratings.names import turn_index
 from bedside.scoring.pipeline import (
     AnswerLabels,
@@ -21,7 +22,6 @@ from bedside.scoring.pipeline import (
     reference_entry,
     single_answer_to,
 )
-from bedside.support.errors import DataError
 from bedside.transcripts.transcript import Transcript
 
 _FINDINGS = TypeAdapter(tuple[medconceal.SubmittedFinding, ...])

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from bedside.protocols import note2chat
+from bedside.metrics.protocols import note2chat
 from bedside.scoring.pipeline import (
     AnswerLabels,
     PassAnswers,

@@ -1,4 +1,4 @@
-"""Actors that requests are sent to: waiting after faults, asking again and counting are :mod:`bedside.llm.queue`'s."""
+"""Actors that requests are sent to: waiting, asking again and counting are :mod:`bedside.judges.llm.queue`'s."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from bedside.llm.prices import Price
-from bedside.llm.protocol import (
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import (
     Client,
     DeclinedError,
     FaultError,
@@ -18,7 +18,7 @@ from bedside.llm.protocol import (
     Request,
     UnusableError,
 )
-from bedside.llm.queue import CallRecord, Patience, RequestQueue
+from bedside.judges.llm.queue import CallRecord, Patience, RequestQueue
 from bedside.simulation.actor_contract import (
     ActorSettings,
     CallPlace,
@@ -27,7 +27,7 @@ from bedside.simulation.actor_contract import (
     reason_and_detail,
     wave_key,
 )
-from bedside.simulators.calls import ActorReply, Call
+from bedside.simulation.simulators.calls import ActorReply, Call
 
 #: Largest reply that an agent may give, in bytes.
 MOST_BYTES = 10**6

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import orjson
 
-from bedside.llm.http_poster import AnswerTooLargeError, HttpPoster, PostAnswer
-from bedside.llm.protocol import FaultError, LanguageModelError, RefusedError, Reply, Request
+from bedside.judges.llm.http_poster import AnswerTooLargeError, HttpPoster, PostAnswer
+from bedside.judges.llm.protocol import FaultError, LanguageModelError, RefusedError, Reply, Request
 from bedside.simulation.actors._queued import MOST_BYTES, AgentFailedError, AgentRequest, agent_text
 
 _KEY_REFUSED = {401: "refuses the key", 403: "refuses access"}
@@ -15,7 +15,7 @@ _ON_THE_WAY = (408, 425, 429, 502, 503, 504, 529)
 
 
 class WebhookClient:
-    """Posts calls as JSON; a :class:`bedside.llm.protocol.Client`.
+    """Posts calls as JSON; a :class:`bedside.judges.llm.protocol.Client`.
 
     Args:
         url: the address.
@@ -38,7 +38,7 @@ class WebhookClient:
         )
 
     async def complete(self, request: Request) -> Reply:
-        """Post one call; see :class:`bedside.llm.protocol.Client`."""
+        """Post one call; see :class:`bedside.judges.llm.protocol.Client`."""
         assert isinstance(request, AgentRequest)
         try:
             answer = await self._poster.post(orjson.dumps(request.payload))

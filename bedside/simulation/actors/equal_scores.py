@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from bedside.llm.prices import Price
-from bedside.llm.queue import CallRecord
+from bedside.core.errors import InputError
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.queue import CallRecord
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
-from bedside.simulators.calls import ActorReply, Call
-from bedside.simulators.contract import Simulator
-from bedside.support.errors import InputError
+from bedside.simulation.simulators.calls import ActorReply, Call
+from bedside.simulation.simulators.contract import Simulator
 
 NONE = "none"
 

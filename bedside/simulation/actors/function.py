@@ -26,15 +26,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bedside.llm.contract import CLIENTS
-from bedside.llm.protocol import FaultError, Reply, Request
-from bedside.llm.queue import Patience
+from bedside.core.errors import InputError
+from bedside.core.registry import nearest
+from bedside.judges.llm.contract import CLIENTS
+from bedside.judges.llm.protocol import FaultError, Reply, Request
+from bedside.judges.llm.queue import Patience
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings
 from bedside.simulation.actors._queued import AgentActor, AgentFailedError, AgentRequest, agent_text
-from bedside.simulators.contract import Simulator
-from bedside.support.errors import InputError
-from bedside.support.registry import nearest
+from bedside.simulation.simulators.contract import Simulator
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 #: What stands before the colon in names of other kinds.
@@ -42,7 +42,7 @@ _OTHERS = ("human", "script", "webhook", "likelihood")
 
 
 class FunctionClient:
-    """Calls a function; a :class:`bedside.llm.protocol.Client`.
+    """Calls a function; a :class:`bedside.judges.llm.protocol.Client`.
 
     What isn't ``async`` runs in threads that end with the process, what is in a thread with a loop of its own: whatever
     the function does, it holds up nobody else.
@@ -63,7 +63,7 @@ class FunctionClient:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def complete(self, request: Request) -> Reply:
-        """Call the function; see :class:`bedside.llm.protocol.Client`."""
+        """Call the function; see :class:`bedside.judges.llm.protocol.Client`."""
         assert isinstance(request, AgentRequest)
         result: Future[Any] = Future()
         threading.Thread(

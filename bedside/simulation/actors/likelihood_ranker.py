@@ -1,8 +1,8 @@
 """``likelihood:MODEL``: candidates ranked by how probable a causal language model of this computer finds them.
 
 The score of a candidate is the mean (or the sum) of the natural logarithms of its tokens' probabilities after what was
-said before, in the form in which :mod:`bedside.models.dialogue` has models read conversations. The candidates of a
-message share what stands before them: it goes through the model once. Speakers' labels and white space that ends a
+said before, in the form in which :mod:`bedside.metrics.models.dialogue` has models read conversations. The candidates
+of a message share what stands before them: it goes through the model once. Speakers' labels and white space that ends a
 message don't count.
 """
 
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bedside.llm.prices import Price
-from bedside.llm.queue import CallRecord
-from bedside.models.dialogue import LABELS, SEPARATOR
-from bedside.models.model_files import digest, find_model
+from bedside.core.errors import InputError
+from bedside.core.model_files import digest, find_model
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.queue import CallRecord
+from bedside.metrics.models.dialogue import LABELS, SEPARATOR
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
-from bedside.simulators.calls import ActorReply, Call, Line
-from bedside.simulators.contract import Simulator
-from bedside.support.errors import InputError
+from bedside.simulation.simulators.calls import ActorReply, Call, Line
+from bedside.simulation.simulators.contract import Simulator
 
 if TYPE_CHECKING:
-    from bedside.models.likelihood import Likelihood
+    from bedside.metrics.models.likelihood import Likelihood
 
 _BEGINNING = "likelihood:"
 #: Tokens that a candidate has at most where the model sets no limit; what was said before is cut to what remains.
@@ -36,7 +36,7 @@ class LikelihoodActor:
     """Ranks candidates by a model in this process; an :class:`bedside.simulation.actor_contract.Actor`.
 
     Args:
-        model: as for :func:`bedside.models.model_files.find_model`.
+        model: as for :func:`bedside.core.model_files.find_model`.
     """
 
     room = 1
@@ -45,7 +45,7 @@ class LikelihoodActor:
     price: Price | None = None
 
     def __init__(self, model: str) -> None:
-        from bedside.models.likelihood import load_likelihood
+        from bedside.metrics.models.likelihood import load_likelihood
 
         self.parameters: dict[str, Any] = {}
         self._likelihood = load_likelihood(model)
@@ -72,7 +72,7 @@ def ranked_scores(
     Raises:
         InputError: a candidate is more than the model can be given at once.
     """
-    from bedside.models.likelihood import Continuation, common
+    from bedside.metrics.models.likelihood import Continuation, common
 
     window = min(_WINDOW, likelihood.window or _WINDOW)
     label = LABELS[material["speaker"]]

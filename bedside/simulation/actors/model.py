@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 import orjson
 
-from bedside.llm.batch_files import BatchClient
-from bedside.llm.clients.local import LocalName
-from bedside.llm.contract import check_models
-from bedside.llm.endpoints import named_models, rooms
-from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import Request
-from bedside.llm.sharing import Sharing, open_client
+from bedside.core.errors import RegistryError
+from bedside.judges.llm.batch_files import BatchClient
+from bedside.judges.llm.clients.local import LocalName
+from bedside.judges.llm.contract import check_models
+from bedside.judges.llm.endpoints import named_models, rooms
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import Request
+from bedside.judges.llm.sharing import Sharing, open_client
 from bedside.ratings.names import judge_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
 from bedside.simulation.actors._queued import QueuedActor, identity
-from bedside.simulators.calls import Call
-from bedside.simulators.contract import Simulator
-from bedside.support.errors import RegistryError
+from bedside.simulation.simulators.calls import Call
+from bedside.simulation.simulators.contract import Simulator
 
 #: What providers take as the name of a schema.
 _NO_SCHEMA_NAME = re.compile(r"[^A-Za-z0-9_-]+")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bedside.llm.prices import Price
-from bedside.llm.queue import CallRecord
+from bedside.core.errors import InputError
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.queue import CallRecord
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
-from bedside.simulators.calls import ActorReply, Call
-from bedside.simulators.contract import Simulator
-from bedside.support.errors import InputError
+from bedside.simulation.simulators.calls import ActorReply, Call
+from bedside.simulation.simulators.contract import Simulator
 
 RULES = "rules"
 #: What tables call it.

@@ -1,17 +1,17 @@
-"""``script:FILE`` and ``script:NAME``: an actor that says what a file says, see :mod:`bedside.simulators.scripts`."""
+"""``script:FILE`` and ``script:NAME``: it says what a file says, see :mod:`bedside.simulation.simulators.scripts`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from bedside.llm.prices import Price
-from bedside.llm.queue import CallRecord
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.queue import CallRecord
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
-from bedside.simulators.calls import ActorReply, Call
-from bedside.simulators.contract import Simulator
-from bedside.simulators.scripts import Recording, Script, read_script
+from bedside.simulation.simulators.calls import ActorReply, Call
+from bedside.simulation.simulators.contract import Simulator
+from bedside.simulation.simulators.scripts import Recording, Script, read_script
 
 _BEGINNING = "script:"
 

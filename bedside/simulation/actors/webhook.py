@@ -14,14 +14,14 @@ import os
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from bedside.llm.contract import missing_library
-from bedside.llm.protocol import LanguageModelError
+from bedside.core.errors import RegistryError
+from bedside.core.urls import holds_secret
+from bedside.judges.llm.contract import missing_library
+from bedside.judges.llm.protocol import LanguageModelError
 from bedside.ratings.names import algorithm_rater
 from bedside.simulation.actor_contract import Actor, ActorKind, ActorName, ActorSettings
 from bedside.simulation.actors._queued import AgentActor
-from bedside.simulators.contract import Simulator
-from bedside.support.errors import RegistryError
-from bedside.support.urls import holds_secret
+from bedside.simulation.simulators.contract import Simulator
 
 KEY = "BEDSIDE_WEBHOOK_KEY"
 _BEGINNING = "webhook:"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bedside.support.errors import InputError
-from bedside.support.json_shape import json_kind
+from bedside.core.errors import InputError
+from bedside.core.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.message_lists import texts_in

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from bedside.support.errors import InputError
-from bedside.support.json_shape import json_kind
+from bedside.core.errors import InputError
+from bedside.core.json_shape import json_kind
 from bedside.transcripts.byte_source import HEAD_SIZE
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import loaded

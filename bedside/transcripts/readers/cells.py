@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import cell_labels
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, loaded_json, message_turns

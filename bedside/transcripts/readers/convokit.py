@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import orjson
 
-from bedside.support.errors import InputError
-from bedside.support.json_shape import json_kind
+from bedside.core.errors import InputError
+from bedside.core.json_shape import json_kind
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.convokit_corpus import ROLE_KEYS, transcript_of
 from bedside.transcripts.json_source import line_spans

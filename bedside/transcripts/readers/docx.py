@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bedside.support.errors import AmbiguousError, InputError, MissingExtraError
+from bedside.core.errors import AmbiguousError, InputError, MissingExtraError
 from bedside.transcripts.byte_source import MAX_RECORD, one_damage
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from bedside.support.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.message_lists import MODEL_SPEAKERS

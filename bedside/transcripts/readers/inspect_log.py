@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from bedside.support.errors import BedsideError, InputError
-from bedside.support.json_shape import json_kind
+from bedside.core.errors import BedsideError, InputError
+from bedside.core.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, leave_rest, texts_in

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from bedside.support.errors import InputError
-from bedside.support.json_shape import json_kind
+from bedside.core.errors import InputError
+from bedside.core.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.source_file import SourceFile

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript

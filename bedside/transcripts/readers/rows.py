@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
 from bedside.transcripts.row_order import by_number, in_order

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_text import LabelledLines, labelled_lines, set_aside, settle_labels
 from bedside.transcripts.source_file import SourceFile

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from bedside.support.errors import InputError
+from bedside.core.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ending_of, printable_path, without_endings
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile

@@ -16,8 +16,8 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
-from bedside.support.errors import AmbiguousError, InputError
-from bedside.support.json_shape import json_kind
+from bedside.core.errors import AmbiguousError, InputError
+from bedside.core.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_COMPANION
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.message_lists import (

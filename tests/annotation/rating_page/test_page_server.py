@@ -22,9 +22,9 @@ from bedside.annotation.answer_store import read_store
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_server import serve_page
+from bedside.core.errors import InputError
+from bedside.core.page_addresses import PagePlace
 from bedside.ratings.run import Run
-from bedside.support.errors import InputError
-from bedside.support.page_addresses import PagePlace
 from tests.annotation.rating_page.pages import opened
 from tests.annotation.rating_page.server import ServedPage
 from tests.annotation.study import new_study, rating_plan

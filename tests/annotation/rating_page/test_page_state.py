@@ -22,10 +22,10 @@ from bedside.annotation.rating_page.page_folder import rater_links
 from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError
 from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.annotation.training_cases import read_training
+from bedside.core.errors import InputError, RunError
+from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
-from bedside.rubrics.code_rubrics import CODEBOOK
-from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.errors import InputError, RunError
 from tests.annotation.rating_page.pages import opened, sent, written
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, rating_plan
 

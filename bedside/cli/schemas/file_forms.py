@@ -1,0 +1,273 @@
+"""The files that a user writes as YAML or JSON, each with the JSON Schema that its reader's own model gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.cli.schemas.conditions import CONDITIONS
+from bedside.cli.schemas.generation import DIALECT, schema_of
+from bedside.cli.schemas.printed_tables import printed_tables_schema
+from bedside.judges.deepeval_raters.chosen_metrics import CriterionFile
+from bedside.judges.rubrics.code_rubrics import FIXED_KEYS, CodeExample
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.metrics.protocols.label_files import LabelForm
+from bedside.metrics.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
+from bedside.metrics.protocols.medconceal.policy_parameters import Parameters
+from bedside.metrics.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABELS
+from bedside.ratings.suites.suite import Suite
+from bedside.simulation.simulators.case import Case, Persona
+from bedside.simulation.simulators.contract import SIMULATORS, Simulator
+from bedside.simulation.simulators.mdd5k.case_fields import Sex
+from bedside.simulation.simulators.mdd5k.doctor_personas import DoctorPersona
+from bedside.simulation.simulators.mdd5k.story_graph import Decade, StoryGraph
+from bedside.simulation.simulators.note2chat.preparation import DischargeNote
+from bedside.simulation.simulators.prompt_files import PromptForm
+from bedside.simulation.simulators.scripts import RecordedReply, Script
+
+JsonSchema = dict[str, Any]
+#: The form of transcripts, which is written by hand.
+TRANSCRIPT = files("bedside.transcripts") / "transcript.schema.json"
+#: What a case must hold where a protocol asks for it: it is there, and says something.
+_SAYS_SOMETHING: JsonSchema = {
+    "not": {"type": "null"},
+    "minItems": 1,
+    "minProperties": 1,
+    "pattern": r"\S",
+}
+#: The settings of an endpoint, as :mod:`bedside.judges.llm.endpoints` reads them.
+_ENDPOINT: JsonSchema = {
+    "description": "An address on its own, or with settings.",
+    "anyOf": [
+        {"$ref": "#/$defs/Address"},
+        {
+            "type": "object",
+            "properties": {
+                "address": {"$ref": "#/$defs/Address"},
+                "weight": {
+                    "description": "The endpoint's share of the requests beside the others'; 1 unless it is given.",
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "default": 1,
+                },
+                "max_concurrency": {
+                    "description": "The most requests that the endpoint is sent at once.",
+                    "anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}],
+                },
+                "key_env": {
+                    "description": "The environment variable that holds the key; never the key itself.",
+                    "anyOf": [{"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}, {"type": "null"}],
+                },
+            },
+            "required": ["address"],
+            "additionalProperties": False,
+        },
+    ],
+}
+_ENDPOINTS: JsonSchema = {
+    "$defs": {
+        "Address": {
+            "description": "Where a model is served, such as http://host:port/v1#MODEL or openai/MODEL.",
+            "type": "string",
+            "not": {"pattern": r"\.[yY][aA]?[mM][lL]$"},
+            "pattern": r"\S",
+        }
+    },
+    "description": "Addresses that serve models; those of one model share its requests.",
+    "type": "array",
+    "minItems": 1,
+    "items": _ENDPOINT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileForm:
+    """A kind of file, or of what a command prints.
+
+    Attributes:
+        name: as ``bedside schema`` takes it.
+        title: what it is, in a few words.
+        form: makes the JSON Schema, without its dialect and title.
+    """
+
+    name: str
+    title: str
+    form: Callable[[], JsonSchema]
+
+    def text(self) -> str:
+        """The JSON Schema as the text of a file."""
+        form = self.form()
+        head = {"$schema": DIALECT, "title": self.title}
+        return json.dumps({**head, **form}, ensure_ascii=False, indent=2) + "\n"
+
+
+def _of(model: Any) -> Callable[[], JsonSchema]:
+    return lambda: schema_of(model, CONDITIONS)
+
+
+def file_forms() -> Iterator[FileForm]:
+    """All forms that there are schemas of."""
+    yield FileForm("transcript", "A transcript, one line of bedside's JSON lines", _transcript)
+    yield FileForm("rubric", "A rubric", _of(Rubric))
+    yield FileForm("code-rubric", "A rubric of a behaviour code", _code_rubric)
+    yield FileForm("suite", "A suite of metrics, rubrics, tables and figures", _of(Suite))
+    yield FileForm("endpoints", "A file of endpoints", lambda: deepcopy(_ENDPOINTS))
+    yield FileForm("criterion", "A metric of deepeval's in one's own words", _of(CriterionFile))
+    yield FileForm("plan", "An annotation plan", _of(AnnotationPlan))
+    yield FileForm("case", "A case, or a list of cases", _of(Case | list[Case]))
+    for name in SIMULATORS.names():
+        simulator = SIMULATORS.load(name)
+        yield FileForm(
+            f"case-{name}",
+            f"A case for {simulator.title}, or a list of cases",
+            lambda simulator=simulator: _protocol_case(simulator),  # type: ignore[misc]
+        )
+    yield FileForm("persona", "A persona, or a list of personas", _of(Persona | list[Persona]))
+    yield FileForm("script", "What an actor says without a model", _script)
+    yield FileForm("recording", "A line of a recorded conversation", _of(RecordedReply))
+    yield FileForm("prompt", "A prompt of a simulator", _of(PromptForm))
+    yield FileForm("doctors", "The doctors that MDD-5k draws from", _doctors)
+    yield FileForm(
+        "story-graphs",
+        "What a patient's past is drawn from in MDD-5k",
+        _of(Mapping[Sex, Mapping[Decade, StoryGraph]]),
+    )
+    yield FileForm(
+        "notes",
+        "A discharge note that Note2Chat makes a case of, or a list",
+        _of(DischargeNote | list[DischargeNote]),
+    )
+    yield FileForm("medconceal-parameters", "The parameters of MedConceal's patients", _parameters)
+    yield _labels(MEDCONCEAL_LABELS)
+    yield _labels(NOTE2CHAT_LABELS)
+    yield FileForm("output", "What a command prints with --json", printed_tables_schema)
+
+
+def _labels(labels: LabelForm[Any]) -> FileForm:
+    model = labels.model
+    title = f"The labels of a transcript for {labels.protocol}, or a list"
+    return FileForm(f"labels-{labels.protocol}", title, _of(model | list[model]))  # type: ignore[valid-type]
+
+
+def _transcript() -> JsonSchema:
+    """That which stands with the transcripts: it isn't made from their model, which checks more than types."""
+    form = json.loads(TRANSCRIPT.read_text("utf-8"))
+    return {key: part for key, part in form.items() if key not in ("$schema", "title")}
+
+
+def _doctors() -> JsonSchema:
+    return {**schema_of(tuple[DoctorPersona, ...], CONDITIONS), "minItems": 1}
+
+
+def _script() -> JsonSchema:
+    form = schema_of(Script, CONDITIONS)
+    form["required"] = [key for key in form.get("required", ()) if key != "name"]  # else the file's own name
+    return form
+
+
+def _code_rubric() -> JsonSchema:
+    """That of a rubric without what is the same for all codes, and with examples of its own form."""
+    form = schema_of(Rubric, CONDITIONS)
+    form.pop("allOf")
+    properties = form["properties"]
+    for key in FIXED_KEYS:
+        del properties[key]
+    form["required"] = [*(key for key in form["required"] if key in properties), "labels"]
+    properties["labels"]["minItems"] = 2
+    for key in ("scale", "answer", "level_map", "history"):
+        properties.pop(key)
+    examples = schema_of(tuple[CodeExample, ...], CONDITIONS)
+    form["$defs"] |= examples.pop("$defs")
+    properties["examples"] = {
+        "description": "Turns with their labels, made up for this rubric, to show what is meant.",
+        **examples,
+    }
+    return _pruned(form)
+
+
+def _parameters() -> JsonSchema:
+    """All parameters; or some of them, over those of a shipped file that ``extends`` names."""
+    form = schema_of(Parameters, CONDITIONS)
+    partial = _without_required(deepcopy(form))
+    definitions = form.pop("$defs")
+    definitions |= {f"Some{name}": part for name, part in partial.pop("$defs").items()}
+    partial = _renamed(partial, "Some")
+    definitions = {
+        name: _renamed(part, "Some") if name.startswith("Some") else part
+        for name, part in definitions.items()
+    }
+    partial["properties"] = {
+        "extends": {
+            "description": "The name of a shipped parameter file, which gives what this one leaves out.",
+            "type": "string",
+        },
+        **partial["properties"],
+    }
+    partial["required"] = ["extends"]
+    form.pop("description", None)
+    partial.pop("description", None)
+    return {
+        "description": "All parameters of the trace; or, with `extends`, those that differ from a shipped file's.",
+        "$defs": definitions,
+        "if": {"required": ["extends"]},
+        "then": partial,
+        "else": form,
+    }
+
+
+def _without_required(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {
+            key: _without_required(value)
+            for key, value in part.items()
+            if not (key == "required" and isinstance(value, list))
+        }
+    return [_without_required(item) for item in part] if isinstance(part, list) else part
+
+
+def _renamed(part: Any, prefix: str) -> Any:
+    """A part of a schema that refers to definitions whose names begin with the prefix."""
+    if isinstance(part, dict):
+        return {
+            key: f"#/$defs/{prefix}{value.rpartition('/')[2]}" if key == "$ref" else _renamed(value, prefix)
+            for key, value in part.items()
+        }
+    return [_renamed(item, prefix) for item in part] if isinstance(part, list) else part
+
+
+def _pruned(form: JsonSchema) -> JsonSchema:
+    """A schema without definitions that nothing refers to."""
+    while True:
+        text = json.dumps(form)
+        definitions = {name: part for name, part in form["$defs"].items() if f'"#/$defs/{name}"' in text}
+        if definitions == form["$defs"]:
+            return form
+        form["$defs"] = definitions
+
+
+def _protocol_case(simulator: Simulator) -> JsonSchema:
+    """The form of all cases, with what a protocol asks for beside it."""
+    form = schema_of(Case | list[Case], CONDITIONS)
+    definitions = form["$defs"]
+    demands: list[JsonSchema] = []
+    if simulator.case_fields is not None:
+        fields = schema_of(simulator.case_fields, CONDITIONS)
+        definitions |= fields.pop("$defs", {})
+        definitions[simulator.case_fields.__name__] = fields
+        reference = {"$ref": f"#/$defs/{simulator.case_fields.__name__}"}
+        demands.append({"properties": {"extra": {"properties": {simulator.name: reference}}}})
+    demands += [_demand(path.split(".")) for path in simulator.case_needs]
+    if demands:
+        definitions["Case"]["allOf"] = demands
+    return form
+
+
+def _demand(path: list[str]) -> JsonSchema:
+    if not path:
+        return _SAYS_SOMETHING
+    return {"properties": {path[0]: _demand(path[1:])}, "required": [path[0]]}

@@ -1,0 +1,395 @@
+"""Writing files whole or not at all; reading what is given as a file, whatever it is."""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import io
+import json
+import os
+import queue
+import re
+import select
+import shutil
+import stat
+import tempfile
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
+from typing import Any
+
+from bedside.core.errors import BedsideError, RunError
+from bedside.core.locks import BESIDE, Hold, hold, hold_folder
+
+#: How long a pipe may keep silent, in seconds.
+PATIENCE = 30.0
+#: What the names of temporary files and folders end in; they begin with a dot and the name that they will have.
+_PARTIAL = ".partial"
+#: Windows opens no folders, and syncs only files that are open to be written.
+_OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
+#: Names that Windows keeps for devices, with any ending, and characters that none of its files' names has.
+_DEVICE = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+_IN_NO_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+#: Largest text that was compressed, in bytes.
+_MOST_UNPACKED = 2**28
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A temporary path beside ``target`` that takes its place, synced, when the block ends well.
+
+    Where the block fails, the temporary file is removed and ``target`` stays as it was. What killed processes left
+    there of ``target`` is removed.
+
+    Raises:
+        RunError: the file can't be written.
+    """
+    with saying_where(target):
+        _remove_leftovers(target)
+        held, temporary = _hold_beside(target)
+        with held:
+            yield temporary
+            sync(temporary)
+            os.replace(temporary, target)
+            sync(target.parent)
+
+
+@contextmanager
+def folder_held(
+    folder: Path, lock: str, content: str, *, is_ours: Callable[[Set[str]], bool]
+) -> Iterator[None]:
+    """Hold a folder, which is made if it isn't there, for this process alone.
+
+    Args:
+        folder: the folder.
+        lock: the name of the file in it that is locked.
+        content: what it holds, as ``a simulation``, for messages.
+        is_ours: whether files of these names show that it holds that; it isn't asked of an empty folder.
+
+    Raises:
+        RunError: another process holds it, it holds something else or a link, or it can't be made.
+    """
+    with saying_where(folder):
+        make_folder(folder)
+        check_no_links(folder, content)
+        others = {path.name for path in folder.iterdir()} - {lock}
+        if others and not is_ours(others):
+            raise RunError(
+                f"the folder holds something else than {content}", where=str(folder), todo="name another"
+            )
+        held = hold(folder / lock)
+    if held is None:
+        raise RunError(
+            f"another bedside process has {content} there", where=str(folder), todo="wait until it ends"
+        )
+    with held:
+        yield
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what killed processes left of ``target``: the system ended their hold, however they ended."""
+    leftover = re.compile(
+        rf"(?:{re.escape(BESIDE)})?(\.{re.escape(target.name)}\.[0-9a-f]{{8}}{re.escape(_PARTIAL)})"
+    )
+    names = (leftover.fullmatch(name) for name in _names(target.parent) if name.endswith(_PARTIAL))
+    for name in {match[1] for match in names if match is not None}:
+        with suppress(OSError):  # it is another's
+            held = hold(target.with_name(name))
+            if held is not None:
+                held.release()
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # whoever writes there says it better
+        return []
+
+
+def _hold_beside(target: Path) -> tuple[Hold, Path]:
+    """A new private file beside ``target``, and the hold of it."""
+    while True:
+        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}{_PARTIAL}")
+        if not os.path.lexists(temporary):
+            held = hold(temporary)
+            if held is not None:  # else another process took it for a leftover
+                return held, temporary
+
+
+@contextmanager
+def making(target: Path) -> Iterator[Path]:
+    """A private, empty folder beside ``target`` that becomes it when the block ends well; its files are synced already.
+
+    What a killed process left there is removed.
+
+    Raises:
+        RunError: another process is making ``target``, or it can't be made.
+    """
+    temporary = target.with_name(f".{target.name}{_PARTIAL}")
+    with saying_where(target):
+        make_folder(target.parent)
+        temporary.mkdir(0o700, exist_ok=True)
+        held = hold_folder(temporary)
+    if held is None:
+        raise RunError("another bedside process is making it", where=str(target), todo="wait until it ends")
+    with held:
+        with saying_where(target):
+            empty(temporary)
+        try:
+            yield temporary
+            with saying_where(target):
+                sync_folders(temporary)
+                _put_folder(temporary, target)
+        except BaseException as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            if isinstance(error, RunError) and error.where is not None:
+                where = error.where.replace(str(temporary), str(target), 1)
+                raise RunError(error.what, where=where, todo=error.todo) from error
+            raise
+        with saying_where(target):
+            sync(target.parent)
+
+
+def _put_folder(folder: Path, target: Path) -> None:
+    """Put a folder in its place, where an empty one may be."""
+    try:
+        os.replace(folder, target)
+    except (PermissionError, FileExistsError):  # Windows puts no folder in the place of another
+        if not target.is_dir():
+            raise
+        target.rmdir()
+        os.replace(folder, target)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they aren't there, for their owner alone, and have them on disk."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(new):
+        path.mkdir(0o700, exist_ok=True)
+        sync(path.parent)
+    folder.mkdir(exist_ok=True)  # says so where a file stands there
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder: under its name it is there whole, or not at all."""
+    temporary = folder.with_name(f".{folder.name}{_PARTIAL}")
+    with saying_where(folder):
+        shutil.rmtree(temporary, ignore_errors=True)
+        os.replace(folder, temporary)
+    shutil.rmtree(temporary, ignore_errors=True)
+
+
+def empty(folder: Path, pattern: str = "*") -> None:
+    """Remove what is in a folder and has a name of ``pattern``."""
+    for path in folder.glob(pattern):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def saying_where(path: Path) -> Iterator[None]:
+    """Turns the operating system's refusals into a message that names ``path``."""
+    try:
+        yield
+    except BedsideError:
+        raise
+    except OSError as error:
+        raise RunError(
+            f"can't be written ({error.strerror or error})", where=str(path), todo="choose another place"
+        ) from error
+
+
+def sync(path: Path) -> None:
+    """Have a file's or folder's content on disk before going on."""
+    if not _OPENS_FOLDERS and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY if _OPENS_FOLDERS else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_folders(folder: Path) -> None:
+    """Have the names of all that is in a folder, and in those in it, on disk before going on."""
+    for path, _, _ in os.walk(folder):
+        sync(Path(path))
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write a UTF-8 file, whole or not at all."""
+    write_bytes(target, text.encode("utf-8"))
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    with replacing(target) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_json(target: Path, value: Any) -> None:
+    """Write indented JSON, whole or not at all."""
+    write_text(target, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def contents(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of a file that is read whole.
+
+    Args:
+        path: the file; a pipe or a device will do.
+        most: bytes that such a file may have.
+
+    Raises:
+        OSError: it can't be read, is a folder, has more than ``most`` bytes, or is a pipe through which nothing came
+            for :data:`PATIENCE` seconds; ``strerror`` says so.
+    """
+    with opened(path) as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode):
+            data = b"" if status.st_size > most else io.BufferedReader(file).read(most + 1)
+            size = max(status.st_size, len(data))
+        else:
+            data = piped(file, most + 1)
+            size = len(data)
+    if size > most:
+        raise OSError(errno.EFBIG, f"larger than {most / 2**20:.3g} MB", str(path))
+    return data
+
+
+def unpacked(data: bytes) -> bytes:
+    """What zlib compressed, as it was before.
+
+    Raises:
+        ValueError: it is damaged, or larger than any text that is kept.
+        zlib.error: it was not compressed so.
+    """
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(data, _MOST_UNPACKED)
+    if not unpacking.eof:
+        raise ValueError("a text is cut off or too long")
+    return content
+
+
+def opened(path: str | os.PathLike[str]) -> io.FileIO:
+    """A file open for reading; of a pipe that nobody writes to, this is not waited for.
+
+    Raises:
+        OSError: it can't be opened, or is a folder.
+    """
+    if "\0" in os.fspath(path):
+        raise OSError(errno.EINVAL, "no file's name holds a null character", str(path))
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        return io.FileIO(handle)
+    except OSError:
+        os.close(handle)
+        raise
+
+
+def piped(file: io.FileIO, most: int) -> bytes:
+    """Up to ``most`` bytes of an open file that is no ordinary one.
+
+    Raises:
+        OSError: it can't be read, or keeps silent for :data:`PATIENCE` seconds.
+    """
+    data = bytearray()
+    while len(data) < most:
+        more = _next_piece(file, min(1 << 20, most - len(data)))
+        if more is None:  # somebody else was faster
+            time.sleep(0.01)
+            continue
+        if not more:
+            break
+        data += more
+    return bytes(data)
+
+
+def _next_piece(file: io.FileIO, size: int) -> bytes | None:
+    """What comes next, up to ``size`` bytes; None where another reader was faster."""
+    if hasattr(os, "O_NONBLOCK"):
+        if select.select([file], [], [], PATIENCE)[0]:
+            return file.read(size)
+    else:  # Windows selects among sockets only
+        pieces: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
+        threading.Thread(target=_read_into, args=(pieces, file, size), daemon=True).start()
+        with suppress(queue.Empty):
+            piece = pieces.get(timeout=PATIENCE)
+            if isinstance(piece, OSError):
+                raise piece
+            return piece
+    raise OSError(errno.ETIMEDOUT, f"nothing came through it for {PATIENCE:g} seconds")
+
+
+def _read_into(pieces: queue.SimpleQueue[bytes | OSError | None], file: io.FileIO, size: int) -> None:
+    try:
+        pieces.put(file.read(size))
+    except OSError as error:
+        pieces.put(error)
+
+
+def can_name_a_file(name: str) -> bool:
+    """Whether every system can have a file or folder of this name."""
+    return not (_DEVICE.fullmatch(name) or _IN_NO_NAME.search(name) or name.endswith((".", " ")))
+
+
+def sqlite_address(path: PurePath) -> str:
+    """The address of a database by its absolute path, for ``sqlite3.connect(…, uri=True)``."""
+    address = path.as_uri()
+    # A shared folder of Windows, file://server/…: to SQLite the server is a part of the path.
+    return address if address.startswith("file:///") else address.replace("file:", "file://", 1)
+
+
+def address_to_read(path: Path) -> str:
+    """The address of a database that is read, so that nothing is written beside it.
+
+    What a process that was killed left to be put into it is put into a copy, which goes when this process ends.
+    """
+    address = sqlite_address(path.absolute())
+    log = path.with_name(f"{path.name}-wal")
+    if not log.is_file():
+        return f"{address}?immutable=1"  # else SQLite makes files for those who write at the same time
+    # Who held the file alone leaves a log without the index by which it could be read where it stands.
+    if path.with_name(f"{path.name}-shm").exists() or not log.stat().st_size:
+        return f"{address}?mode=ro"
+    folder = Path(tempfile.mkdtemp(prefix="bedside-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for file in (path, log):
+        shutil.copyfile(file, folder / file.name)
+    return sqlite_address(folder / path.name)
+
+
+def check_no_links(folder: Path, what: str) -> None:
+    """See that a folder is all there is to it: what a link in it leads to may be somebody else's.
+
+    Args:
+        folder: the folder, which may itself be reached by a link.
+        what: what it holds, as ``a run``, for the message.
+
+    Raises:
+        RunError: a link stands in it, at any depth.
+    """
+    folders = [os.fspath(folder)]
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except OSError:  # whoever reads there says it better
+            continue
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.is_symlink():
+                raise RunError(
+                    f"a link stands in the folder of {what}, and none is followed there",
+                    where=entry.path,
+                    todo="put what it leads to in its place, or remove it",
+                )
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+
+
+def cache_folder(what: str) -> Path:
+    """Where something that can be made again is kept: in ``bedside`` in ``XDG_CACHE_HOME``, or else in ``~/.cache``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bedside" / what

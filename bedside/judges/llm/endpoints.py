@@ -1,0 +1,158 @@
+"""Models that several endpoints serve: which addresses are one model, and how many calls each of them takes.
+
+Addresses that serve the same model count as one, because ratings and stores record the model's name only. They are
+named one by one, or in a YAML file with a list of them, each as it would be named on its own or with settings::
+
+    - http://gpu1:8000/v1#llama
+    - address: http://gpu2:8000/v1#llama
+      weight: 2
+      max_concurrency: 64
+      key_env: GPU2_KEY
+
+A weight is an endpoint's share beside the others' (1 unless given), ``max_concurrency`` how many requests it is sent at
+once, ``key_env`` the environment variable with its key.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bedside.core.errors import RegistryError
+from bedside.core.registry import nearest
+from bedside.core.yaml_files import plain_yaml
+from bedside.judges.llm.contract import read_name
+from bedside.judges.llm.model_names import Endpoint, ModelName
+
+_SUFFIXES = (".yaml", ".yml")
+_KEYS = ("address", "weight", "max_concurrency", "key_env")
+_TODO = "see the docs on judges, Several endpoints"
+
+
+def is_endpoint_file(text: str) -> bool:
+    """Whether a model's name is a file of endpoints."""
+    return text.lower().endswith(_SUFFIXES)
+
+
+def model_name(name: str | ModelName) -> ModelName:
+    """Take a model's name apart; a name that was taken apart already is given back.
+
+    Raises:
+        RegistryError: no client takes the name, or it is a file of endpoints of several models.
+    """
+    if isinstance(name, ModelName):
+        return name
+    if not is_endpoint_file(name):
+        return read_name(name)
+    names = named_models([name])
+    if len(names) > 1:
+        models = ", ".join(model.identity for model in names)
+        raise RegistryError(
+            f"the file names several models ({models})", where=name, todo="name a single model here"
+        )
+    return names[0]
+
+
+def named_models(names: Iterable[str]) -> tuple[ModelName, ...]:
+    """The models that are named, each once, with the endpoints that serve it.
+
+    Args:
+        names: names and files of endpoints, see :mod:`bedside.judges.llm.contract`.
+
+    Raises:
+        RegistryError: no client takes a name, or a file can't be read.
+    """
+    by_model: dict[str, list[Endpoint]] = {}
+    for name in names:
+        for endpoint in _in_file(Path(name)) if is_endpoint_file(name) else [Endpoint(read_name(name))]:
+            endpoints = by_model.setdefault(endpoint.name.identity, [])
+            same = next((other for other in endpoints if label(other) == label(endpoint)), None)
+            if same is None:
+                endpoints.append(endpoint)
+            elif same != endpoint:
+                raise RegistryError(
+                    f"{label(endpoint)} is named twice, with other settings", where=name, todo="name it once"
+                )
+    return tuple(map(_joined, by_model.values()))
+
+
+def _joined(endpoints: list[Endpoint]) -> ModelName:
+    first = endpoints[0]
+    if len(endpoints) == 1 and first.max_concurrency is None:
+        return first.name
+    return replace(first.name, endpoints=tuple(endpoints))
+
+
+def rooms(endpoints: Sequence[Endpoint], max_concurrency: int) -> list[int]:
+    """How many requests each endpoint is sent at once.
+
+    The one of the largest weight is sent ``max_concurrency``, the others in proportion, and each one at least.
+    """
+    most = max(endpoint.weight for endpoint in endpoints)
+    return [
+        endpoint.max_concurrency or max(1, round(max_concurrency * endpoint.weight / most))
+        for endpoint in endpoints
+    ]
+
+
+def label(endpoint: Endpoint) -> str:
+    """What an endpoint is called in messages; no two of a model are called alike."""
+    name = endpoint.name
+    address = name.url or name.text
+    usual = name.key == read_name(name.text).key
+    return address if usual else f"{address} (key in {name.key})"
+
+
+def places(name: ModelName, max_concurrency: int) -> str:
+    """Where a model's endpoints are, and what each is sent at once; empty where it has none of its own."""
+    if not name.endpoints:
+        return ""
+    sizes = rooms(name.endpoints, max_concurrency)
+    return ", ".join(
+        f"{label(endpoint)} (weight {endpoint.weight:g}, {room} at once)"
+        for endpoint, room in zip(name.endpoints, sizes, strict=True)
+    )
+
+
+def _in_file(path: Path) -> list[Endpoint]:
+    data = plain_yaml(path, "file of endpoints")
+    if not isinstance(data, list) or not data:
+        raise RegistryError("a file of endpoints must hold a list of them", where=str(path), todo=_TODO)
+    return [_endpoint(entry, f"{path}, entry {number}") for number, entry in enumerate(data, 1)]
+
+
+def _endpoint(entry: Any, where: str) -> Endpoint:
+    settings = {"address": entry} if isinstance(entry, str) else entry
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("address"), str):
+        raise RegistryError("an endpoint needs an address, such as http://host:port/v1#model", where=where)
+    for key in settings:
+        if key not in _KEYS:
+            raise RegistryError(f"an endpoint has no {key!r}", where=where, todo=nearest(str(key), _KEYS))
+    if is_endpoint_file(settings["address"]):
+        raise RegistryError("a file of endpoints can't name another one", where=where)
+    try:
+        name = read_name(settings["address"])
+    except RegistryError as error:
+        raise RegistryError(error.what, where=where, todo=error.todo) from error
+    key = settings.get("key_env")
+    if key is not None:
+        if not isinstance(key, str) or not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
+            # What it is isn't repeated: it may be the key itself.
+            raise RegistryError(
+                "key_env is not the name of an environment variable",
+                where=where,
+                todo="export the key, and give the variable's name",
+            )
+        if name.url is None:
+            raise RegistryError(f"{name.text} is asked without a key_env", where=where, todo=_TODO)
+        name = replace(name, key=key)
+    weight, room = settings.get("weight", 1.0), settings.get("max_concurrency")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
+        raise RegistryError("weight must be a number above 0", where=where)
+    if room is not None and (isinstance(room, bool) or not isinstance(room, int) or room < 1):
+        raise RegistryError("max_concurrency must be a whole number from 1", where=where)
+    return Endpoint(name, float(weight), room)

@@ -1,0 +1,253 @@
+"""OpenAI's form of a chat: what is sent and what comes back, by HTTP or in batch files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bedside.judges.llm.model_facts import ModelFacts
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.parameters import ChatParameters
+from bedside.judges.llm.protocol import (
+    DeclinedError,
+    FaultError,
+    Reply,
+    Request,
+    Sampling,
+    TokenCounts,
+    UnusableError,
+)
+from bedside.judges.llm.secrets import Secrets
+from bedside.judges.llm.server_problems import problem_in
+from bedside.judges.llm.tokens import Token
+
+OPENAI_URL = "https://api.openai.com/v1"
+#: Forms of structured output, the strictest first.
+JSON_SCHEMA, JSON_OBJECT, WORDS = 0, 1, 2
+#: Providers that are asked in OpenAI's form and know its newer parameters.
+_OPENAI, _AZURE, _OPENROUTER = "openai", "azure", "openrouter"
+_THOUGHT_MARK = re.compile(r"<(think|thinking|reasoning)>")
+
+
+def first_form(facts: ModelFacts) -> int:
+    """The strictest form of structured output that a model takes."""
+    if facts.schema is not False:
+        return JSON_SCHEMA
+    return WORDS if facts.json is False else JSON_OBJECT
+
+
+@dataclass(frozen=True, slots=True)
+class ChatContent:
+    """A request as it is sent.
+
+    Attributes:
+        body: its JSON.
+        fields: its parameters.
+        unsent: parameters that were wanted and are not in it, as :attr:`Reply.unsent` has them; ``schema`` where the
+            reply's form is described in words only.
+    """
+
+    body: bytes
+    fields: Mapping[str, Any]
+    unsent: tuple[str, ...]
+
+
+class OpenAIChat:
+    """Writes requests to a model, and reads its answers.
+
+    Args:
+        name: the model.
+        sampling: how the model is asked to write.
+        secrets: what is taken out of its answers.
+        facts: what is known of the model.
+
+    Attributes:
+        parameters: what it is sent, and what it turned out not to take.
+    """
+
+    def __init__(
+        self, name: ModelName, sampling: Sampling, secrets: Secrets, facts: ModelFacts | None = None
+    ) -> None:
+        self.secrets = secrets
+        self._sampling = sampling
+        #: A schema beside this form is an addition of llama.cpp's.
+        self._schema_in_object = name.provider not in (_OPENAI, _AZURE)
+        facts = facts or ModelFacts()
+        listed = name.provider == _OPENAI and facts != ModelFacts()
+        self.parameters: ChatParameters = ChatParameters(
+            name.model,
+            sampling,
+            facts,
+            # OpenAI's newer models refuse the old name, other servers may not know the new one.
+            new_limit=name.url == OPENAI_URL or name.provider == _AZURE or listed,
+            effort_object=name.provider == _OPENROUTER,
+        )
+
+    def content(self, request: Request, form: int = JSON_SCHEMA) -> ChatContent:
+        """A request as it is sent, with structured output of this form where it has a schema."""
+        parameters = self.parameters
+        fields, unsent = parameters.fields, parameters.unsent
+        if request.seed is not None:
+            if parameters.takes_seed:
+                fields = {**fields, "seed": request.seed}
+            else:
+                unsent = (*unsent, "seed")
+        content = {**fields, "messages": request.messages}
+        if request.schema is not None:
+            schema = orjson.Fragment(request.schema)
+            if form == JSON_SCHEMA:
+                named_schema = {"name": request.schema_name, "strict": True, "schema": schema}
+                content["response_format"] = {"type": "json_schema", "json_schema": named_schema}
+            elif form == JSON_OBJECT:
+                more = {"schema": schema} if self._schema_in_object else {}
+                content["response_format"] = {"type": "json_object", **more}
+            if form == WORDS or (form == JSON_OBJECT and not self._schema_in_object):
+                unsent = (*unsent, "schema")
+        return ChatContent(orjson.dumps(content), fields, unsent)
+
+    def read(self, body: bytes) -> Reply:
+        """The reply in an answer's body.
+
+        Raises:
+            FaultError: it doesn't have the protocol's form.
+            UnusableError: it holds no text.
+            DeclinedError: the model or a content filter won't answer.
+        """
+        return self.reply(answer_data(body))
+
+    def reply(self, data: Any) -> Reply:
+        """The reply in an answer's JSON; as for :meth:`read`."""
+        try:
+            choice = data["choices"][0]
+            message = choice["message"]
+            content, refusal = message.get("content"), message.get("refusal")
+            counts = _counts(data.get("usage") or {})
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            problem = self.secrets.line(error_message(orjson.dumps(data)))
+            # Some report an error of theirs, which may pass, as a success.
+            failed = isinstance(data, dict) and bool(data.get("error"))
+            raise FaultError(
+                f"the server's answer holds no reply ({problem})", other_protocol=not failed
+            ) from error
+        if isinstance(content, list):
+            content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+        text = self.secrets.scrub(content) if isinstance(content, str) else ""
+        ending = choice.get("finish_reason")
+        if ending == "content_filter":
+            met = "; ".join(problem_in(200, {"innererror": choice}).filtered)
+            raise DeclinedError("filter", f"stopped the reply{f' ({met})' if met else ''}", text, **counts)
+        if isinstance(refusal, str) and refusal and not text.strip():
+            raise DeclinedError("model", self.secrets.line(refusal), **counts)
+        cut = ending == "length"
+        if not text.strip():
+            raise self._empty(message, cut, counts)
+        if cut and _THOUGHT_MARK.match(text.lstrip()) and "</" not in text:
+            raise self._only_reasoning(text, counts)
+        tokens = listed_tokens(choice.get("logprobs")) if self._sampling.probabilities else ()
+        return Reply(text, **counts, tokens=tokens, cut=cut)
+
+    def _empty(self, message: Mapping[str, Any], cut: bool, counts: TokenCounts) -> UnusableError:
+        """The error where a reply holds no words."""
+        reasoned = (
+            message.get("reasoning_content") or message.get("reasoning") or counts.get("reasoning_tokens")
+        )
+        if cut and reasoned:
+            return self._only_reasoning("", counts)
+        called = message.get("tool_calls") or message.get("function_call")
+        if called:
+            return UnusableError("the model called a tool in place of replying", **counts)
+        ended = f" within {self._sampling.max_tokens} tokens" if cut else ""
+        return UnusableError(f"the reply is empty{ended}", cut=cut, **counts)
+
+    def _only_reasoning(self, text: str, counts: TokenCounts) -> UnusableError:
+        """The error where no tokens were left for the reply; with the same limit, the next attempt would be alike."""
+        problem = (
+            f"the model used all {self._sampling.max_tokens} tokens for reasoning before its reply: allow it more "
+            "(max_tokens), or ask for less reasoning (reasoning_effort)"
+        )
+        return UnusableError(problem, text, final=True, cut=True, **counts)
+
+
+def error_message(body: bytes) -> str:
+    """What an error's body says."""
+    text = body[:100_000].decode("utf-8", "replace")
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return text
+    error = data.get("error", data) if isinstance(data, dict) else data
+    if isinstance(error, dict):
+        message = error.get("message") or error.get("detail")
+        code = error.get("code") or error.get("type")
+        if isinstance(message, str):
+            return f"{message} ({code})" if isinstance(code, str) and code not in message else message
+    return error if isinstance(error, str) else text
+
+
+def answer_data(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # Half a surrogate pair, which models do write, is JSON to this parser only; it is replaced.
+        text = json.dumps(json.loads(body), ensure_ascii=False)
+        return orjson.loads(text.encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise FaultError("the server's answer is not JSON", other_protocol=True) from error
+
+
+def _counts(usage: Mapping[str, Any]) -> TokenCounts:
+    """The tokens of a reply as the fields of :class:`Reply` have them.
+
+    Where a provider leaves reasoning out of the completion's tokens, as the sum of all shows, it is added: it is paid
+    for as these are.
+    """
+    prompt, completion = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
+    total = token_count(usage.get("total_tokens"))
+    reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
+    if completion is not None and reasoning and total == (prompt or 0) + completion + reasoning:
+        completion += reasoning
+    return TokenCounts(
+        input_tokens=prompt,
+        output_tokens=completion,
+        cached_tokens=_detail(usage, "prompt_tokens_details", "cached_tokens"),
+        reasoning_tokens=reasoning,
+    )
+
+
+def _detail(usage: Mapping[str, Any], part: str, name: str) -> int | None:
+    details = usage.get(part)
+    return token_count(details.get(name)) if isinstance(details, Mapping) else None
+
+
+def token_count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def listed_tokens(logprobs: object) -> tuple[Token, ...]:
+    """The tokens of a reply; none where the provider's form is another."""
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(content, list):
+        return ()
+    try:
+        return tuple(
+            Token(
+                _bytes(token),
+                tuple((_bytes(other), float(other["logprob"])) for other in token["top_logprobs"]),
+            )
+            for token in content
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return ()
+
+
+def _bytes(token: Mapping[str, Any]) -> bytes:
+    numbers = token.get("bytes")
+    # Of one number, Python would make as many empty bytes.
+    return str(token["token"]).encode() if numbers is None else bytes([*numbers])

@@ -1,0 +1,314 @@
+"""What asking a language model is: a request goes in, and a reply or one of these errors comes out.
+
+A client sends one request when it is asked to and keeps no results; waiting, asking again and counting are
+:mod:`bedside.judges.llm.queue`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal, Protocol, TypedDict, Unpack
+
+from bedside.core.errors import BedsideError
+from bedside.judges.llm.tokens import Token
+
+#: How long models that reason can be asked to do so; each provider takes some of these.
+REASONING_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+
+
+class TokenCounts(TypedDict, total=False):
+    """The tokens of a reply: the fields of :class:`Reply` of these names."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    reasoning_tokens: int | None
+
+
+class LanguageModelError(BedsideError):
+    """A model can't be asked at all: no such model, no permission, no server. The run stops."""
+
+
+class FaultError(Exception):
+    """A request failed in a way that may pass.
+
+    Args:
+        what: what happened, without secrets.
+        wait: how long the server asks to wait, in seconds.
+        busy: whether the server is at its limit, so that other requests had better wait too.
+        unreachable: whether no answer came at all.
+        other_protocol: whether what answered speaks another protocol, or none.
+        elsewhere: whether another server is there to be asked at once, so that this counts as no attempt.
+        silent: whether what was asked took the request, and then gave no answer.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        wait: float | None = None,
+        busy: bool = False,
+        unreachable: bool = False,
+        other_protocol: bool = False,
+        elsewhere: bool = False,
+        silent: bool = False,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.wait = wait
+        self.busy = busy
+        self.unreachable = unreachable
+        self.other_protocol = other_protocol
+        self.elsewhere = elsewhere
+        self.silent = silent
+
+
+class RefusedError(Exception):
+    """This one request is not accepted, and won't be if it is sent again."""
+
+
+class NotAskableError(Exception):
+    """The request can't be put to this model, as where it is longer than the model takes in; others can."""
+
+
+class NotAskedError(Exception):
+    """The request was not sent, for a reason that has nothing to do with it; another run may send it."""
+
+
+class WrongFormError(Exception):
+    """The model may not take the form of structured output that was asked for; ``form`` is the next to try."""
+
+    def __init__(self, form: int) -> None:
+        super().__init__("another form of structured output")
+        self.form = form
+
+
+class NotTakenError(Exception):
+    """The model doesn't take a parameter; the client has noted it, and the request is to be sent again without it.
+
+    Args:
+        parameter: its name as :meth:`Sampling.parameters` has it, such as ``temperature``.
+        what: what the server said, in one line without secrets.
+    """
+
+    def __init__(self, parameter: str, what: str) -> None:
+        super().__init__(what)
+        self.parameter = parameter
+
+
+class UnusableError(Exception):
+    """The model replied, but with nothing that could be used.
+
+    Args:
+        problem: what is wrong.
+        text: what there is of the reply.
+        counts: of its tokens.
+        final: whether it would come to the same if the model were asked again.
+        cut: whether the reply ended at the limit of tokens.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        text: str = "",
+        *,
+        final: bool = False,
+        cut: bool = False,
+        **counts: Unpack[TokenCounts],
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.final = final
+        self.reply: Reply = Reply(text, cut=cut, **counts)
+
+
+class DeclinedError(UnusableError):
+    """The model, or its provider's content filter, won't answer this request. It isn't asked again.
+
+    Args:
+        by: ``model``, where it refused, or ``filter``.
+        words: of a model, its own; of a filter, what it did and why. In one line without secrets.
+        text: what there is of the reply.
+        counts: of its tokens.
+    """
+
+    def __init__(
+        self, by: Literal["model", "filter"], words: str, text: str = "", **counts: Unpack[TokenCounts]
+    ) -> None:
+        who = "the model declined:" if by == "model" else "the provider's content filter"
+        super().__init__(f"{who} {words}", text, final=True, **counts)
+        self.by = by
+        self.words = words
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one side says in a chat with a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing to ask a model.
+
+    Attributes:
+        messages: the chat so far, whose last message is to be answered.
+        schema: JSON Schema of the reply, as JSON; None for free text.
+        schema_name: what the schema is called, for providers that want a name.
+        seed: for sampling; None where it isn't sent.
+        form: the first form of structured output to try; see :class:`bedside.judges.llm.forms.Forms`.
+        items: what the ``item`` of each answer is to be, in order, where the reply is a list of answers about items.
+        choices: the numbers that each key of the reply can have whose value is a whole number.
+        key: digest of what the request is for; the same in every run.
+        number: which reply to it is wanted, from 1.
+        opening: digest of what the chat begins with; chats that have it in common share a server's prefix cache.
+    """
+
+    messages: tuple[Message, ...]
+    schema: str | None = None
+    schema_name: str = "reply"
+    seed: int | None = None
+    form: int = 0
+    items: tuple[int, ...] | None = None
+    choices: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    key: str = ""
+    number: int = 1
+    opening: str = ""
+
+    @classmethod
+    def of_text(cls, text: str, schema: str | None = None, **fields: Any) -> Request:
+        """A request whose chat is one message of the user's."""
+        return cls((Message("user", text),), schema, **fields)
+
+    def objecting(self, reply: str, objection: str) -> Request:
+        """The request again, after a reply that was none: the first message, that reply, and what is said to it."""
+        chat = (self.messages[0], Message("assistant", reply), Message("user", objection))
+        return replace(self, messages=chat)
+
+    def single(self) -> str:
+        """The chat as one text, for models that take no chat."""
+        text, before = self.messages[0].content, self.messages[0]
+        for message in self.messages[1:]:
+            if message.role == "assistant":
+                text += f"\n\nYour earlier reply:\n{message.content}\n"
+            elif before.role == "assistant":
+                text += f"\n{message.content}\n"
+            else:
+                text += f"\n\n{message.content}"
+            before = message
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model replied.
+
+    Attributes:
+        text: its words.
+        input_tokens: tokens of the request as the provider counts them, those of its cache included; None where it
+            doesn't say.
+        output_tokens: tokens of the reply and of the reasoning before it, likewise.
+        tokens: the reply's tokens with their probabilities; empty where not asked for or not given.
+        cut: whether the reply ended at the limit of tokens.
+        endpoint: the address of the server that replied; None where there is none.
+        cached_tokens: of the request's tokens, those that the provider had in its cache; None where it doesn't say.
+        reasoning_tokens: of the output tokens, those of the reasoning before the reply, likewise.
+        unsent: names of parameters (as :meth:`Sampling.parameters` has them) that were wanted and not sent, because the
+            model doesn't take them.
+    """
+
+    text: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    tokens: tuple[Token, ...] = ()
+    cut: bool = False
+    endpoint: str | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    unsent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a model is asked to write.
+
+    Attributes:
+        temperature: None leaves it to the provider, for models that refuse one.
+        max_tokens: limit of a reply's tokens.
+        probabilities: whether the probabilities of tokens are wanted.
+        seed: of the first pass; sent, plus the number of the pass, only where the temperature isn't 0.
+        timeout: seconds until a request counts as unanswered.
+        max_prompt_tokens: for servers that must be told how much room to make.
+        reasoning_effort: how long a model that reasons does so, one of :data:`REASONING_EFFORTS`; None leaves it to the
+            provider.
+    """
+
+    temperature: float | None = 0.0
+    max_tokens: int = 4096
+    probabilities: bool = False
+    seed: int = 0
+    timeout: float = 120.0
+    max_prompt_tokens: int | None = None
+    reasoning_effort: str | None = None
+
+    def pass_seed(self, number: int) -> int | None:
+        """The seed that is sent with a pass."""
+        return self.seed + number if self.temperature else None
+
+    def parameters(self) -> dict[str, Any]:
+        """What tells two replies to the same request apart."""
+        return {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "probabilities": self.probabilities,
+            "seed": self.seed if self.temperature else None,
+            **({} if self.reasoning_effort is None else {"reasoning_effort": self.reasoning_effort}),
+        }
+
+
+class Client(Protocol):
+    """A model that can be asked; ``max_prompt_tokens`` is how much it takes in, None where not known."""
+
+    max_prompt_tokens: int | None
+
+    async def complete(self, request: Request) -> Reply:
+        """Send one request.
+
+        Raises:
+            LanguageModelError: nothing can be asked of this model.
+            FaultError: it may work another time.
+            RefusedError: this request won't be answered.
+            NotAskableError: it can't be put to this model.
+            NotAskedError: it wasn't sent.
+            WrongFormError: to be sent again in another form.
+            NotTakenError: to be sent again without a parameter.
+            UnusableError: there is a reply, but none that could be read.
+            DeclinedError: the model or a content filter won't answer it.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds to wait as a ``Retry-After`` header gives them, as a number or as a date; None where it doesn't."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        seconds = (when - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if seconds == seconds else None

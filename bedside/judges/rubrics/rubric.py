@@ -1,0 +1,449 @@
+"""What a rubric states: the question, the scale with a descriptor for every level, and the form of the answer.
+
+A rubric is read by LLM judges and by people alike. What either of them sees is :meth:`Rubric.shown`; its hash is
+:attr:`Rubric.version`, so that ratings made with different wordings are never taken for one another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+from pydantic import (
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    TypeAdapter,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+
+from bedside.judges.rubrics.answer_form import (
+    STRICT,
+    FieldName,
+    FieldText,
+    Kind,
+    Label,
+    Level,
+    RubricPart,
+    all_parts,
+    check_ascending,
+    check_distinct,
+    closed_object,
+    form_fault,
+    is_index,
+    items_fault,
+    key_fault,
+)
+from bedside.judges.rubrics.prompt_words import ENGLISH, PromptWords, languages, prompt_words
+from bedside.judges.rubrics.tuned_parts import MappedLevel, RatedExample, TuningRecord, tuning_fault
+from bedside.ratings.scales import Scale
+from bedside.ratings.values import Direction
+from bedside.transcripts.transcript import PROVENANCE_KINDS, ProvenanceKind, Role, Transcript
+
+Unit = Literal["transcript", "turn"]
+
+#: Inputs worked out from the conversation itself and not looked up in ``Transcript.reference``; they may be empty.
+FROM_TRANSCRIPT: Mapping[str, str] = {
+    "pending_question": "the patient's latest question that no clinician turn before the rated one has answered",
+}
+
+
+_REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+#: Keys that neither judge nor person sees.
+_UNSEEN = {
+    "name", "aliases", "direction", "fails_at", "source", "notes", "deviations", "history", "translated_from",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Input:
+    """Something the judge needs beside the conversation.
+
+    Attributes:
+        name: the key in ``Transcript.reference``, or one of :data:`FROM_TRANSCRIPT`. Texts of the rubric name it in
+            braces: ``the {background}``.
+        description: what it is, told to whoever rates.
+        title: what it is called in texts; its name, with blanks for underscores, unless given.
+    """
+
+    name: FieldName
+    description: FieldText
+    title: FieldText | None = None
+
+    @property
+    def called(self) -> str:
+        """What it is called in texts."""
+        return self.title or plain_name(self.name)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Rubric:
+    """One question put to a judge, LLM or human.
+
+    Attributes:
+        name: equal to the file's name; the name of the metric in the ratings table.
+        title: as in a table's row.
+        aliases: other names by which people's sheets may call it.
+        construct: what is measured, in a phrase.
+        definition: the question, in full.
+        unit: what is rated: a whole ``transcript`` or a ``turn``.
+        kind: the form of the answer. ``level``: one level of the ordered ``scale``. ``label``: one of ``labels``.
+            ``set``: any of ``labels``, or none of them. ``vector``: named numbers from 0 to 1, given in ``answer``
+            with whatever goes with them. ``pairs``, ``list`` and ``index``: structured answers, given in ``answer``.
+        role: whose part in the conversation is rated; None for the conversation as such.
+        direction: whether higher is better, lower is better, or neither.
+        fails_at: for ``level``: the level that a transcript must stay clear of, with all that are worse. Whatever
+            else is better, ``bedside gate`` lets no system pass that reaches it.
+        scale: for ``level``: the levels in ascending order.
+        labels: for ``label`` and ``set``.
+        answer: for the other kinds: the parts of the answer.
+        inputs: what the judge needs beside the conversation.
+        shows: what was behind the conversation and is shown nevertheless, by name: ``system`` messages, ``tools``.
+            Nobody who rates is shown it by other rubrics.
+        each: where the question is asked about every item of an input, that input's name; about every turn (of
+            ``role``), ``turns``. One reply then holds an answer for each of them, and a long list can be split.
+        window: for turns asked about one by one: how many turns before the rated one are shown; all of them if
+            None. Later turns never are.
+        window_role: for turns asked about one by one: the role whose turns are shown before the rated one and counted
+            by ``window``; everybody's if None.
+        stage: for whole conversations: where turns of the rated ``role`` carry this stage (``Turn.meta["stage"]``),
+            they alone are shown; a conversation without such turns is shown whole.
+        transcript: whether the conversation is shown at all.
+        not_applicable: when no answer can be given; the reply is null then and the rating missing, with the reason.
+        instructions: anything else to tell the judge, such as how doubtful cases are decided.
+        source: citation.
+        notes: known defects of the source and what was done about them.
+        deviations: what this rubric asks otherwise than its source, in substance, and so may move its ratings; one
+            text each.
+        examples: of a tuned rubric: conversations that people rated, which judges are shown; people never are.
+        level_map: of a tuned rubric: what is recorded where a judge gives a level.
+        history: of a tuned rubric: how it came to be, the latest tuning last.
+        language: the language of its texts, one of :func:`bedside.judges.rubrics.prompt_words.languages`; prompts and
+            pages are in it.
+        translated_from: of a translation (:mod:`bedside.judges.rubrics.translations`): the version of what it is made
+            from.
+    """
+
+    name: FieldName
+    title: FieldText
+    construct: FieldText
+    definition: FieldText
+    unit: Unit
+    kind: Kind
+    role: Role | None = None
+    direction: Direction
+    fails_at: StrictInt | StrictFloat | None = None
+    scale: tuple[Level, ...] = ()
+    labels: tuple[Label, ...] = ()
+    answer: tuple[RubricPart, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    shows: tuple[ProvenanceKind, ...] = ()
+    each: FieldName | None = None
+    window: StrictInt | None = None
+    window_role: Role | None = None
+    stage: FieldText | None = None
+    transcript: StrictBool = True
+    not_applicable: FieldText | None = None
+    instructions: FieldText | None = None
+    source: FieldText
+    notes: FieldText | None = None
+    deviations: tuple[FieldText, ...] = ()
+    examples: tuple[RatedExample, ...] = ()
+    level_map: tuple[MappedLevel, ...] = ()
+    history: tuple[TuningRecord, ...] = ()
+    language: FieldText = ENGLISH
+    translated_from: FieldText | None = None
+    aliases: tuple[FieldText, ...] = ()
+
+    @model_validator(mode="after")
+    def _belongs(self) -> Self:
+        form = {"level": "scale", "label": "labels", "set": "labels"}.get(self.kind, "answer")
+        for key in ("scale", "labels", "answer"):
+            if key == form and not getattr(self, key):
+                raise ValueError(f"{key}: a rubric of kind {self.kind} needs this key")
+            if key != form and getattr(self, key):
+                raise ValueError(f"{key}: a rubric of kind {self.kind} has no such key")
+        if len(self.scale) == 1 or (self.kind == "label" and len(self.labels) == 1):
+            raise ValueError(f"{form}: a choice needs two alternatives or more")
+        check_ascending(self.scale)
+        if self.fails_at is not None and (
+            self.direction == "none" or self.fails_at not in [level.value for level in self.scale]
+        ):
+            raise ValueError("fails_at: one of the scale's levels, where the direction says which are worse")
+        check_distinct("labels", [label.label for label in self.labels])
+        check_distinct("answer", [part.name for part in self.answer])
+        check_distinct("inputs", [item.name for item in self.inputs])
+        reserved = {"reason", "item", "answers"}.intersection(part.name for part in self.answer)
+        if reserved:
+            raise ValueError(f"answer: the name {reserved.pop()} is taken by the reply itself")
+        misshapen = form_fault(self.kind, self.answer)
+        if misshapen is not None:
+            raise ValueError(f"answer: {misshapen}")
+        check_distinct("shows", self.shows)
+        if any(item.name in self.shows for item in self.inputs):
+            raise ValueError(
+                f"inputs: {' and '.join(PROVENANCE_KINDS)} are what the rubric shows of the conversation"
+            )
+        if any(item.name == "turns" for item in self.inputs):
+            raise ValueError("inputs: the name turns is taken by the conversation itself")
+        countable = {"turns", *(item.name for item in self.inputs)}
+        for part in all_parts(self.answer):
+            if part.type == "index" and part.of not in countable:
+                raise ValueError(
+                    f"answer: {part.name} counts the items of {part.of}, which is not one of its inputs"
+                )
+        if self.each is not None and self.each not in countable:
+            raise ValueError(f"each: {self.each} is neither an input nor turns")
+        if self.each == "turns" and self.unit != "turn":
+            raise ValueError("each: turns are asked about where the unit is turn")
+        if self.window is not None and (self.unit != "turn" or self.each or self.window < 0):
+            raise ValueError("window: a number of turns, for turns that are asked about one by one")
+        if self.window_role is not None and (self.unit != "turn" or self.each):
+            raise ValueError("window_role: whose turns are shown, for turns that are asked about one by one")
+        if self.window_role is not None and self.window == 0:
+            raise ValueError("window_role: no turn before the rated one is shown, where the window is 0")
+        if self.stage is not None and (self.unit == "turn" or not self.transcript):
+            raise ValueError("stage: which turns are shown, where a whole conversation is")
+        check_distinct("deviations", self.deviations)
+        check_distinct("aliases", self.aliases)
+        if not self.transcript and self.unit == "turn":
+            raise ValueError("transcript: a turn can't be rated without the conversation")
+        if self.not_applicable and self.kind not in ("level", "label"):
+            raise ValueError(f"not_applicable: a rubric of kind {self.kind} has no such key")
+        if self.language not in languages():
+            raise ValueError(f"language: one of {', '.join(languages())}")
+        mistuned = tuning_fault(self.kind, self.scale, self.examples, self.level_map)
+        if mistuned is not None:
+            raise ValueError(mistuned)
+        return self
+
+    @cached_property
+    def version(self) -> str:
+        """The first 12 hexadecimal digits of the SHA-256 of what a judge sees, and of the map of its levels.
+
+        It changes with any change of wording, scale, inputs, form, examples or map, and with nothing else: not with
+        notes, source, direction, ``fails_at``, deviations, history, name or aliases, nor with the order of keys.
+        """
+        seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN, exclude_defaults=True)
+        return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
+
+    def shown(self) -> Rubric:
+        """The rubric as a judge sees it: in its texts, inputs in braces have become plain words.
+
+        A prompt or a labelling page takes its words from here, and shows none of name, direction, ``fails_at``,
+        source, notes and deviations.
+        """
+        names = {item.name: item.called for item in self.inputs}
+        return read(_worded(_RUBRIC.dump_python(self), names))
+
+    @property
+    def words(self) -> PromptWords:
+        """What prompts say around it."""
+        return prompt_words(self.language)
+
+    @property
+    def tuned(self) -> bool:
+        """Whether it was tuned: what judges rate by it is told apart from what they rate by others of its name."""
+        return bool(self.history or self.examples or self.level_map)
+
+    @property
+    def key(self) -> str:
+        """What tells it from other rubrics of a run: its name, with its version where it is tuned, translated or shows
+        provenance."""
+        apart = self.tuned or self.translated_from or self.shows
+        return f"{self.name}@{self.version}" if apart else self.name
+
+    @property
+    def for_people(self) -> Rubric:
+        """The rubric as people rate by it: without examples and map, which are for judges."""
+        return replace(self, examples=(), level_map=()) if self.tuned else self
+
+    @property
+    def learnt_from(self) -> frozenset[str]:
+        """The digests of what it was tuned on, all times together (:mod:`bedside.ratings.learnt_units`)."""
+        return frozenset(digest for record in self.history for digest in record.training.digests)
+
+    def recorded_level(self, said: float) -> float:
+        """The level that is recorded where a judge gives one."""
+        return next((float(step.level) for step in self.level_map if step.said == said), said)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The inputs that a transcript's ``reference`` must hold for the rubric to be rated."""
+        return tuple(item.name for item in self.inputs if item.name not in FROM_TRANSCRIPT)
+
+    @property
+    def shown_inputs(self) -> tuple[Input, ...]:
+        """All that is shown beside the conversation: the inputs, then provenance that the rubric shows."""
+        words = self.words
+        return (
+            *self.inputs,
+            *(
+                Input(
+                    name=kind,
+                    title=words.say("provenance", kind),
+                    description=words.say("provenance", f"about_{kind}"),
+                )
+                for kind in self.shows
+            ),
+        )
+
+    def provenance(self, transcript: Transcript, kind: str, turn: int | None = None) -> list[str]:
+        """Provenance of a kind, each text with its place; of a turn that is rated, what stands before it."""
+        say = self.words.say
+        return [
+            say("provenance", "before", number=item.before, text=item.text)
+            for item in transcript.provenance
+            if item.kind == kind and (turn is None or item.before <= turn)
+        ]
+
+    @cached_property
+    def parts(self) -> tuple[RubricPart, ...]:
+        """The parts of an answer, whatever the kind; after the reason, in the order of a reply."""
+        optional = self.not_applicable is not None
+        words = self.words
+        null = words.say("answer", "null_where", when=self.not_applicable) if optional else ""
+        match self.kind:
+            case "level":
+                about = words.say("answer", "level", null=null)
+                part = RubricPart(
+                    name="score", type="level", descriptor=about, scale=self.scale, optional=optional
+                )
+            case "label":
+                about = words.say("answer", "label", null=null)
+                part = RubricPart(
+                    name="label", type="label", descriptor=about, labels=self.labels, optional=optional
+                )
+            case "set":
+                about = words.say("answer", "labels")
+                part = RubricPart(name="labels", type="labels", descriptor=about, labels=self.labels)
+            case _:
+                return self.answer
+        return (part,)
+
+    def rating_scale(self) -> Scale | None:
+        """What a rater may answer, as the scale of the ratings; None for kinds that are not one level or label."""
+        if self.kind == "level":
+            return Scale(tuple(float(level.value) for level in self.scale), True)
+        if self.kind == "label":
+            return Scale(tuple(label.label for label in self.labels), False)
+        return None
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of a judge's reply: the reason first, then the answer.
+
+        It stays within what providers enforce: closed objects, all keys required, levels and labels as ``enum``. The
+        limits it can't state (numbers from 0 to 1, their sum, items named twice, a number past the end of a list) are
+        :meth:`problem`'s. With ``each``, the reply holds ``answers``, each with the number of its ``item``.
+        """
+        words = self.words
+        reason = {"type": "string", "description": self.reason_wanted}
+        parts: dict[str, Any] = {"reason": reason}
+        parts |= {part.name: part.schema(words) for part in self.shown().parts}
+        if self.each is None:
+            return closed_object(parts)
+        about = "_turn" if self.each == "turns" else ""
+        item = {"type": "integer", "description": words.say("answer", f"item{about}")}
+        return closed_object(
+            {
+                "answers": {
+                    "type": "array",
+                    "description": words.say("answer", f"answers{about}"),
+                    "items": closed_object({"item": item, **parts}),
+                }
+            }
+        )
+
+    @property
+    def reason_wanted(self) -> str:
+        """What a judge is to write before its answer."""
+        kinds = ("reason", "" if self.each is None else "_each", "_turns" if self.transcript else "")
+        return self.words.say("answer", "".join(kinds))
+
+    def problem(
+        self, reply: object, *, counts: Mapping[str, int] | None = None, asked: Sequence[int] | None = None
+    ) -> str | None:
+        """What is wrong with a judge's reply, in one line that could be sent back; None if it fits.
+
+        Args:
+            reply: the parsed JSON.
+            counts: the number of items of each input that an index counts, and of ``turns``; an index of anything
+                else is only checked not to be negative.
+            asked: with ``each``, the numbers of the items that were asked about: each must be answered once.
+        """
+        counts = counts or {}
+        names = ["reason", *(part.name for part in self.parts)]
+        if self.each is None:
+            return self._answer_problem(reply, names, counts)
+        fault = key_fault(reply, ["answers"])
+        if fault is not None:
+            return fault
+        answers = reply["answers"]  # type: ignore[index]
+        if not isinstance(answers, list):
+            return "answers: not a list"
+        seen: list[int] = []
+        for position, answer in enumerate(answers):
+            fault = self._answer_problem(answer, ["item", *names], counts)
+            if fault is None and not is_index(answer["item"]):
+                fault = "item: not a number of an item"
+            if fault is not None:
+                return f"answers[{position}].{fault}"
+            seen.append(int(answer["item"]))
+        return None if asked is None else items_fault(seen, asked)
+
+    def _answer_problem(self, reply: object, names: Sequence[str], counts: Mapping[str, int]) -> str | None:
+        fault = key_fault(reply, names)
+        if fault is not None:
+            return fault
+        assert isinstance(reply, dict)
+        if not isinstance(reply["reason"], str):
+            return "reason: not a text"
+        faults = (part.problem(reply[part.name], counts) for part in self.parts)
+        return next((fault for fault in faults if fault is not None), None)
+
+
+_RUBRIC = TypeAdapter(Rubric)
+
+
+def read(data: Mapping[str, Any]) -> Rubric:
+    """A rubric from the keys and values of its file.
+
+    Raises:
+        pydantic.ValidationError: a key is unknown, missing or wrong, or keys don't go together.
+    """
+    return _RUBRIC.validate_python(data)
+
+
+def as_data(rubric: Rubric) -> dict[str, Any]:
+    """A rubric as :func:`read` takes it: plain values, without those that are the default."""
+    data: dict[str, Any] = _RUBRIC.dump_python(rubric, mode="json", exclude_defaults=True)
+    return data
+
+
+def named_inputs(text: str) -> set[str]:
+    """The inputs that a text of a rubric names in braces."""
+    return set(_REFERENCE.findall(text))
+
+
+def plain_name(name: str) -> str:
+    """A name as a text calls it."""
+    return name.replace("_", " ")
+
+
+def _worded(data: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(data, str):
+        return _REFERENCE.sub(lambda match: names.get(match[1]) or plain_name(match[1]), data)
+    if isinstance(data, dict):
+        return {key: _worded(value, names) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_worded(value, names) for value in data]
+    return data
+
+
+# -- the forms of answers ---------------------------------------------------------------------------

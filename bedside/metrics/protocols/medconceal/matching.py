@@ -1,0 +1,330 @@
+"""Which submitted findings are which hidden concerns: proposals are checked, then matched one to one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from bedside.metrics.protocols.measured import Measured, mean, ratio
+from bedside.metrics.protocols.medconceal.labels import CATEGORIES, Concern, MatchProposal, SubmittedFinding
+from bedside.metrics.protocols.medconceal.quotes import bare, normalise, occurs
+from bedside.transcripts.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A proposal and what became of it.
+
+    Attributes:
+        proposal: as given.
+        turn: index of the patient turn with the quote; None where the proposal is refused.
+        refused: why it is refused; None where it stands.
+        matched: whether it is one of the matches.
+        category_agrees: whether finding and concern have one category; None where refused.
+    """
+
+    proposal: MatchProposal
+    turn: int | None = None
+    refused: str | None = None
+    matched: bool = False
+    category_agrees: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCounts:
+    """What precision, recall and F1 are made of.
+
+    Attributes:
+        correct: findings that are right.
+        findings: findings submitted.
+        gold: hidden concerns there are.
+    """
+
+    correct: int
+    findings: int
+    gold: int
+
+    @property
+    def precision(self) -> Measured:
+        """``correct / findings``."""
+        return ratio(self.correct, self.findings, "no finding was submitted")
+
+    @property
+    def recall(self) -> Measured:
+        """``correct / gold``."""
+        return ratio(self.correct, self.gold, "no hidden concern to find")
+
+    @property
+    def f1(self) -> Measured:
+        """``2 · correct / (findings + gold)``, the harmonic mean of precision and recall where both exist."""
+        return ratio(2 * self.correct, self.findings + self.gold, "neither a finding nor a concern")
+
+
+def f1(precision: float, recall: float) -> float:
+    """Harmonic mean of two shares; 0 where both are 0."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def total(counts: Iterable[MatchCounts]) -> MatchCounts:
+    """Counts summed over cases."""
+    cases = list(counts)
+    return MatchCounts(
+        correct=sum(case.correct for case in cases),
+        findings=sum(case.findings for case in cases),
+        gold=sum(case.gold for case in cases),
+    )
+
+
+def check(
+    transcript: Transcript,
+    concerns: Sequence[Concern],
+    findings: Sequence[SubmittedFinding],
+    proposals: Sequence[MatchProposal],
+) -> tuple[Checked, ...]:
+    """Each proposal, refused with the reason or accepted with the patient turn its quote stands in.
+
+    Refused are proposals of a finding or concern that isn't there, without a quote, whose quote isn't in one of
+    the patient's turns (:func:`bedside.metrics.protocols.medconceal.quotes.occurs`), and repeated pairs.
+    """
+    gold = {concern.id: concern for concern in concerns}
+    said = [(turn.index, turn.role, normalise(turn.text)) for turn in transcript.turns]
+    accepted: set[tuple[int, str]] = set()
+    checked = []
+    for proposal in proposals:
+        pair = (proposal.finding, proposal.concern)
+        quote = bare(proposal.quote)
+        turn = next((index for index, role, text in said if role == "patient" and occurs(quote, text)), None)
+        refused = None
+        if proposal.finding >= len(findings):
+            refused = f"there is no finding {proposal.finding}"
+        elif proposal.concern not in gold:
+            refused = f"there is no concern {proposal.concern!r}"
+        elif not quote:
+            refused = "no quote of the patient"
+        elif turn is None:
+            others = [
+                f"turn {index}" for index, role, text in said if role != "patient" and occurs(quote, text)
+            ]
+            refused = (
+                f"the quote is not the patient's ({others[0]})"
+                if others
+                else "the quote is in no patient turn"
+            )
+        elif pair in accepted:
+            refused = "the pair was proposed before"
+        if refused is not None:
+            checked.append(Checked(proposal, refused=refused))
+            continue
+        accepted.add(pair)
+        agrees = proposal.category_agrees
+        if agrees is None:
+            agrees = findings[proposal.finding].category == gold[proposal.concern].category
+        checked.append(Checked(proposal, turn, category_agrees=agrees))
+    return tuple(checked)
+
+
+def maximum_matching(pairs: Iterable[tuple[int, int]], rows: int, columns: int) -> dict[int, int]:
+    """As many pairs as possible with no row and no column twice: row → column.
+
+    Of several such sets, the first in order: row 0 has the lowest column it can have, if it can have any, then row 1
+    and so on. Sizes by Hopcroft–Karp (scipy).
+
+    Args:
+        pairs: (row, column) that may go together.
+        rows, columns: how many there are.
+    """
+    import numpy as np
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    allowed = np.zeros((rows, columns), dtype=np.int8)
+    for row, column in pairs:
+        allowed[row, column] = 1
+
+    def size() -> int:
+        return int((maximum_bipartite_matching(csr_matrix(allowed), perm_type="column") >= 0).sum())
+
+    if not allowed.any():
+        return {}
+    left = size()
+    matching: dict[int, int] = {}
+    for row in range(rows):
+        for column in np.flatnonzero(allowed[row]).tolist():
+            kept_row, kept_column = allowed[row].copy(), allowed[:, column].copy()
+            allowed[row] = 0
+            allowed[:, column] = 0
+            if size() == left - 1:
+                matching[row] = column
+                left -= 1
+                break
+            allowed[:, column] = kept_column
+            allowed[row] = kept_row
+        else:
+            allowed[row] = 0
+    return matching
+
+
+@dataclass(frozen=True, slots=True)
+class CaseScore:
+    """The matching of one case.
+
+    Attributes:
+        transcript: the transcript's id.
+        proposals: all proposals with what became of them.
+        fine: matches over findings and over concerns.
+        coarse: Σ over categories of the smaller of the two counts, over findings and over concerns.
+        grounded: as fine, but only concerns that the trace shows as revealed can be matched, and only they are to be
+            found; None without a trace.
+        agreeing: matches with one category.
+        revealed: number of concerns revealed in the trace; None without one.
+    """
+
+    transcript: str
+    proposals: tuple[Checked, ...]
+    fine: MatchCounts
+    coarse: MatchCounts
+    grounded: MatchCounts | None
+    agreeing: int
+    revealed: int | None
+
+    @property
+    def category_accuracy(self) -> Measured:
+        """Share of the matches whose categories agree."""
+        return ratio(self.agreeing, self.fine.correct, "no finding matches a concern")
+
+    @property
+    def matched_without_reveal(self) -> Measured:
+        """1 where a finding matches a concern although the trace shows none as revealed, else 0."""
+        if self.revealed is None:
+            return Measured(missing="no trace of the conversation")
+        return Measured(float(self.fine.correct > 0 and self.revealed == 0))
+
+
+def score_case(
+    transcript: Transcript,
+    concerns: Sequence[Concern],
+    findings: Sequence[SubmittedFinding],
+    proposals: Sequence[MatchProposal],
+    revealed: Iterable[str] | None = None,
+) -> CaseScore:
+    """Check and match the proposals of one case.
+
+    Args:
+        transcript: the conversation that the quotes are looked up in.
+        concerns: the case's hidden concerns.
+        findings: what the clinician submitted.
+        proposals: which findings are said to be which concerns.
+        revealed: ids of the concerns that the trace shows as revealed; None without a trace.
+    """
+    checked = check(transcript, concerns, findings, proposals)
+    ids = [concern.id for concern in concerns]
+    revealed_ids = None
+    if revealed is not None:
+        shown = frozenset(revealed)
+        revealed_ids = [concern for concern in ids if concern in shown]
+    fine = _matched(checked, ids, len(findings))
+    final = tuple(
+        replace(
+            outcome,
+            matched=outcome.refused is None and (outcome.proposal.finding, outcome.proposal.concern) in fine,
+        )
+        for outcome in checked
+    )
+    submitted = Counter(finding.category for finding in findings)
+    gold = Counter(concern.category for concern in concerns)
+    coarse = sum(min(submitted[category], gold[category]) for category in CATEGORIES)
+    grounded = None
+    if revealed_ids is not None:
+        matched = _matched(checked, revealed_ids, len(findings))
+        grounded = MatchCounts(len(matched), len(findings), len(revealed_ids))
+    return CaseScore(
+        transcript=transcript.id,
+        proposals=final,
+        fine=MatchCounts(len(fine), len(findings), len(concerns)),
+        coarse=MatchCounts(coarse, len(findings), len(concerns)),
+        grounded=grounded,
+        agreeing=sum(outcome.matched and bool(outcome.category_agrees) for outcome in final),
+        revealed=None if revealed_ids is None else len(revealed_ids),
+    )
+
+
+def _matched(checked: Sequence[Checked], ids: Sequence[str], findings: int) -> set[tuple[int, str]]:
+    place = {concern: column for column, concern in enumerate(ids)}
+    pairs = [
+        (each.proposal.finding, place[each.proposal.concern])
+        for each in checked
+        if each.refused is None and each.proposal.concern in place
+    ]
+    return {(row, ids[column]) for row, column in maximum_matching(pairs, findings, len(ids)).items()}
+
+
+#: What is reported of a matching, at both levels.
+MEASURES = (
+    "fine precision", "fine recall", "fine F1", "category accuracy", "coarse precision", "coarse recall", "coarse F1",
+    "grounded precision", "grounded recall", "grounded F1", "matched without reveal",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingSummary:
+    """Measures over cases.
+
+    Attributes:
+        level: ``micro`` (counts summed over cases, then one ratio) or ``case-level`` (mean of the cases' values).
+        cases: number of cases.
+        values: by name.
+    """
+
+    level: str
+    cases: int
+    values: dict[str, Measured]
+
+
+_NO_TRACE = "no case has a trace"
+
+
+def micro(cases: Sequence[CaseScore]) -> MatchingSummary:
+    """Counts summed over cases, then precision, recall and F1: what the published main tables show."""
+    traced = [case for case in cases if case.grounded is not None]
+    values: dict[str, Measured] = {}
+    for name, counts in (
+        ("fine", [case.fine for case in cases]),
+        ("coarse", [case.coarse for case in cases]),
+        ("grounded", [case.grounded for case in traced if case.grounded is not None]),
+    ):
+        summed, dropped = total(counts), len(cases) - len(counts)
+        for part, found in (("precision", summed.precision), ("recall", summed.recall), ("F1", summed.f1)):
+            values[f"{name} {part}"] = Measured(
+                found.value, found.missing if counts else _NO_TRACE, len(counts), dropped
+            )
+    values["category accuracy"] = ratio(
+        sum(case.agreeing for case in cases),
+        sum(case.fine.correct for case in cases),
+        "no finding matches a concern",
+        n=len(cases),
+    )
+    values["matched without reveal"] = mean([case.matched_without_reveal for case in cases], _NO_TRACE)
+    return MatchingSummary("micro", len(cases), {name: values[name] for name in MEASURES})
+
+
+def case_level(cases: Sequence[CaseScore]) -> MatchingSummary:
+    """Means of the cases' own values: what tests compare. Cases without a value are left out and counted."""
+    grounded = [case.grounded for case in cases]
+    none = Measured(missing=_NO_TRACE)
+    values = {
+        "fine precision": [case.fine.precision for case in cases],
+        "fine recall": [case.fine.recall for case in cases],
+        "fine F1": [case.fine.f1 for case in cases],
+        "category accuracy": [case.category_accuracy for case in cases],
+        "coarse precision": [case.coarse.precision for case in cases],
+        "coarse recall": [case.coarse.recall for case in cases],
+        "coarse F1": [case.coarse.f1 for case in cases],
+        "grounded precision": [each.precision if each else none for each in grounded],
+        "grounded recall": [each.recall if each else none for each in grounded],
+        "grounded F1": [each.f1 if each else none for each in grounded],
+        "matched without reveal": [case.matched_without_reveal for case in cases],
+    }
+    return MatchingSummary(
+        "case-level", len(cases), {name: mean(values[name], "no case has a value") for name in MEASURES}
+    )

@@ -1,0 +1,294 @@
+"""Preference pairs from rewarded dialogues, in TRL's conversational preference format.
+
+There are two rules. ``paper``: the reward of the publication, and dialogues far above its mean paired with those far
+below. ``code``: what the released code does, recall times the diagnosis's place, and one pair a case, drawn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import orjson
+
+from bedside.core.errors import DataError, InputError
+from bedside.core.files import write_text
+from bedside.metrics.protocols.note2chat.history import History, Questions, history
+from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
+from bedside.metrics.protocols.note2chat.rewards import Outside, dialogue_rewards, ranked_recalls
+from bedside.transcripts.transcript import Role, Transcript
+
+#: Low dialogues paired with each high one, at most.
+LOWS = 2
+#: Where rewards and pairs come from: the publication, or the code that was released with it.
+Rule = Literal["paper", "code"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+
+_TRL_ROLES: Mapping[Role, str] = {"clinician": "assistant", "patient": "user", "other": "system"}
+
+#: A message as TRL has it: role (system, user, assistant) and content.
+Message = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One dialogue of a case with its reward; None where it is missing."""
+
+    transcript: Transcript
+    reward: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A dialogue preferred to another of the same case.
+
+    Attributes:
+        case: the case's id.
+        chosen_id, rejected_id: the transcripts.
+        chosen_reward, rejected_reward: their rewards.
+        prompt: the messages both begin with, up to a message of the patient.
+        chosen, rejected: the messages that follow it in each.
+    """
+
+    case: str
+    chosen_id: str
+    rejected_id: str
+    chosen_reward: float
+    rejected_reward: float
+    prompt: tuple[Message, ...]
+    chosen: tuple[Message, ...]
+    rejected: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """All pairs, and what gave none.
+
+    Attributes:
+        pairs: in the order of the cases and of the dialogues in them.
+        left_out: (case, reason) of cases and pairs that gave nothing.
+    """
+
+    pairs: tuple[Pair, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def rewarded(
+    transcripts: Iterable[Transcript],
+    *,
+    alpha: float | None = None,
+    rater: str | None = None,
+    questions: Questions = "counted",
+    outside: Outside | None = None,
+    rule: Rule = "paper",
+) -> tuple[dict[str, list[Candidate]], tuple[tuple[str, str], ...]]:
+    """Candidate dialogues by case, each with its reward by one rater's labels.
+
+    Args:
+        transcripts: labelled ones; those of one ``case_id`` are candidates of each other.
+        alpha, outside: see :func:`dialogue_rewards`; of the rule ``paper``, which needs the first, and takes
+            ``"reward"`` as the second unless it is named.
+        rater: whose labels count; the only rater of each transcript unless named.
+        questions: how questions are counted, see :func:`history`.
+        rule: ``paper`` for :func:`dialogue_rewards`, ``code`` for :func:`ranked_recalls`.
+
+    Returns:
+        The candidates, and (transcript, reason) of those that have none.
+
+    Raises:
+        InputError: the rule wants ``alpha``, or doesn't know what is named.
+    """
+    if rule == "code":
+        for name, value in (("alpha", alpha), ("outside", outside)):
+            if value is not None:
+                raise InputError(
+                    "the rule code doesn't know it",
+                    where=f"`{name}`",
+                    todo="leave it out, or use the rule paper",
+                )
+    if rule == "paper" and alpha is None:
+        raise InputError(
+            "the rule paper needs the price of an exchange",
+            where="`alpha`",
+            todo="name it, or use the rule code",
+        )
+    by_case: dict[str, list[tuple[Transcript, History]]] = {}
+    left_out: list[tuple[str, str]] = []
+    for transcript in transcripts:
+        raters = [name for name in label_raters(transcript) if rater in (None, name)]
+        if transcript.case_id is None or len(raters) != 1:
+            reason = (
+                "no case" if transcript.case_id is None else f"{len(raters)} raters' labels, one is needed"
+            )
+            left_out.append((transcript.id, reason))
+            continue
+        outcome = history(transcript, rater_labels(transcript, raters[0]), questions=questions)
+        if isinstance(outcome, str):
+            left_out.append((transcript.id, outcome))
+        else:
+            by_case.setdefault(transcript.case_id, []).append((transcript, outcome))
+    candidates: dict[str, list[Candidate]] = {}
+    for case, members in by_case.items():
+        outcomes = [outcome for _, outcome in members]
+        rewards = (
+            ranked_recalls(outcomes)
+            if alpha is None
+            else dialogue_rewards(outcomes, alpha=alpha, outside=outside or "reward")
+        )
+        candidates[case] = []
+        for (transcript, _), reward in zip(members, rewards, strict=True):
+            candidates[case].append(Candidate(transcript, reward.value))
+            if reward.value is None:
+                left_out.append((transcript.id, reward.missing or "no reward"))
+    return candidates, tuple(left_out)
+
+
+def preference_pairs(
+    cases: Mapping[str, Sequence[Candidate]],
+    *,
+    seed: int | np.random.Generator,
+    lows: int = LOWS,
+    rule: Rule = "paper",
+    margin: float = 0.0,
+) -> Preferences:
+    """Pairs of a better and a worse dialogue of the same case.
+
+    By the rule ``paper``, high is a reward over mean + standard deviation of the case's rewards, low one under mean −
+    standard deviation (the sample's, with n − 1), and each high dialogue is paired with up to ``lows`` low ones, drawn
+    without replacement. By the rule ``code``, one of all pairs of different rewards is drawn. A dialogue is never
+    paired with one that says the same.
+
+    Args:
+        cases: the candidate dialogues of each case; those without a reward don't count.
+        seed: seed or generator of the draw.
+        lows: low dialogues for each high one, by the rule ``paper``.
+        rule: which.
+        margin: a pair counts where the rewards differ by more.
+
+    Raises:
+        InputError: the margin is below 0.
+    """
+    if not margin >= 0:
+        raise InputError(f"`margin` must be 0 or more, and is {margin!r}")
+    draw = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+    pairs: list[Pair] = []
+    left_out: list[tuple[str, str]] = []
+    for case, candidates in cases.items():
+        rewarded = [
+            (candidate.transcript, candidate.reward)
+            for candidate in candidates
+            if candidate.reward is not None
+        ]
+        if len(rewarded) < 2:
+            left_out.append((case, f"{len(rewarded)} dialogues with a reward; two are needed"))
+            continue
+        matched = _apart(rewarded, draw, lows) if rule == "paper" else _drawn(rewarded, draw, margin)
+        if isinstance(matched, str):
+            left_out.append((case, matched))
+            continue
+        for better, worse in matched:
+            pair = _pair(case, better, worse, margin)
+            if isinstance(pair, str):
+                left_out.append((case, pair))
+            else:
+                pairs.append(pair)
+    return Preferences(tuple(pairs), tuple(left_out))
+
+
+#: A dialogue with its reward.
+_Rewarded = tuple[Transcript, float]
+
+
+def _apart(
+    rewarded: Sequence[_Rewarded], draw: np.random.Generator, lows: int
+) -> list[tuple[_Rewarded, _Rewarded]] | str:
+    """High dialogues with low ones; or why there are none."""
+    rewards = np.array([reward for _, reward in rewarded])
+    middle, deviation = float(rewards.mean()), float(rewards.std(ddof=1))
+    high = [(talk, reward) for talk, reward in rewarded if reward > middle + deviation]
+    low = [(talk, reward) for talk, reward in rewarded if reward < middle - deviation]
+    if not high or not low:
+        return f"no dialogue is {'high' if not high else 'low'} enough"
+    return [
+        (better, low[place])
+        for better in high
+        for place in sorted(draw.choice(len(low), size=min(lows, len(low)), replace=False).tolist())
+    ]
+
+
+def _drawn(
+    rewarded: Sequence[_Rewarded], draw: np.random.Generator, margin: float
+) -> list[tuple[_Rewarded, _Rewarded]] | str:
+    """One of all pairs whose rewards differ enough; or why there is none."""
+    ordered = [(better, worse) for better in rewarded for worse in rewarded if better[1] - worse[1] > margin]
+    if not ordered:
+        return "no two dialogues differ enough in their reward"
+    return [ordered[int(draw.integers(len(ordered)))]]
+
+
+def _pair(case: str, better: _Rewarded, worse: _Rewarded, margin: float) -> Pair | str:
+    """Two dialogues as a pair; or why they are none."""
+    names = f"{better[0].id} and {worse[0].id}"
+    if better[1] - worse[1] <= margin:
+        return f"the rewards of {names} differ by no more than {margin:g}"
+    parts = _parts(_messages(better[0]), _messages(worse[0]))
+    if parts is None:
+        return f"{names} don't begin with the same message of the patient"
+    if parts[1] == parts[2]:
+        return f"{names} say the same"
+    return Pair(case, better[0].id, worse[0].id, better[1], worse[1], *parts)
+
+
+def _messages(transcript: Transcript) -> tuple[Message, ...]:
+    return tuple({"role": _TRL_ROLES[turn.role], "content": turn.text} for turn in transcript.turns)
+
+
+def _parts(
+    better: tuple[Message, ...], worse: tuple[Message, ...]
+) -> tuple[tuple[Message, ...], tuple[Message, ...], tuple[Message, ...]] | None:
+    """The longest common beginning that ends with the patient and leaves both something, and the two rests."""
+    common = 0
+    for first, second in zip(better, worse, strict=False):
+        if first != second:
+            break
+        common += 1
+    common = min(common, len(better) - 1, len(worse) - 1)
+    while common > 0 and better[common - 1]["role"] != "user":
+        common -= 1
+    return (better[:common], better[common:], worse[common:]) if common > 0 else None
+
+
+def pair_record(pair: Pair) -> dict[str, Any]:
+    """A pair as an object for TRL, with the margin of the rewards and the ids beside."""
+    return {
+        "prompt": pair.prompt,
+        "chosen": pair.chosen,
+        "rejected": pair.rejected,
+        "margin": pair.chosen_reward - pair.rejected_reward,
+        "case": pair.case,
+        "chosen_id": pair.chosen_id,
+        "rejected_id": pair.rejected_id,
+    }
+
+
+def write_preferences(pairs: Iterable[Pair], path: str | os.PathLike[str]) -> int:
+    """Write pairs as JSON lines, as TRL's trainers read them.
+
+    Beside ``prompt``, ``chosen`` and ``rejected`` there are ``margin`` (by how much the rewards differ), ``case``,
+    ``chosen_id`` and ``rejected_id``.
+
+    Returns:
+        The number of pairs written.
+
+    Raises:
+        DataError: there is no pair.
+    """
+    lines = [orjson.dumps(pair_record(pair)).decode() for pair in pairs]
+    if not lines:
+        raise DataError("there are no preference pairs to write", where=str(path))
+    write_text(Path(path), "\n".join(lines) + "\n")
+    return len(lines)

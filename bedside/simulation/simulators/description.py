@@ -1,0 +1,91 @@
+"""A simulator's own facts as text, for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bedside.core.errors import DataError
+from bedside.core.registry import nearest
+from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.case_files import read_cases, read_personas
+from bedside.simulation.simulators.contract import Simulator, SimulatorOption
+
+
+def describe(simulator: Simulator, options: Sequence[SimulatorOption], case: str | None = None) -> str:
+    """Everything a simulator states of itself, and what a clinician under test is told.
+
+    Args:
+        simulator: whose facts.
+        options: what can be set, those of every simulation among it.
+        case: the bundled case that the clinician's brief is shown for; the first for None.
+
+    Raises:
+        DataError: no bundled case is called so.
+    """
+    return "\n".join(_lines(simulator, options, case))
+
+
+def script_names(simulator: Simulator) -> tuple[str, ...]:
+    """The scripted clinicians that come with a simulator."""
+    if simulator.scripts is None:
+        return ()
+    return tuple(sorted(path.stem for path in simulator.scripts.glob("*.yaml")))
+
+
+def _lines(simulator: Simulator, options: Sequence[SimulatorOption], case: str | None) -> Iterator[str]:
+    cases = {entry.id: entry for _, entry in read_cases([simulator.cases])}
+    if case is not None and case not in cases:
+        raise DataError(f"{simulator.name} has no bundled case {case!r}", todo=nearest(case, cases))
+    yield f"{simulator.name}: {simulator.title} (version {simulator.version})"
+    yield f"Source: {simulator.source}"
+    yield f"Languages: {', '.join(simulator.languages)}"
+    yield ""
+    yield "Settings, the first unless others are named:"
+    for setting in simulator.settings:
+        yield f"  {setting.name}: {setting.title}. {setting.description}"
+    if simulator.lengths:
+        yield f"Lengths, unless others are named: {', '.join(map(str, simulator.lengths))}"
+    yield ""
+    yield f"Bundled cases, all invented: {', '.join(cases)}"
+    yield f"  in {simulator.cases}"
+    if simulator.personas is not None:
+        yield f"Personas: {', '.join(_personas(simulator.personas))}"
+        yield f"  in {simulator.personas}"
+    scripts = script_names(simulator)
+    if scripts:
+        yield f"Scripted clinicians: {', '.join(f'script:{name}' for name in scripts)}"
+    yield f"Actors without a model (rules): {', '.join(simulator.rules)}"
+    yield ""
+    yield "Options:"
+    for option in options:
+        choices = f", one of {', '.join(map(_value, option.choices))}" if option.choices else ""
+        own = " bedside's own." if option.own else ""
+        yield f"  --set {simulator.name}.{option.name}={_value(option.default)}{choices}"
+        yield f"      {option.description}{own}"
+    if simulator.parameters:
+        yield ""
+        yield "bedside's own, where the source says nothing:"
+        yield from (f"  - {text}" for text in simulator.parameters)
+    shown = cases[case] if case is not None else next(iter(cases.values()))
+    for brief, settings in _briefs(simulator, shown).items():
+        yield ""
+        yield f"What the clinician is told in {' and '.join(settings)}, case {shown.id}:"
+        yield ""
+        yield from (f"  {line}".rstrip() for line in brief.splitlines())
+
+
+def _briefs(simulator: Simulator, case: Case) -> dict[str, list[str]]:
+    """What a clinician is told, each text once, with the settings that it is told in."""
+    briefs: dict[str, list[str]] = {}
+    for setting in simulator.settings:
+        briefs.setdefault(simulator.briefs(case, setting.name), []).append(setting.name)
+    return briefs
+
+
+def _personas(path: Path) -> list[str]:
+    return [persona.id for _, persona in read_personas([path])]
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,303 @@
+"""The consultation: clinician, evaluator, policy, patient and guard, turn by turn, in both tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bedside.metrics.protocols.medconceal import Concern, Policy, primary_of, turn_step
+from bedside.metrics.protocols.medconceal.policy_parameters import Parameters, find_parameters
+from bedside.simulation.simulators.asking import (
+    ATTEMPTS,
+    CLINICIAN_ATTEMPTS,
+    CLINICIAN_REPEATS,
+    Spoken,
+    silent_stop,
+)
+from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
+from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
+from bedside.simulation.simulators.medconceal.concern_seeker import ConcernSeeker
+from bedside.simulation.simulators.medconceal.disclosure_guard import gives_away
+from bedside.simulation.simulators.medconceal.reserved_patient import ReservedPatient, counted_faults
+from bedside.simulation.simulators.medconceal.turn_evaluation import evaluate_turn
+
+#: Messages in a row in which the clinician repeats itself that end the consultation.
+REPEATS = 3
+#: The clinician message from which on an adaptive consultation asks whether it goes on.
+FIRST_STOP = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task with a number of turns.
+
+    Attributes:
+        title: what tables write; it names the task, as they group by it.
+        name: of the task.
+        turns: clinician turns at most.
+        adaptive: whether the clinician decides when it has heard enough.
+    """
+
+    title: str
+    name: str
+    turns: int
+    adaptive: bool = False
+
+    @property
+    def intervention(self) -> bool:
+        """Whether one concern is to be addressed, rather than many found."""
+        return self.name == "intervention"
+
+
+#: Tasks by the setting's name.
+TASKS: Mapping[str, Task] = {
+    "confirmation-8": Task("confirmation, 8 turns", "confirmation", 8),
+    "confirmation-adaptive": Task("confirmation, adaptive", "confirmation", 20, adaptive=True),
+    "intervention-8": Task("intervention, 8 turns", "intervention", 8),
+    "intervention-20": Task("intervention, 20 turns", "intervention", 20),
+}
+
+
+def converse(situation: Situation) -> Exchange[Outcome]:
+    """The controller; see :mod:`bedside.simulation.simulators.calls`."""
+    consultation = _Consultation(situation)
+    try:
+        stop = yield from consultation.held()
+        yield from consultation.asked_for_findings()
+    except UnusableConversationError as error:
+        raise UnusableConversationError(
+            error.whose, error.reason, error.detail, consultation.states
+        ) from error
+    return consultation.outcome(stop)
+
+
+class _Consultation:
+    """One conversation while it is held."""
+
+    def __init__(self, situation: Situation) -> None:
+        case, options, persona = situation.case, situation.options, situation.persona
+        self.case = case
+        self.task = TASKS[situation.setting]
+        self.stop_when_addressed = bool(options["stop_when_addressed"])
+        self.parameters = _parameters(situation)
+        hidden = [
+            concern for concern in case.hidden.concerns if concern.primary or not self.task.intervention
+        ]
+        self.concerns = [
+            Concern(
+                id=concern.id,
+                category=concern.category,
+                text=concern.text,
+                primary=concern.primary,
+            )
+            for concern in hidden
+        ]
+        self.policy = Policy(
+            self.parameters, tuple(concern.id for concern in self.concerns), primary_of(self.concerns)
+        )
+        self.state = self.policy.start()
+        self.patient = ReservedPatient(
+            case,
+            hidden,
+            self.parameters,
+            intervention=self.task.intervention,
+            cues=bool(options["cues"]),
+            persona=persona,
+            draws=situation.draws,
+        )
+        self.clinician = ConcernSeeker(case, self.task.intervention, self.task.turns, self.task.adaptive)
+        self.turns: list[SpokenTurn] = []
+        self.lines: list[Line] = []
+        self.states: list[dict[str, Any]] = []
+        self.flags: Counter[str] = Counter()
+        self.findings: tuple[dict[str, Any], ...] | None = None
+
+    def held(self) -> Exchange[str]:
+        """The whole of it; why it ended."""
+        in_a_row = 0
+        for number in range(1, self.task.turns + 1):
+            spoken = yield from self.clinician.message(self.lines, number)
+            self._note_refused("message", spoken)
+            self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
+            if not spoken.text:
+                return silent_stop(spoken.flags)
+            self.lines.append(Line("clinician", spoken.text))
+            yield from self._answered(spoken, number)
+            in_a_row = in_a_row + 1 if "repeats itself" in spoken.flags else 0
+            if in_a_row == REPEATS:
+                return CLINICIAN_REPEATS
+            if self._addressed and self.task.intervention and self.stop_when_addressed:
+                return "addressed"
+            if (
+                self.task.adaptive
+                and FIRST_STOP <= number < self.task.turns
+                and (yield from self._stops(number))
+            ):
+                return "clinician stops"
+        return "turn limit"
+
+    def _answered(self, spoken: Spoken, number: int) -> Exchange[None]:
+        """One clinician turn evaluated, the policy's step, and the patient's reply."""
+        index = len(self.turns)
+        evaluated = yield from evaluate_turn(self.lines, number, self.case.language)
+        labels = evaluated.value
+        self.turns.append(
+            SpokenTurn(
+                "clinician",
+                spoken.text,
+                _meta(spoken),
+                {"medconceal": labels.model_dump(mode="json", exclude_none=True)},
+            )
+        )
+        step = turn_step(index, spoken.text, labels, concerns=self.concerns, parameters=self.parameters)
+        self.state = self.policy.step(self.state, step)
+        self.states.append(
+            {
+                "turn": index,
+                "purpose": "policy",
+                "step": asdict(step),
+                "state": asdict(self.state),
+                "revealed_now": list(self.state.revealed_now),
+                "evaluations_refused": [list(refused) for refused in evaluated.refused],
+            }
+        )
+        reply, stance = yield from self.patient.reply(self.lines, self.state, blocked=step.blocked)
+        self.flags.update(counted_faults(reply))
+        self.states.append(
+            {
+                "turn": index + 1,
+                "purpose": "reply",
+                "stance": stance,
+                "fallback": "fallback" in reply.flags,
+                "refused": [list(refused) for refused in reply.refused],
+            }
+        )
+        self.turns.append(SpokenTurn("patient", reply.text, _meta(reply)))
+        self.lines.append(Line("patient", reply.text))
+
+    @property
+    def _addressed(self) -> bool:
+        return self.state.addressed_at is not None
+
+    def _stops(self, number: int) -> Exchange[bool]:
+        decided = yield from self.clinician.stops(self.lines, number)
+        self._note_decision("decision", decided.value, decided.readable, decided.refused)
+        return bool(decided.value)
+
+    def asked_for_findings(self) -> Exchange[None]:
+        """What the clinician found, once the consultation is over."""
+        if self.task.intervention or not self.lines:
+            return
+        decided = yield from self.clinician.findings(self.lines)
+        self.findings = decided.value
+        value = None if decided.value is None else list(decided.value)
+        self._note_decision("findings", value, decided.readable, decided.refused)
+
+    def _note_decision(self, purpose: str, value: Any, readable: bool, refused: Any) -> None:
+        self.states.append(
+            {
+                "turn": len(self.turns) - 1,
+                "purpose": purpose,
+                "value": value,
+                "readable": readable,
+                "refused": [list(each) for each in refused],
+            }
+        )
+        if not readable:
+            self.flags[f"clinician: {purpose} can't be read"] += 1
+
+    def _note_refused(self, purpose: str, spoken: Spoken) -> None:
+        if spoken.refused:
+            refused = [list(each) for each in spoken.refused]
+            self.states.append({"turn": len(self.turns), "purpose": purpose, "refused": refused})
+
+    def outcome(self, stop: str) -> Outcome:
+        """What it came to."""
+        reference: dict[str, Any] = {
+            "concerns": [concern.model_dump(mode="json") for concern in self.concerns]
+        }
+        if self.findings is not None:
+            reference["submitted_findings"] = list(self.findings)
+        return Outcome(
+            turns=tuple(self.turns),
+            stop=stop,
+            completed=stop in ("turn limit", "addressed", "clinician stops"),
+            reference=reference,
+            factors={"task": self.task.name, "setting": self.task.title},
+            states=tuple(self.states),
+            flags=dict(self.flags),
+            simulation={
+                "parameters": {"name": self.parameters.name, "sha256": self.parameters.digest()},
+                "turn_limit": self.task.turns,
+            },
+            labelled=True,
+        )
+
+
+def _meta(spoken: Spoken) -> dict[str, Any]:
+    meta: dict[str, Any] = {}
+    if spoken.thought:
+        meta["thought"] = spoken.thought
+    if spoken.flags:
+        meta["flags"] = list(spoken.flags)
+    return meta
+
+
+def _parameters(situation: Situation) -> Parameters:
+    """The policy's parameters: the persona's, else those that are set."""
+    of_persona = situation.persona.parameters if situation.persona is not None else None
+    return find_parameters(of_persona or str(situation.options["parameters"]))
+
+
+def most_calls(situation: Situation) -> Mapping[ActorRole, int]:
+    """The most calls that a consultation can take, by role, attempts included."""
+    task = TASKS[situation.setting]
+    decisions = task.turns - FIRST_STOP if task.adaptive else 0
+    findings = 0 if task.intervention else 1
+    return {
+        "clinician": task.turns * CLINICIAN_ATTEMPTS + (decisions + findings) * ATTEMPTS,
+        "evaluator": task.turns * ATTEMPTS,
+        "patient": task.turns * ATTEMPTS,
+    }
+
+
+def problems(case: Case) -> Iterator[str]:
+    """What a case lacks or has wrong for this protocol, a sentence each."""
+    concerns = case.hidden.concerns
+    if not case.chart:
+        yield "It has no `chart`, which the clinician is shown."
+    if not case.patient.facts:
+        yield "Its `patient` has no `facts` to answer from."
+    if not case.patient.deflections:
+        yield "Its `patient` has no `deflections`, which are said where a reply gives something away three times."
+    if not concerns:
+        yield "It has no `concerns` under `hidden`."
+    for concern in concerns:
+        if not concern.voiced:
+            yield f"Its concern {concern.id!r} has no `voiced` sentence, in which the patient would say it."
+    if len({concern.id for concern in concerns}) < len(concerns):
+        yield "Two of its concerns have one `id`."
+    if sum(concern.primary for concern in concerns) != 1 and concerns:
+        yield "Mark exactly one of its concerns as `primary`: the intervention is about that one."
+    if case.intervention is None:
+        yield "It has no `intervention` with the patient's `preference` and the `plan`."
+    yield from _given_away(case)
+
+
+def _given_away(case: Case) -> Iterator[str]:
+    """What would have to be left out of the patient's part because it holds a hidden concern."""
+    thresholds = find_parameters("default").guard
+    patient = case.patient
+    preference = case.intervention.preference if case.intervention is not None else ""
+    for name, text in (
+        ("narrative", patient.narrative),
+        ("style", patient.style),
+        ("preference", preference),
+        *(("deflections", line) for line in patient.deflections),
+    ):
+        for concern in case.hidden.concerns:
+            if gives_away(text, concern, frozenset(), thresholds):
+                yield f"Its `{name}` gives the concern {concern.id!r} away: put it in other words."

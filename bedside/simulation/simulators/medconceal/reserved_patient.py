@@ -1,0 +1,278 @@
+"""The reserved patient: what its prompt holds at each turn, which follows from the policy's state alone.
+
+A concern that is still hidden is in no prompt: a model can't give away what it hasn't got.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from bedside.metrics.protocols.medconceal import Parameters, PolicyState
+from bedside.metrics.protocols.medconceal.policy import tightened
+from bedside.simulation.simulators.asking import Fault, Spoken, ask_patient
+from bedside.simulation.simulators.calls import Call, Exchange, Line
+from bedside.simulation.simulators.case import Case, HiddenConcern, Persona
+from bedside.simulation.simulators.contract import UnusableConversationError
+from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.medconceal.disclosure_guard import (
+    LEAK,
+    SILENCE,
+    DisclosureGuard,
+    gives_away,
+    words_of,
+)
+from bedside.simulation.simulators.medconceal.prompt_texts import bulleted, prompt_text
+from bedside.simulation.simulators.prompt_files import FilledPrompt
+
+#: How the patient stands towards the talk: from the policy's state, never from a model.
+Stance = Literal["guarded", "hesitant", "open", "resisting", "accepting"]
+#: Most sentences and words of a reply, unless a persona says otherwise, and how many more each further concern may
+#: have that comes out in the same reply; bedside's own.
+SENTENCES, WORDS = 3, 60
+MORE_SENTENCES, MORE_WORDS = 2, 30
+#: Fallback lines that a conversation may have.
+FALLBACKS = 2
+
+
+def stance_of(state: PolicyState, parameters: Parameters, *, intervention: bool) -> Stance:
+    """How the patient stands after a clinician turn.
+
+    ``accepting`` once the concern is addressed; ``resisting`` while it is out and isn't, where a plan is at stake;
+    ``open`` once anything is out; before that ``hesitant`` where the greatest evidence reaches the low threshold, else
+    ``guarded``.
+    """
+    if state.addressed_at is not None and intervention:
+        return "accepting"
+    if state.revealed_at:
+        return "resisting" if intervention else "open"
+    low = tightened(parameters.reveal.low, parameters.reveal.progressive, 0)
+    return "hesitant" if max(state.evidence, default=0.0) >= low else "guarded"
+
+
+@dataclass(slots=True)
+class ReservedPatient:
+    """The patient's part of one conversation.
+
+    Attributes:
+        case: whose part it is.
+        concerns: those of the task, in the policy's order.
+        parameters: of the policy, with the guard's thresholds.
+        intervention: whether a plan is at stake.
+        cues: whether a hesitant patient may hint that something is on their mind.
+        persona: how the patient talks, where one is crossed with the case.
+        draws: chance in this conversation.
+        used: sentences that a fallback has said.
+        fallbacks: how often one was said.
+        open_texts: what the patient is told of itself, by the ids of the concerns that are hidden.
+    """
+
+    case: Case
+    concerns: Sequence[HiddenConcern]
+    parameters: Parameters
+    intervention: bool
+    cues: bool
+    persona: Persona | None
+    draws: Draws
+    used: list[str] = field(default_factory=list)
+    fallbacks: int = 0
+    open_texts: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+
+    def reply(
+        self, lines: Sequence[Line], state: PolicyState, *, blocked: bool
+    ) -> Exchange[tuple[Spoken, Stance]]:
+        """The answer to the last clinician turn, and the stance in which it is given.
+
+        Args:
+            lines: the conversation; its last line is the clinician's.
+            state: how things stand after that turn.
+            blocked: whether it was taken as probing for categories.
+
+        Raises:
+            UnusableConversationError: no reply could be used, or too many lines were the case's in place of a reply.
+        """
+        revealed_now = set(state.revealed_now)
+        due = [concern for concern in self.concerns if concern.id in revealed_now]
+        out = [concern for concern in self.concerns if concern.id in state.revealed_at]
+        hidden = [concern for concern in self.concerns if concern.id not in state.revealed_at]
+        stance = stance_of(state, self.parameters, intervention=self.intervention)
+        open_texts = self._open_texts(hidden)
+        call = self._call(lines, state.number, open_texts, stance=stance, due=due, out=out, blocked=blocked)
+        openly = [*self.case.chart.values(), *open_texts, *(line.text for line in lines)]
+        openly += [text for concern in out for text in (concern.text, *concern.voiced)]
+        guard = DisclosureGuard(hidden, due, words_of(openly), self.parameters.guard)
+        limits = self._limits(due)
+        spoken = yield from ask_patient(
+            call,
+            lambda text: self._fault(text, lines, guard, limits),
+            fallback=lambda fault: self._fallback(fault, due, open_texts, state.number),
+        )
+        if "fallback" in spoken.flags:
+            self.fallbacks += 1
+            if self.fallbacks > FALLBACKS:
+                raise UnusableConversationError(
+                    "patient",
+                    "too many fallback lines",
+                    f"reply {state.number}: line {self.fallbacks} of the case's own in place of a reply",
+                )
+        return spoken, stance
+
+    def _open_texts(self, hidden: Sequence[HiddenConcern]) -> list[str]:
+        """What the patient is told of itself: nothing that gives away what is hidden."""
+        key = tuple(concern.id for concern in hidden)
+        if key not in self.open_texts:
+            self.open_texts[key] = self._passed(hidden)
+        return self.open_texts[key]
+
+    def _passed(self, hidden: Sequence[HiddenConcern]) -> list[str]:
+        patient = self.case.patient
+        texts = (
+            patient.narrative,
+            patient.style,
+            *patient.facts,
+            *patient.vitals,
+            *patient.psychosocial,
+            *patient.deflections,
+            self.case.intervention.preference if self.intervention and self.case.intervention else "",
+        )
+        thresholds = self.parameters.guard
+        return [
+            text
+            for text in texts
+            if text and not any(gives_away(text, concern, frozenset(), thresholds) for concern in hidden)
+        ]
+
+    def _call(
+        self,
+        lines: Sequence[Line],
+        number: int,
+        open_texts: Sequence[str],
+        *,
+        stance: Stance,
+        due: Sequence[HiddenConcern],
+        out: Sequence[HiddenConcern],
+        blocked: bool,
+    ) -> Call:
+        patient, language = self.case.patient, self.case.language
+        sentences, words = self._limits(due)
+        allowed = set(open_texts)
+        facts = [text for text in (*patient.facts, *patient.vitals, *patient.psychosocial) if text in allowed]
+        deflections = [text for text in patient.deflections if text in allowed]
+        preference = self._preference(allowed)
+        said_before = [concern for concern in out if concern not in due]
+        manner = self.persona.manner if self.persona is not None else ""
+        style = " ".join(text for text in (patient.style if patient.style in allowed else "", manner) if text)
+        brief = prompt_text(
+            "patient",
+            language,
+            narrative=patient.narrative if patient.narrative in allowed else "A patient at a doctor's.",
+            facts=bulleted(facts, "nothing more"),
+            style=style or "Plain and short.",
+            told=bulleted([_voiced(concern) for concern in said_before], "nothing of the kind yet"),
+            sentences=sentences,
+            words=words,
+        )
+        parts = [brief]
+        if preference:
+            parts.append(prompt_text("preference", language, preference=preference))
+        wishes = [self._stance_prompt(stance, blocked=blocked, deflections=deflections)]
+        if due:
+            voiced = bulleted([_voiced(concern) for concern in due], "")
+            wishes.append(prompt_text("disclosure", language, due=voiced))
+        return Call(
+            "patient",
+            "reply",
+            number,
+            brief="\n\n".join(part.brief for part in parts),
+            history=tuple(lines),
+            instruction="\n\n".join(part.instruction for part in wishes),
+            material={
+                "facts": facts,
+                "deflections": deflections,
+                "due": [list(concern.voiced) or [concern.text] for concern in due],
+                "stance": stance,
+                "blocked": blocked,
+                "preference": preference,
+            },
+            prompt=" ".join(part.reference for part in (*parts, *wishes)),
+        )
+
+    def _stance_prompt(self, stance: Stance, *, blocked: bool, deflections: Sequence[str]) -> FilledPrompt:
+        examples = {"deflections": bulleted(list(deflections), "Nothing special.")}
+        if blocked:
+            return prompt_text("blocked", self.case.language, **examples)
+        if stance == "hesitant" and not self.cues:
+            stance = "guarded"
+        return prompt_text(
+            f"stance_{stance}",
+            self.case.language,
+            **(examples if stance in ("guarded", "hesitant") else {}),
+        )
+
+    def _preference(self, allowed: set[str]) -> str:
+        if not self.intervention or self.case.intervention is None:
+            return ""
+        preference = self.case.intervention.preference
+        return preference if preference in allowed else ""
+
+    def _limits(self, due: Sequence[HiddenConcern]) -> tuple[int, int]:
+        """Most sentences and words of a reply."""
+        own = (self.persona.sentences if self.persona is not None else None) or SENTENCES
+        further = max(0, len(due) - 1)
+        return own + MORE_SENTENCES * further, WORDS + MORE_WORDS * further
+
+    def _fault(
+        self, text: str, lines: Sequence[Line], guard: DisclosureGuard, limits: tuple[int, int]
+    ) -> Fault | None:
+        """What is wrong with a reply; what would be kept all the same comes after what it gives away."""
+        form = patient_fault(
+            text,
+            language=self.case.language,
+            earlier=[line.text for line in lines if line.role == "patient"],
+            case_lines=self.case.patient.deflections,
+            sentences=limits[0],
+            words=limits[1],
+        )
+        given_away = guard.fault(text)
+        if form is not None and not form.kept:
+            return replace(form, beneath=given_away)
+        return given_away or form
+
+    def _fallback(
+        self, fault: Fault, due: Sequence[HiddenConcern], open_texts: Sequence[str], number: int
+    ) -> str | None:
+        """A line of the case's own in place of a reply that leaks, says too little or is empty; none for other
+        faults, nor where each of these lines gives something away itself."""
+        if fault.reason not in (LEAK, SILENCE, "empty", "cut off"):
+            return None
+        deflections = [line for line in self.case.patient.deflections if line in open_texts]
+        if due:
+            chosen = [self._unused(concern.voiced or (concern.text,)) for concern in due]
+        elif deflections:
+            chosen = [self._deflection(deflections, number)]
+        else:
+            return None
+        self.used += chosen
+        return " ".join(chosen)
+
+    def _unused(self, sentences: Sequence[str]) -> str:
+        return next((sentence for sentence in sentences if sentence not in self.used), sentences[0])
+
+    def _deflection(self, lines: Sequence[str], number: int) -> str:
+        fresh = [line for line in lines if line not in self.used]
+        return self.draws.stream("deflection", number).choice(fresh or lines)
+
+
+def _voiced(concern: HiddenConcern) -> str:
+    """How the patient would say a concern."""
+    return " / ".join(concern.voiced) or concern.text
+
+
+def counted_faults(spoken: Spoken) -> Mapping[str, int]:
+    """What is to be counted of a reply: flags, and what was refused before it was taken."""
+    counts = Counter(f"patient: {flag}" for flag in spoken.flags)
+    counts.update(f"patient, refused: {reason}" for _, reason in spoken.refused)
+    return counts

@@ -1,0 +1,112 @@
+"""The prompts of patient, sensemaker and evaluator, and the guides that fill them, from the files beside this one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from bedside.core.errors import RegistryError
+from bedside.core.files import contents
+from bedside.core.model_errors import complaints, key_name
+from bedside.core.yaml_files import MOST_BYTES, keys_and_values
+from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.simulation.simulators.prompt_files import HASH_DIGITS, FilledPrompt, prompts_in
+
+FOLDER = Path(__file__).parent
+
+#: Traits, in the order in which the publication names them.
+Trait = Literal["openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism"]
+Literacy = Literal["basic", "functional", "advanced"]
+Intent = Literal["interpretation", "lifestyle", "journey"]
+Goal = Literal["comfort", "function", "longevity"]
+
+
+class TraitGuide(Strict):
+    """A trait: what it is, and how a person talks in whom it is high or low."""
+
+    definition: Text
+    high: Text
+    low: Text
+
+
+class ChoiceGuide(Strict):
+    """A reason to turn to a language model, or what a patient wants most."""
+
+    title: Text
+    definition: Text = Field(description="In the second person: the patient is told it.")
+    patterns: str = ""
+
+
+class StageGuide(Strict):
+    """A stage of the conversation."""
+
+    name: Text
+    goal: Text
+    writing: Text
+    examples: tuple[Text, ...] = Field(min_length=1)
+    moves: Text = Field(description="The condition for moving on.")
+
+
+class Guides(Strict):
+    """What prompts are filled with, in one language."""
+
+    id: Literal["guides"]
+    language: Literal["en"]
+    traits: Mapping[Trait, TraitGuide]
+    literacy: Mapping[Literacy, Text]
+    intents: Mapping[Intent, ChoiceGuide]
+    goals: Mapping[Goal, ChoiceGuide]
+    caregiver: Text
+    risk_line: Text
+    fixed_sentence: Text
+    stages: tuple[StageGuide, ...] = Field(min_length=6, max_length=6)
+
+    def stage(self, number: int) -> StageGuide:
+        """A stage by its number, from 1."""
+        return self.stages[number - 1]
+
+
+@cache
+def guides(language: str) -> Guides:
+    """The guides in a language.
+
+    Raises:
+        RegistryError: the file can't be read, or a key is wrong.
+    """
+    path = _path(language)
+    try:
+        return Guides.model_validate(keys_and_values(path, "guides", "CONTRIBUTING.md"))
+    except ValidationError as error:
+        key, what = complaints(error, Guides)[0]
+        raise RegistryError(f"{key_name(key)}: {what}", where=str(path)) from error
+
+
+@cache
+def guides_reference(language: str) -> str:
+    """``guides.`` with the language and the beginning of the file's SHA-256, as prompts are referred to."""
+    digest = hashlib.sha256(contents(_path(language), MOST_BYTES)).hexdigest()
+    return f"guides.{language}@{digest[:HASH_DIGITS]}"
+
+
+def _path(language: str) -> Path:
+    return FOLDER / f"guides.{language}.yaml"
+
+
+def prompt_text(prompt_id: str, language: str, **variables: str | int) -> FilledPrompt:
+    """A prompt with what its slots hold; see :func:`bedside.simulation.simulators.prompt_files.prompts_in`."""
+    return prompts_in(FOLDER / "prompts").get(prompt_id, language).fill(**variables)
+
+
+def listed(texts: Iterable[str], nothing: str = "(nothing)") -> str:
+    """Texts as a list, a line each."""
+    return "\n".join(f"- {' '.join(text.split())}" for text in texts) or nothing
+
+
+def numbered(texts: Iterable[str]) -> str:
+    """Texts as a list with numbers from 1, a line each."""
+    return "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))

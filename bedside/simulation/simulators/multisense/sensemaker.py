@@ -1,0 +1,410 @@
+"""The sensemaker's scaffold: facts are taken from what the patient said, a stage is decided on, a message chosen.
+
+The model under test decides on the stage and writes three candidates; the evaluator extracts and matches facts and
+labels what was said before in other words. Neither sees anything of the patient but its messages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bedside.core.errors import InputError
+from bedside.metrics.protocols.medconceal.overlap import content
+from bedside.simulation.simulators.asking import Decided, ask_for_data, silent_stop
+from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
+from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.multisense.prompt_guides import (
+    guides,
+    guides_reference,
+    listed,
+    numbered,
+    prompt_text,
+)
+from bedside.simulation.simulators.multisense.stages import EXIT, NAMES, PROVIDING, StageState
+from bedside.simulation.simulators.prompt_files import FilledPrompt
+
+#: Messages that are written for one to be said.
+CANDIDATES = 3
+#: Rounds of writing for one message: a stage, the next one, and once more where information is provided.
+ROUNDS = 3
+#: Purposes of the calls by which the model under test is asked for objects.
+OBJECTS = ("stage", "candidates")
+#: A message of the sensemaker without the sentence that is fixed for its stage.
+NO_SENTENCE = "fixed sentence missing"
+
+
+@dataclass(frozen=True, slots=True)
+class SensemakerMessage:
+    """What the sensemaker says.
+
+    Attributes:
+        text: the words; empty where no candidates could be read.
+        stage: the message's, from 1.
+        flags: what is wrong with it.
+        stop: why the conversation ends here without a message; empty where there is one.
+        state: for the hidden states.
+    """
+
+    text: str
+    stage: int
+    flags: tuple[str, ...]
+    stop: str
+    state: Mapping[str, Any]
+
+
+class Sensemaker:
+    """The scaffold in one conversation.
+
+    Args:
+        language: code of its language.
+        observations: what is known from the start.
+        draws: chance in this conversation.
+        risk_line: whether the stage in which information is provided asks for severity and risks, too.
+    """
+
+    def __init__(
+        self, language: str, observations: Sequence[str], draws: Draws, *, risk_line: bool = False
+    ) -> None:
+        self.language = language
+        self.observations: tuple[str, ...] = tuple(observations)
+        self.draws = draws
+        self.risk_line = risk_line
+        self.at: StageState = StageState()
+        self.facts: list[str] = []
+        self.said: list[str] = []
+        self.counted: Counter[str] = Counter()
+        self._rounds = 0
+
+    def message(self, heard: str, number: int) -> Exchange[SensemakerMessage]:
+        """What it says to a message of the patient.
+
+        Args:
+            heard: the patient's message.
+            number: of the sensemaker's message, from 1.
+
+        Raises:
+            UnusableConversationError: the evaluator's reply can't be read.
+            InputError: the clinician can't reply with objects at all.
+        """
+        state: dict[str, Any] = {"before": self.at.stage, "stays": self.at.stays}
+        state |= yield from self._learned(heard, number)
+        state |= yield from self._decided(heard, number)
+        state["decided"] = self.at.stage
+        text, stop, rounds = yield from self._chosen(heard)
+        state |= {"stage": self.at.stage, "rounds": rounds, "message": text}
+        flags = clinician_flags(text, language=self.language, earlier=self.said) if text else ()
+        if text:
+            if rounds[-1]["forced"]:
+                flags = (*flags, "forced")
+            if self.at.stage == PROVIDING and not self._has_fixed_sentence(text):
+                flags = (*flags, NO_SENTENCE)
+            self.said.append(text)
+        return SensemakerMessage(text, self.at.stage, flags, stop, state)
+
+    # -- what the patient said -------------------------------------------------------------------
+
+    def _learned(self, heard: str, number: int) -> Exchange[dict[str, Any]]:
+        """The facts of a message; those that weren't known are from now on."""
+        extraction = yield from self._asked_evaluator("extraction", number, _facts, message=heard)
+        stated = [text for text in extraction.value if not self._knows(text)]
+        refused = [list(reply) for reply in extraction.refused]
+        known: tuple[int, ...] = ()
+        if stated and self.facts:
+            matching = yield from self._asked_evaluator(
+                "matching",
+                number,
+                lambda value: _places(value, len(stated)),
+                most=len(stated),
+                known=listed(self.facts),
+                fresh=numbered(stated),
+            )
+            known = matching.value
+            refused += [list(reply) for reply in matching.refused]
+        fresh = [text for place, text in enumerate(stated, 1) if place not in known]
+        self.facts += fresh
+        return {"extracted": list(extraction.value), "learned": fresh, "evaluations_refused": refused}
+
+    def _knows(self, text: str) -> bool:
+        return text.casefold() in {fact.casefold() for fact in self.facts}
+
+    # -- the stage ------------------------------------------------------------------------------
+
+    def _decided(self, heard: str, number: int) -> Exchange[dict[str, Any]]:
+        """Whether the next stage is entered; what can't be read is a decision to stay."""
+        if not self.at.asked:
+            self.at = self.at.decided(move=True)
+            return {"decision": "always moves"}
+        filled = prompt_text(
+            "stage",
+            self.language,
+            **self._known(),
+            current=NAMES[self.at.stage],
+            following=NAMES[self.at.stage + 1],
+            moves=guides(self.language).stage(self.at.stage).moves,
+        )
+        decided = yield from self._asked_clinician(
+            "stage", number, heard, filled, _decision, neutral={"decision": "stay"}
+        )
+        if not decided.readable:
+            if number == 1:
+                _refuse_words(decided.refused)
+            self.counted["clinician: stage can't be read"] += 1
+        capped = self.at
+        self.at = self.at.decided(move=decided.value["decision"] == "move")
+        return {
+            **decided.value,
+            "readable": decided.readable,
+            "capped": decided.value["decision"] == "stay" and self.at.stage != capped.stage,
+            "decisions_refused": [list(reply) for reply in decided.refused],
+        }
+
+    # -- the message ----------------------------------------------------------------------------
+
+    def _chosen(self, heard: str) -> Exchange[tuple[str, str, list[dict[str, Any]]]]:
+        """A message, why there is none, and the rounds that it took."""
+        rounds: list[dict[str, Any]] = []
+        refused: tuple[str, ...] = ()
+        while True:
+            self._rounds += 1
+            written = yield from self._written(heard, refused)
+            state: dict[str, Any] = {"round": self._rounds, "stage": self.at.stage, "forced": False}
+            state["candidates_refused"] = [list(reply) for reply in written.refused]
+            rounds.append(state)
+            if not written.readable:
+                self.counted["clinician: candidates can't be read"] += 1
+                return "", _why_none(written), rounds
+            reasoning, candidates = written.value
+            state |= {"reasoning": reasoning, "candidates": list(candidates)}
+            fresh = list(candidates)
+            if self.at.stage != EXIT:
+                labels = yield from self._labelled(candidates)
+                state["redundant"] = list(labels)
+                fresh = [text for text, redundant in zip(candidates, labels, strict=True) if not redundant]
+            if fresh:
+                return self.draws.stream("candidate", self._rounds).choice(fresh), "", rounds
+            bumped = self.at.stage != rounds[0]["stage"]
+            if self.at.stage == PROVIDING and not refused:
+                refused = candidates
+            elif self.at.can_be_skipped() and not bumped:
+                self.at = self.at.moved()
+                state["bumped"] = True
+                self.counted["stages cut short by redundancy"] += 1
+            else:
+                state["forced"] = True
+                self.counted["clinician: forced"] += 1
+                return least_like(candidates, self.said), "", rounds
+
+    def candidates_prompt(self, refused: Sequence[str]) -> FilledPrompt:
+        """What is asked of the model under test for three messages of the present stage."""
+        own = guides(self.language)
+        guide = own.stage(self.at.stage)
+        writing = [guide.writing]
+        if self.at.stage == PROVIDING:
+            if self.risk_line:
+                writing.append(own.risk_line)
+            writing.append(f'Each ends with this sentence, word for word: "{own.fixed_sentence}"')
+        shown = f"\nThese were refused, as they serve what was said before:\n{listed(refused)}"
+        return prompt_text(
+            "candidates",
+            self.language,
+            **self._known(),
+            stage=NAMES[self.at.stage],
+            goal=guide.goal,
+            writing=" ".join(writing),
+            examples=listed(guide.examples),
+            refused=shown if refused else "",
+        )
+
+    def _written(self, heard: str, refused: Sequence[str]) -> Exchange[Decided]:
+        filled = self.candidates_prompt(refused)
+        return (yield from self._asked_clinician("candidates", self._rounds, heard, filled, _candidates))
+
+    def _labelled(self, candidates: Sequence[str]) -> Exchange[tuple[bool, ...]]:
+        """Whether each candidate serves what was said before."""
+        if not self.said and not self.observations:
+            return (False,) * CANDIDATES
+        labelled = yield from self._asked_evaluator(
+            "redundancy",
+            self._rounds,
+            _labels,
+            observations=listed(self.observations),
+            said=listed(self.said),
+            candidates=numbered(candidates),
+        )
+        labels: tuple[bool, ...] = labelled.value
+        return labels
+
+    def _has_fixed_sentence(self, text: str) -> bool:
+        def folded(words: str) -> str:
+            return " ".join(words.casefold().replace("’", "'").split())
+
+        return folded(guides(self.language).fixed_sentence) in folded(text)
+
+    # -- asking ---------------------------------------------------------------------------------
+
+    def _asked_evaluator(
+        self, purpose: str, ordinal: int, read: Any, *, most: int | None = None, **slots: str
+    ) -> Exchange[Decided]:
+        filled = prompt_text(purpose, self.language, **slots)
+        schema = dict(filled.schema or {})
+        if most is not None:
+            schema["properties"] = {
+                "known": {
+                    "type": "array",
+                    "maxItems": most,
+                    "items": {"type": "integer", "minimum": 1, "maximum": most},
+                }
+            }
+        return (
+            yield from ask_for_data(
+                self._call("evaluator", purpose, ordinal, filled, schema, slots, history=()), read
+            )
+        )
+
+    def _known(self) -> dict[str, str]:
+        """What the model under test is told beside the patient's message."""
+        return {
+            "observations": listed(self.observations),
+            "facts": listed(self.facts),
+            "said": listed(self.said),
+        }
+
+    def _asked_clinician(
+        self, purpose: str, ordinal: int, heard: str, filled: FilledPrompt, read: Any, *, neutral: Any = None
+    ) -> Exchange[Decided]:
+        material = {
+            "stage": self.at.stage,
+            "stays": self.at.stays,
+            "facts": tuple(self.facts),
+            "said": tuple(self.said),
+        }
+        call = self._call(
+            "clinician", purpose, ordinal, filled, filled.schema, material, history=(Line("patient", heard),)
+        )
+        return (yield from ask_for_data(call, read, neutral=neutral))
+
+    def _call(
+        self,
+        actor: ActorRole,
+        purpose: str,
+        ordinal: int,
+        filled: FilledPrompt,
+        schema: Mapping[str, Any] | None,
+        material: Mapping[str, Any],
+        *,
+        history: tuple[Line, ...],
+    ) -> Call:
+        return Call(
+            actor,
+            purpose,
+            ordinal,
+            brief=filled.brief,
+            history=history,
+            instruction=filled.instruction,
+            kind="data",
+            schema=schema,
+            material=material,
+            prompt=f"{filled.reference} {guides_reference(self.language)}",
+        )
+
+
+def scaffold_brief(language: str, observations: Sequence[str]) -> str:
+    """What the model under test is told for its first message, where the first stage is stayed in."""
+    sensemaker = Sensemaker(language, observations, Draws(0, ""))
+    filled = sensemaker.candidates_prompt(())
+    return f"{filled.brief.strip()}\n\n{filled.instruction.strip()}"
+
+
+def least_like(candidates: Sequence[str], said: Sequence[str]) -> str:
+    """The candidate with the smallest share of its words in common with any message that was said; the first of several
+    that are alike."""
+    spoken = [content(text) for text in said]
+
+    def likeness(text: str) -> float:
+        words = content(text)
+        return max((len(words & own) / len(words | own) for own in spoken if words | own), default=0.0)
+
+    return min(candidates, key=likeness)
+
+
+def _why_none(written: Decided) -> str:
+    """Why there are no candidates, as conversations end."""
+    return silent_stop([written.silence]) if written.silence else "no candidates"
+
+
+def _refuse_words(refused: Sequence[tuple[str, str]]) -> None:
+    """Stop where the first that was asked for as an object came as a message each time.
+
+    Raises:
+        InputError: all replies were objects with nothing but a message, which is how agents give words.
+    """
+    for text, _ in refused:
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return
+        if not isinstance(value, dict) or set(value) != {"message"}:
+            return
+    raise InputError(
+        "the clinician replies with messages where the scaffold asks it for objects",
+        where="`clinician`",
+        todo="choose `settings` free, in which it is asked for messages only; or let it reply with objects, and "
+        "simulate into another folder",
+    )
+
+
+def _facts(value: Any) -> tuple[str, ...]:
+    texts = value.get("facts") if isinstance(value, dict) else None
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError('"facts" must be a list of sentences')
+    own: dict[str, str] = {}
+    for text in texts:
+        plain = " ".join(text.split())
+        if plain:
+            own.setdefault(plain.casefold(), plain)
+    return tuple(own.values())
+
+
+def _places(value: Any, number: int) -> tuple[int, ...]:
+    places = value.get("known") if isinstance(value, dict) else None
+    if not isinstance(places, list) or any(
+        isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= number for place in places
+    ):
+        raise ValueError(f'"known" must be a list of numbers from 1 to {number}')
+    return tuple(dict.fromkeys(places))
+
+
+def _decision(value: Any) -> dict[str, Any]:
+    decision = value.get("decision") if isinstance(value, dict) else None
+    if decision not in ("move", "stay"):
+        raise ValueError('"decision" must be move or stay')
+    confidence = value.get("confidence")
+    return {
+        "decision": decision,
+        "confidence": confidence if isinstance(confidence, int) else None,
+        "reasoning": str(value.get("reasoning") or ""),
+    }
+
+
+def _candidates(value: Any) -> tuple[str, tuple[str, ...]]:
+    texts = value.get("candidates") if isinstance(value, dict) else None
+    if (
+        not isinstance(texts, list)
+        or len(texts) != CANDIDATES
+        or not all(isinstance(text, str) and text.strip() for text in texts)
+    ):
+        raise ValueError(f'"candidates" must be a list of {CANDIDATES} messages')
+    return str(value.get("reasoning") or ""), tuple(text.strip() for text in texts)
+
+
+def _labels(value: Any) -> tuple[bool, ...]:
+    labels = [value.get(str(number)) if isinstance(value, dict) else None for number in range(1, 4)]
+    if any(label not in ("redundant", "not redundant") for label in labels):
+        raise ValueError('each number must have the label "redundant" or "not redundant"')
+    return tuple(label == "redundant" for label in labels)

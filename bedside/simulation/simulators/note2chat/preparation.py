@@ -1,0 +1,158 @@
+"""Notes become cases: the history before treatment, its findings, and the aspects that each is about.
+
+A model does the three steps; what it cuts off is checked against the note, character by character, and what it can't
+answer is kept as not known. Each part is a generator of calls like a simulator's controller, without input or output.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from pydantic import Field
+
+from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.metrics.protocols.note2chat.labels import Category
+from bedside.simulation.simulators.calls import Exchange, together
+from bedside.simulation.simulators.case import Case, ClinicalNote, Hidden, Name, NoteFinding
+from bedside.simulation.simulators.contract import UnusableConversationError
+from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
+from bedside.simulation.simulators.note2chat.vignette import shared_start
+
+#: The questions on a finding.
+ASPECTS: tuple[Category, ...] = get_args(Category)
+
+
+class DischargeNote(Strict):
+    """What a case is made of, as a file of notes holds it.
+
+    Attributes:
+        id: its name, which no other note of the file has.
+        language: the language of the note.
+        chief_complaint: what the patient came for.
+        licence: under which the note may be used.
+    """
+
+    id: Name
+    language: Literal["en", "zh"] = "en"
+    chief_complaint: Text
+    history: Text = Field(description="The history of the present illness.")
+    diagnosis: Text = Field(description="The final diagnosis.")
+    origin: str = Field(default="", description="Where the note comes from, e.g. invented.")
+    licence: str = ""
+
+
+class UnusableNoteError(Exception):
+    """A note that no case can be made of.
+
+    Args:
+        reason: why, in a few words that many notes can share.
+        detail: what exactly.
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
+def prepared_case(note: DischargeNote) -> Exchange[Case]:
+    """The case of a note.
+
+    Raises:
+        UnusableNoteError: it has no history before treatment, no findings, or a step's replies can't be used.
+    """
+    try:
+        vignette = yield from history_before_treatment(note.history, note.language)
+        texts = yield from findings_of(vignette, note.language)
+    except UnusableConversationError as error:
+        raise UnusableNoteError(error.reason, error.detail) from error
+    categories = yield from together(
+        *(aspects_of(text, number, note.language) for number, text in enumerate(texts, start=1))
+    )
+    return Case(
+        id=note.id,
+        language=note.language,
+        origin=note.origin,
+        licence=note.licence,
+        hidden=Hidden(diagnosis=note.diagnosis),
+        note=ClinicalNote(
+            chief_complaint=note.chief_complaint,
+            text=note.history,
+            vignette=vignette,
+            findings=tuple(
+                NoteFinding(
+                    text=text,
+                    categories=tuple(aspect for aspect in ASPECTS if answers[aspect]),
+                    unanswered=tuple(aspect for aspect in ASPECTS if answers[aspect] is None),
+                )
+                for text, answers in zip(texts, categories, strict=True)
+            ),
+        ),
+    )
+
+
+def history_before_treatment(history: str, language: str) -> Exchange[str]:
+    """The beginning of a history up to the clinic's own work, in the note's own characters.
+
+    Raises:
+        UnusableNoteError: it begins with the clinic's work.
+        UnusableConversationError: what was cut off is not how the history begins, three times.
+    """
+
+    def read(value: Any) -> str:
+        before = value.get("before") if isinstance(value, dict) else None
+        if not isinstance(before, str):
+            raise ValueError('"before" must be a text')
+        if not before.strip():
+            return ""
+        start = shared_start(history, before)
+        if start is None:
+            raise ValueError("the text is not, word for word, how the history begins")
+        return start
+
+    before = (yield from ask_evaluator("split", 1, language, read, variables={"history": history})).strip()
+    if not before:
+        raise UnusableNoteError(
+            "no history before treatment", "the history begins with the clinic's own work"
+        )
+    return before
+
+
+def findings_of(vignette: str, language: str) -> Exchange[tuple[str, ...]]:
+    """The findings of a vignette, a sentence each, in its order.
+
+    Raises:
+        UnusableConversationError: no list of sentences was replied.
+    """
+
+    def read(value: Any) -> tuple[str, ...]:
+        texts = value.get("findings") if isinstance(value, dict) else None
+        if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
+            raise ValueError('"findings" must be a list of sentences')
+        if not texts:
+            raise ValueError("there is no finding in the list")
+        return tuple(text.strip() for text in texts)
+
+    return (yield from ask_evaluator("findings", 1, language, read, variables={"vignette": vignette}))
+
+
+def aspects_of(finding: str, number: int, language: str) -> Exchange[dict[Category, bool | None]]:
+    """Whether a finding is about each aspect of the history; None where that wasn't answered.
+
+    Args:
+        finding: the sentence.
+        number: of the finding, from 1.
+        language: code of its language.
+    """
+
+    def read(value: Any) -> dict[Category, bool | None]:
+        if not isinstance(value, dict):
+            raise ValueError("the reply must be an object")
+        return {
+            aspect: answer if isinstance(answer := value.get(aspect), bool) else None for aspect in ASPECTS
+        }
+
+    try:
+        return (yield from ask_evaluator("aspects", number, language, read, variables={"finding": finding}))
+    except UnusableConversationError:
+        return dict.fromkeys(ASPECTS)

@@ -1,5 +1,0 @@
-"""Suites: what a protocol scores and how it is reported, one YAML file each."""
-
-from bedside.suites.suite import SUITES, Suite
-
-__all__ = ["SUITES", "Suite"]

@@ -1,0 +1,331 @@
+"""Probing a judge on a run: what is asked, through the run's store of judgements, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+from bedside.core.errors import InputError
+from bedside.judges.call_plan import CallPlanner, RubricPlan
+from bedside.judges.cost_limit import JudgeBudget
+from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, Tally
+from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.protocol import Client
+from bedside.judges.prompt import ITEMS_PER_CALL
+from bedside.judges.questions import JudgeAnswer, QuestionGroup
+from bedside.judges.raters import rater_of
+from bedside.judges.rubric_ratings import asked_with
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.settings import JudgeSettings, check_numbers
+from bedside.judges.store import judgement_key, key_parameters, read_judgements
+from bedside.ratings.run import Run
+from bedside.scoring.judging_orders import STORE
+from bedside.scoring.preview import ESTIMATED
+from bedside.scoring.versions import run_versions
+from bedside.transcripts.transcript import Transcript
+from bedside.tuning.probes.contract import Need, Probe
+from bedside.tuning.probes.probe_aids import ProbeAids
+from bedside.tuning.probes.probe_record import ProbeRecord, keep_record
+from bedside.tuning.probes.probe_sample import probe_sample
+from bedside.tuning.probes.probe_trials import ProbeTrials, check_probeable
+from bedside.tuning.probes.showings import ShownGroup
+
+#: Called with who is asked and how far they are.
+ProbingWatch = Callable[[str, JudgingProgress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeOrder:
+    """What a judge is probed with, and how it is asked.
+
+    Attributes:
+        judge: the model.
+        rubrics: what it rates by; each gives a whole conversation one level.
+        probes: which changes are made.
+        settings: how it is asked; ``passes`` is how often each prompt is, the originals twice as often.
+        transcripts: how many are drawn.
+        seed: of the sample, and of what changes draw.
+        margin: by how much a level may move and still count as where it was; None for half a level.
+        translator: the model that translates; None for none.
+        language: what it translates into; None for English, and of English conversations Chinese.
+        translations: translated conversations, by the ids of the originals, in place of a translator's.
+    """
+
+    judge: ModelName
+    rubrics: tuple[Rubric, ...]
+    probes: tuple[Probe, ...]
+    settings: JudgeSettings
+    transcripts: int = 30
+    seed: int = 0
+    margin: float | None = None
+    translator: ModelName | None = None
+    language: str | None = None
+    translations: Mapping[str, Transcript] | None = None
+
+    def __post_init__(self) -> None:
+        check_numbers(transcripts=self.transcripts)
+        check_probeable(self.rubrics)
+        if self.margin is not None and not self.margin > 0:
+            raise InputError(
+                f"a margin of {self.margin:g} allows nothing", where="`margin`", todo="give more than 0"
+            )
+        if self.translator is not None and self.translations is not None:
+            raise InputError(
+                "translations are there, and a model is to make some",
+                where="`translator`",
+                todo="leave one out",
+            )
+
+    @property
+    def models(self) -> Iterator[ModelName]:
+        """The models that are asked: the judge, and the translator where something needs it."""
+        yield self.judge
+        if self.translator is not None and self.needs("translation"):
+            yield self.translator
+
+    def needs(self, need: Need) -> bool:
+        """Whether some change needs translations, or paraphrases."""
+        return any(variant.needs == need for probe in self.probes for variant in probe.variants)
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What probing did.
+
+    Attributes:
+        record: what was kept in the run.
+        judged: what was asked of the judge and the translator, and what it took.
+    """
+
+    record: ProbeRecord
+    judged: tuple[JudgingSummary, ...]
+
+
+def probe_judge(
+    run: Run,
+    order: ProbeOrder,
+    *,
+    progress: ProbingWatch | None = None,
+    client: Callable[[], Client] | None = None,
+    budget: JudgeBudget | None = None,
+) -> Probed:
+    """Probe a judge on a sample of a run's transcripts, and keep what came of it in the run.
+
+    Every judgement is in the run's store as soon as it is made: the same call after a stop asks only what is missing.
+    No rating joins the run, and no altered conversation.
+
+    Args:
+        run: the run.
+        order: what is asked, and how.
+        progress: called with who is asked and how far they are.
+        client: opens what is asked in place of the models that the order names.
+        budget: what judges may cost, and have sent, where that is more than this order's; its own unless given.
+
+    Raises:
+        LanguageModelError: a model can't be asked; what was finished is kept.
+        InputError: the run keeps no text.
+    """
+    with run.locked():
+        probing = _Probing(run, order, progress, client, budget)
+        probing.ask()
+        record = probing.record()
+        keep_record(run, record)
+    return Probed(record, probing.summaries())
+
+
+def preview_probing(run: Run, order: ProbeOrder) -> tuple[RubricPlan, ...]:
+    """What :func:`probe_judge` would send; nothing is sent or written.
+
+    Where translations or paraphrases aren't there yet, the plan's rubric ends in
+    :data:`~bedside.scoring.preview.ESTIMATED`.
+    """
+    return _Probing(run, order).plans()
+
+
+class _Probing:
+    """One judge's probing."""
+
+    def __init__(
+        self,
+        run: Run,
+        order: ProbeOrder,
+        progress: ProbingWatch | None = None,
+        client: Callable[[], Client] | None = None,
+        budget: JudgeBudget | None = None,
+    ) -> None:
+        if not run.keeps_text:
+            raise InputError(
+                "the run keeps no text, and what a judge was shown could not be traced",
+                where=str(run.path),
+                todo="score again into a new run with bedside score, without --no-text",
+            )
+        self._run, self._order, self._progress, self._client = run, order, progress, client
+        self._store = run.path / STORE
+        names = probe_sample(run.index, order.transcripts, order.seed)
+        self._sample = tuple(run.transcript(name) for name in names)
+        self._budget = budget or JudgeBudget(order.settings.max_cost)
+        self._tallies = {rubric.name: Tally() for rubric in order.rubrics}
+        self._aids = ProbeAids(
+            self._sample,
+            order.rubrics,
+            judge=order.judge if order.needs("paraphrase") else None,
+            translator=order.translator if order.needs("translation") else None,
+            language=order.language,
+            translations=order.translations,
+        )
+        self._trials = self._trials_with(estimate=False)
+
+    def _trials_with(self, *, estimate: bool) -> ProbeTrials:
+        """The trials, with the translations and paraphrases there are, or with stand-ins for those to come."""
+        return ProbeTrials(
+            self._sample,
+            self._order.rubrics,
+            self._asked_probes(),
+            self._order.settings.passes,
+            self._order.seed,
+            self._aids.translations(estimate=estimate),
+            self._aids.paraphrases(estimate=estimate),
+        )
+
+    def _asked_probes(self) -> tuple[Probe, ...]:
+        """The probes, without those that need translations where nobody makes any."""
+        order = self._order
+        if order.translator is not None or order.translations is not None:
+            return order.probes
+        return tuple(
+            probe
+            for probe in order.probes
+            if not all(variant.needs == "translation" for variant in probe.variants)
+        )
+
+    # -- asking ----------------------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Have passages written, and show the judge all that it is to be shown."""
+        once = replace(self._order.settings, passes=1)
+        for writing in self._aids.writings:
+            asked = writing.questions
+            self._put(writing.model, JudgingStage(asked.groups, asked.emit, len(asked.asked)), once)
+        self._trials = self._trials_with(estimate=False)
+
+        def emit(group: QuestionGroup) -> None:
+            assert isinstance(group, ShownGroup)
+            group.take()
+
+        stage = JudgingStage(lambda: self._trials.groups(self._tallies), emit, self._trials.most_groups)
+        self._put(self._order.judge, stage, self._order.settings)
+
+    def _put(self, name: ModelName, stage: JudgingStage, settings: JudgeSettings) -> None:
+        """Put questions to a model, within the limits of everything that is asked."""
+        watch = self._progress
+        ask_judge(
+            name,
+            settings,
+            self._store,
+            [stage],
+            progress=None if watch is None else partial(watch, name.shown),
+            client=self._client,
+            budget=self._budget,
+        )
+
+    def plans(self) -> tuple[RubricPlan, ...]:
+        """What would be sent, by who is asked what."""
+        order, plans = self._order, []
+        answers = {
+            judgement.key: JudgeAnswer(judgement.unit, judgement.items, judgement.answer, judgement.error)
+            for judgement in (read_judgements(self._store) if self._aids.writings else ())
+            if judgement.state != "failed"
+        }
+        once = replace(order.settings, passes=1)
+        ending = ""
+        for writing in self._aids.writings:
+            planner = CallPlanner(writing.model, once, self._store)
+            if not writing.fill(planner, answers, once):
+                ending = ESTIMATED
+            plans.append(planner.plan(writing.title, writing.questions.tally))
+        planner = CallPlanner(order.judge, order.settings, self._store)
+        for group in self._trials_with(estimate=True).groups(self._tallies):
+            planner.count(group)
+        return (*plans, *(planner.plan(name + ending, tally) for name, tally in self._tallies.items()))
+
+    # -- what came of it ---------------------------------------------------------------------------------
+
+    def record(self) -> ProbeRecord:
+        """What is kept of it."""
+        order, trials = self._order, self._trials
+        parameters = key_parameters(order.settings.sampling())
+
+        def key(digest: str, number: int) -> str:
+            return judgement_key(order.judge.identity, parameters, digest, number)
+
+        versions = run_versions()
+        changes = {
+            f"{probe.name}.{variant.name}": (probe.expects, variant.title)
+            for probe in trials.probes
+            for variant in probe.variants
+        }
+        return ProbeRecord(
+            rater=rater_of(order.judge),
+            date=versions["date"],
+            bedside=versions["bedside"],
+            parameters=asked_with(order.settings, ITEMS_PER_CALL),
+            passes=order.settings.passes,
+            seed=order.seed,
+            margin=order.margin,
+            translation=self._translation(),
+            probes=tuple(probe.name for probe in trials.probes),
+            rubrics={rubric.name: rubric.version for rubric in order.rubrics},
+            scales={
+                rubric.name: tuple(float(level.value) for level in rubric.scale) for rubric in order.rubrics
+            },
+            titles={name: title for name, (_, title) in changes.items()},
+            expects={name: expects for name, (expects, _) in changes.items()},
+            notes=tuple(self._notes()),
+            sampled=len(self._sample),
+            of=self._run.index.height,
+            observations=tuple(trial.observation(order.settings.passes, key) for trial in trials.trials),
+        )
+
+    def _translation(self) -> str | None:
+        """Where translations came from; None where none were needed or made."""
+        order = self._order
+        if order.needs("translation") and order.translations is not None:
+            return "the user's"
+        if self._aids.languages and order.translator is not None:
+            return f"by {rater_of(order.translator)} into {', '.join(self._aids.languages)}"
+        return None
+
+    def _notes(self) -> Iterator[str]:
+        for remark, count in self._trials.remarks.items():
+            yield f"{remark} ({count:,} of {len(self._sample):,})."
+        left_out = [probe.title for probe in self._order.probes if probe not in self._trials.probes]
+        if left_out:
+            yield f"Not asked, for want of translations: {', '.join(left_out).lower()}."
+
+    def summaries(self) -> tuple[JudgingSummary, ...]:
+        """What was asked of whom, and what it took."""
+        order = self._order
+        counts: dict[str, list[RubricCount]] = {}
+        for writing in self._aids.writings:
+            asked = writing.questions
+            counts.setdefault(rater_of(writing.model), []).append(
+                RubricCount(writing.title, asked.question.version, **asdict(asked.tally))
+            )
+        counts.setdefault(rater_of(order.judge), []).extend(
+            RubricCount(rubric.name, rubric.version, **asdict(self._tallies[rubric.name]))
+            for rubric in order.rubrics
+        )
+        parameters = asked_with(order.settings, ITEMS_PER_CALL)
+        return tuple(
+            JudgingSummary(
+                rater=rater,
+                parameters=parameters,
+                passes=order.settings.passes,
+                rubrics=tuple(rows),
+                ratings=0,
+                calls=sum(row.calls for row in rows),
+            )
+            for rater, rows in counts.items()
+        )

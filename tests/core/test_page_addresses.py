@@ -1,0 +1,97 @@
+"""By which addresses the rating page may be reached."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from bedside.core.errors import InputError
+from bedside.core.page_addresses import PagePlace, checked_place, is_loopback
+
+PROXIED = PagePlace(public="https://studies.example.org/rating")
+
+
+@pytest.mark.parametrize(
+    ("place", "header", "accepted"),
+    [
+        (PagePlace(), "127.0.0.1:8086", True),
+        (PagePlace(), "localhost:8086", True),
+        (PagePlace(), "[::1]:8086", True),
+        (PagePlace(), f"{socket.gethostname()}:8086", True),
+        (PagePlace(host="0.0.0.0"), "192.168.1.7:8086", True),
+        # A name of somebody else's that was made to point to this machine.
+        (PagePlace(), "attacker.example:8086", False),
+        (PagePlace(), "127.0.0.1.attacker.example", False),
+        (PagePlace(), "localhost@attacker.example", False),
+        (PagePlace(), "", False),
+        (PagePlace(), "localhost:8086/x", False),
+        (PROXIED, "studies.example.org", True),
+        (PROXIED, "Studies.Example.org:443", True),
+        (PROXIED, "other.example.org", False),
+    ],
+)
+def test_names_of_others_are_refused(place: PagePlace, header: str, accepted: bool) -> None:
+    assert place.accepts_host(header) is accepted
+
+
+@pytest.mark.parametrize(
+    ("place", "origin", "host", "accepted"),
+    [
+        (PagePlace(), "http://127.0.0.1:8086", "127.0.0.1:8086", True),
+        (PagePlace(), "https://127.0.0.1:8086", "127.0.0.1:8086", False),
+        (PagePlace(), "http://127.0.0.1:8087", "127.0.0.1:8086", False),
+        (PagePlace(), "http://attacker.example", "127.0.0.1:8086", False),
+        (PagePlace(), "null", "127.0.0.1:8086", False),
+        (PagePlace(), "", "127.0.0.1:8086", False),
+        (PROXIED, "https://studies.example.org", "127.0.0.1:8086", True),
+        (
+            PROXIED,
+            "http://studies.example.org",
+            "studies.example.org",
+            True,
+        ),  # a proxy that passes the name on
+        (PROXIED, "https://studies.example.org.evil", "127.0.0.1:8086", False),
+    ],
+)
+def test_pages_of_others_are_refused(place: PagePlace, origin: str, host: str, accepted: bool) -> None:
+    assert place.accepts_origin(origin, host) is accepted
+
+
+def test_what_raters_type_is_told_from_where_it_listens(tmp_path: Path) -> None:
+    assert PagePlace().address == "http://127.0.0.1:8086"
+    assert PagePlace(host="::1").address == "http://[::1]:8086"
+    assert (
+        PagePlace(host="10.0.0.5", certificate=tmp_path, key=tmp_path, port=443).address
+        == "https://10.0.0.5:443"
+    )
+    assert not PagePlace(host="0.0.0.0").address.startswith("http://0.0.0.0")
+    assert checked_place(PagePlace(public="https://a.example/x/")).address == "https://a.example/x"
+
+
+def test_what_goes_unencrypted_is_told(tmp_path: Path) -> None:
+    assert not PagePlace().is_readable
+    assert PagePlace(host="10.0.0.5").is_readable
+    assert not PagePlace(host="10.0.0.5", certificate=tmp_path, key=tmp_path).is_readable
+    assert not PROXIED.is_readable
+    assert PagePlace(public="http://studies.example.org").is_readable
+    assert [host for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost") if not is_loopback(host)] == []
+    assert [host for host in ("0.0.0.0", "10.0.0.1", "example.org", "") if is_loopback(host)] == []
+
+
+def test_places_that_can_be_none_are_refused(tmp_path: Path) -> None:
+    for public in (
+        "studies.example.org",
+        "ftp://a.example",
+        "https://",
+        "https://u:p@a.example",
+        "https://a.example/#x",
+    ):
+        with pytest.raises(InputError, match="is not an address"):
+            checked_place(PagePlace(public=public))
+    with pytest.raises(InputError, match="needs its key"):
+        checked_place(PagePlace(certificate=tmp_path))
+    (tmp_path / "a.pem").write_text("no certificate")
+    with pytest.raises(InputError, match="certificate can't be used"):
+        PagePlace(certificate=tmp_path / "a.pem", key=tmp_path / "a.pem").tls()

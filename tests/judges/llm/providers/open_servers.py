@@ -1,0 +1,68 @@
+"""Documented behaviours of servers of open models, and of OpenRouter, that speak OpenAI's protocol.
+
+vLLM: docs.vllm.ai, OpenAI-compatible server, and the errors quoted in vllm-project/vllm issues 4667, 19464, 20409.
+llama.cpp: tools/server/README.md, and ggml-org/llama.cpp pull request 15780 (the error of a context that is too small).
+OpenRouter: openrouter.ai/docs/api/reference/errors-and-debugging.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.judges.llm.providers.server import Answer
+
+
+def vllm_error(
+    message: str, status: int = 400, *, nested: bool = True, kind: str = "BadRequestError"
+) -> Answer:
+    """An error of vLLM: in an object of its own since 0.10, by itself before."""
+    error = {"message": message, "type": kind, "param": None, "code": status}
+    return Answer({"error": error} if nested else {"object": "error", **error}, status)
+
+
+def pydantic_error(place: list[str], message: str, kind: str) -> Answer:
+    """A request that FastAPI refuses, as SGLang and others answer it (fastapi.tiangolo.com, Handling errors)."""
+    return Answer({"detail": [{"loc": ["body", *place], "msg": message, "type": kind}]}, 422)
+
+
+VLLM_TOO_LONG = vllm_error(
+    "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the "
+    "messages, 10000 in the completion). Please reduce the length of the messages or completion.",
+    nested=False,
+)
+VLLM_NO_ROOM = vllm_error(
+    "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 4096 tokens "
+    "and your request has 1210 input tokens (4096 > 4096 - 1210)."
+)
+LLAMA_TOO_LONG = Answer(
+    {
+        "error": {
+            "code": 400,
+            "message": "the request exceeds the available context size. try increasing the context size",
+            "type": "exceed_context_size_error",
+            "n_prompt_tokens": 14429,
+            "n_ctx": 8192,
+        }
+    },
+    400,
+)
+LLAMA_LOADING = Answer({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, 503)
+LLAMA_NO_GRAMMAR = Answer(
+    {"error": {"code": 400, "message": "Failed to parse grammar", "type": "invalid_request_error"}}, 400
+)
+
+
+def router_error(status: int, message: str, *, http: int | None = None, **metadata: Any) -> Answer:
+    """An error of OpenRouter; ``http`` is 200 where the model had begun."""
+    error = {"code": status, "message": message, **({"metadata": metadata} if metadata else {})}
+    return Answer({"error": error}, http or status)
+
+
+ROUTER_FLAGGED = router_error(
+    403,
+    "Your chosen model requires moderation and your input was flagged",
+    reasons=["self-harm"],
+    flagged_input="I slept badly...",
+    provider_name="OpenAI",
+    model_slug="openai/gpt-4.1",
+)

@@ -1,0 +1,188 @@
+"""What every client keeps to, those of other packages included; and what becomes of names that none takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from bedside.core import registry
+from bedside.core.errors import MissingExtraError, RegistryError
+from bedside.judges.llm import contract
+from bedside.judges.llm.contract import CLIENTS, ClientKind, known_price, open_model, read_name
+from bedside.judges.llm.endpoints import model_name
+from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.prices import Price
+from bedside.judges.llm.protocol import Reply, Request, Sampling
+
+#: A name that each client of the package takes.
+EXAMPLES = {
+    "openai_compatible": (
+        "http://127.0.0.1:9/v1#m",
+        "https://example.org/v1#m",
+        "openai/gpt-x",
+        "openrouter/a/b",
+    ),
+    "azure": ("azure/deployment",),
+    "anthropic": ("anthropic/claude-x",),
+    "bedrock": ("bedrock/us.anthropic.claude-x-v1:0",),
+    "gemini": ("gemini/gemini-x",),
+    "ollama": ("ollama/llama3.2",),
+    "deepeval": ("grok/grok-x", "litellm/openai/gpt-x"),
+    "local": ("local",),
+}
+HEAVY = ("aiohttp", "aiobotocore", "botocore", "deepeval", "torch", "transformers", "openai")
+
+
+@pytest.mark.parametrize(
+    "name",
+    # What deepeval imports takes seconds; it knows the prices of others' models too.
+    [
+        pytest.param(name, marks=pytest.mark.slow if name not in ("local", "ollama") else ())
+        for name in CLIENTS.names()
+    ],
+)
+def test_every_client_keeps_the_contract(name: str) -> None:
+    kind = CLIENTS.load(name)
+    assert kind.name == name
+    assert kind.title
+    assert not kind.title.endswith(".")
+    assert kind.beginnings
+    for text in EXAMPLES[name]:
+        model = read_name(text)
+        assert (model.client, model.text) == (name, text)
+        assert model.model
+        assert isinstance(known_price(model), Price | None)
+
+
+def test_no_two_clients_take_the_same_names() -> None:
+    beginnings = Counter(beginning for kind in CLIENTS.all().values() for beginning in kind.beginnings)
+    assert set(beginnings.values()) == {1}
+
+
+def test_clients_are_imported_without_what_they_need() -> None:
+    code = f"""if True:
+        import sys
+        from bedside.judges.llm.contract import CLIENTS, read_name
+        CLIENTS.all()
+        read_name("http://127.0.0.1:9/v1#m"), read_name("anthropic/m")
+        print(sorted(set({HEAVY!r}) & set(sys.modules)))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("opnai/gpt-x", "no provider is called 'opnai'; did you mean openai"),
+        ("local/model", "no provider is called 'local'"),
+        ("openai/", "'openai/' is not the name of a model; write provider/model"),
+        ("openai", "'openai' is not the name of a model"),
+        ("localhost", "is not the name of a model"),
+    ],
+)
+def test_names_that_no_client_takes(text: str, says: str) -> None:
+    with pytest.raises(RegistryError) as raised:
+        read_name(text)
+    assert says in str(raised.value)
+
+
+# -- clients of other packages ----------------------------------------------------------------------
+
+
+class Echo:
+    max_prompt_tokens = None
+
+    async def complete(self, request: Request) -> Reply:
+        return Reply(request.single())
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _name(text: str) -> ModelName:
+    return ModelName(text.removeprefix("echo:"), "echo", None)
+
+
+ECHO = ClientKind("echo", "what was asked", ("echo:",), _name, lambda name, sampling: Echo())
+CLASHING = replace(ECHO, name="clashing", beginnings=("openai/",))
+
+
+@pytest.fixture
+def other_package(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    fresh = registry.Registry(CLIENTS.package, "CLIENT", "client", ClientKind, group="bedside.clients")
+    monkeypatch.setattr(contract, "CLIENTS", fresh)
+    return monkeypatch
+
+
+def entry_points(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
+    points = [EntryPoint(name, f"{__name__}:{place}", "bedside.clients") for name, place in places.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "bedside.clients" else [])
+
+
+def test_a_client_of_another_package(other_package: pytest.MonkeyPatch) -> None:
+    entry_points(other_package, echo="ECHO")
+    name = model_name("echo:loud")
+    assert (name.identity, name.client) == ("echo/loud", "echo")
+    assert isinstance(open_model(name, Sampling()), Echo)
+    assert known_price(name) is None
+
+
+def test_two_clients_that_take_the_same_names_are_refused(other_package: pytest.MonkeyPatch) -> None:
+    entry_points(other_package, clashing="CLASHING")
+    with pytest.raises(RegistryError, match="both take names that begin with openai/"):
+        read_name("openai/gpt-x")
+    assert read_name("anthropic/claude-x").client == "anthropic"
+
+
+def test_two_clients_of_one_name_are_refused(other_package: pytest.MonkeyPatch) -> None:
+    entry_points(other_package, local="ECHO")
+    with pytest.raises(RegistryError, match="two entries are called 'local'"):
+        read_name("openai/gpt-x")
+
+
+def test_a_library_that_is_missing_is_named(other_package: pytest.MonkeyPatch) -> None:
+    other_package.setitem(sys.modules, "aiohttp", None)
+    # Whatever has it imported already.
+    for module in ("bedside.judges.llm.clients._openai_server", "bedside.judges.llm.http_poster"):
+        other_package.delitem(sys.modules, module, raising=False)
+    with pytest.raises(
+        MissingExtraError, match=r"needs aiohttp, which isn't installed; pip install \"bedside\[judge\]\""
+    ):
+        open_model(read_name("http://127.0.0.1:9/v1#m"), Sampling())
+
+
+# -- chats and free text ----------------------------------------------------------------------------
+
+
+def test_a_chat_as_one_text() -> None:
+    """A chat's messages follow each other; an earlier reply is named as such."""
+    request = Request.of_text("Rate this.", "{}")
+    assert request.single() == "Rate this."
+    again = request.objecting("5 of 5", "No JSON.")
+    assert again.single() == "Rate this.\n\nYour earlier reply:\n5 of 5\n\nNo JSON.\n"
+    # Only the last reply is objected to.
+    assert again.objecting("{}", "No score.").messages == request.objecting("{}", "No score.").messages
+
+
+def test_registry_folder_holds_entries_only() -> None:
+    folder = Path(contract.__file__).parent / "clients"
+    files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
+    assert files <= set(CLIENTS.names())
+
+
+@pytest.mark.slow
+def test_a_price_is_looked_up_without_a_word() -> None:
+    """The library that knows prices says on import what it was set to, which is no part of what a command prints."""
+    code = (
+        "from bedside.judges.llm.contract import known_price, read_name\n"
+        "assert known_price(read_name('openai/gpt-5-mini')).input > 0\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

@@ -1,0 +1,100 @@
+"""Which parameters are sent, and what is learnt from what servers say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from bedside.judges.llm.model_facts import ModelFacts
+from bedside.judges.llm.parameters import ChatParameters
+from bedside.judges.llm.protocol import LanguageModelError, Sampling
+from bedside.judges.llm.server_problems import read_problem
+
+ALL = Sampling(temperature=0.5, max_tokens=100, probabilities=True, reasoning_effort="low")
+
+
+def said(error: object, status: int = 400) -> Any:
+    return read_problem(status, orjson.dumps(error))
+
+
+def test_what_a_table_says_is_left_out() -> None:
+    facts = ModelFacts(temperature=False, probabilities=True, most_probabilities=5)
+    parameters = ChatParameters("m", ALL, facts, new_limit=True)
+    assert parameters.fields == {
+        "model": "m",
+        "max_completion_tokens": 100,
+        "logprobs": True,
+        "top_logprobs": 5,
+        "reasoning_effort": "low",
+    }
+    assert parameters.unsent == ("temperature",)
+
+
+@pytest.mark.parametrize(
+    ("error", "meaning"),
+    [
+        ({"error": {"message": "no", "param": "temperature", "code": "unsupported_value"}}, "temperature"),
+        ({"error": {"message": "no", "param": "reasoning.effort", "code": "x"}}, None),
+        ({"error": {"message": "Unsupported parameter: 'top_logprobs'"}}, "probabilities"),
+        ({"object": "error", "message": "logprobs is not supported", "code": 400}, "probabilities"),
+        (
+            {"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]},
+            "temperature",
+        ),
+        ({"error": "unknown field reasoning_effort"}, "reasoning_effort"),
+        (
+            {"error": {"message": "messages: the temperature of the talk is unknown", "param": "messages"}},
+            None,
+        ),
+        ({"error": {"message": "the temperature in the room was 20"}}, None),
+        ({"error": {"message": "response_format is not supported", "param": "response_format"}}, None),
+        (
+            {
+                "error": {
+                    "message": "1 validation error: {'loc': ('body',), 'msg': 'invalid', 'input': {'temperature': 0"
+                }
+            },
+            None,
+        ),
+        (
+            {"message": "[{'loc': ('body', 'seed'), 'msg': 'not permitted', 'input': 1}]"},
+            None,  # none is sent
+        ),
+        ({}, None),
+        ([], None),
+        ("x", None),
+    ],
+)
+def test_what_is_learnt(error: object, meaning: str | None) -> None:
+    parameters = ChatParameters("m", ALL, ModelFacts())
+    before = parameters.fields
+    assert parameters.learn(said(error), before) == meaning
+    assert (parameters.fields == before) is (meaning is None)
+    assert parameters.unsent == (() if meaning is None else (meaning,))
+    if meaning is not None:
+        assert parameters.learn(said(error), before) == meaning, "of requests that were under way"
+
+
+def test_the_limit_goes_by_its_other_name_and_then_not_at_all() -> None:
+    parameters = ChatParameters("m", Sampling(), ModelFacts())
+    for name, other in (("max_tokens", "max_completion_tokens"), ("max_completion_tokens", None)):
+        error = {"error": {"message": f"Unsupported parameter: '{name}'", "param": name}}
+        assert parameters.learn(said(error), parameters.fields) == "max_tokens"
+        assert (other in parameters.fields) is (other is not None)
+    assert parameters.unsent == ("max_tokens",)
+
+
+@pytest.mark.parametrize(
+    ("error", "todo"),
+    [
+        ({"message": "max_tokens is too large: 100. At most 50.", "param": "max_tokens"}, "`max_tokens`"),
+        ({"message": "no", "param": "reasoning_effort", "code": "unsupported_value"}, "`reasoning_effort`"),
+    ],
+)
+def test_another_value_is_for_the_user_to_choose(error: object, todo: str) -> None:
+    parameters = ChatParameters("m", ALL, ModelFacts())
+    with pytest.raises(LanguageModelError) as raised:
+        parameters.learn(said({"error": error}), parameters.fields)
+    assert todo in str(raised.value.todo)

@@ -1,0 +1,105 @@
+"""Schemas as Claude's structured output takes them: docs/en/build-with-claude/structured-outputs, JSON Schema
+limitations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bedside.judges.llm.clients._strict_schema import strict_schema
+
+#: What the page says is refused.
+REFUSED = {
+    "minimum",
+    "maximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "maxItems",
+    "uniqueItems",
+    "oneOf",
+    "pattern",
+}
+
+
+def strict(schema: dict[str, Any]) -> dict[str, Any]:
+    text = strict_schema(json.dumps(schema))
+    assert text is not None
+    return dict(json.loads(text))
+
+
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """A schema and those inside it."""
+    if isinstance(schema, dict):
+        yield schema
+        for name, value in schema.items():
+            if name in ("properties", "$defs"):
+                for part in value.values():
+                    yield from parts(part)
+            elif isinstance(value, list):
+                for part in value:
+                    yield from parts(part)
+            else:
+                yield from parts(value)
+
+
+def an_object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+NUMBERS = {
+    "type": "array",
+    "minItems": 2,
+    "maxItems": 4,
+    "items": {"type": "integer", "minimum": 1, "maximum": 9},
+}
+LEVEL = {"type": ["integer", "null"], "enum": [1, 2, 3, None], "description": "The level."}
+CHOICE = {"oneOf": [{"type": "string", "maxLength": 5}, {"type": "null"}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "fails"),
+    [
+        (
+            an_object(score={"type": "integer", "enum": [1, 2]}),
+            [{"score": 1}],
+            [{"score": 3}, {}, {"score": 1, "x": 1}],
+        ),
+        (an_object(level=LEVEL), [{"level": None}, {"level": 2}], [{"level": 4}, {"level": "2"}]),
+        (an_object(numbers=NUMBERS), [{"numbers": [1, 2]}], [{"numbers": ["one"]}]),
+        (an_object(choice=CHOICE), [{"choice": None}, {"choice": "ab"}], [{"choice": 1}]),
+        (an_object(inner={**an_object(a={"type": "boolean"}), "additionalProperties": True}), None, None),
+        ({"type": "object", "additionalProperties": {"type": "number"}}, None, None),
+    ],
+    ids=["enum", "nullable", "numbers", "one of", "open inside", "open"],
+)
+def test_what_is_left_of_a_schema(schema: dict[str, Any], fits: Any, fails: Any) -> None:
+    if fits is None:
+        assert strict_schema(json.dumps(schema)) is None
+        return
+    closed = strict(schema)
+    for part in parts(closed):
+        assert not part.keys() & REFUSED
+        assert not isinstance(part.get("type"), list)
+        if part.get("type") == "object":
+            assert part["additionalProperties"] is False
+    check = jsonschema.Draft202012Validator(closed)
+    for reply in fits:
+        assert jsonschema.Draft202012Validator(schema).is_valid(reply)
+        assert check.is_valid(reply)
+    assert not any(map(check.is_valid, fails))
+
+
+def test_limits_are_told_in_words() -> None:
+    numbers = strict(an_object(numbers=NUMBERS))["properties"]["numbers"]
+    assert numbers["description"] == "(minItems 2, maxItems 4)"
+    assert numbers["items"]["description"] == "(minimum 1, maximum 9)"

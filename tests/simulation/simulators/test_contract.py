@@ -1,0 +1,312 @@
+"""What every simulator keeps to, whatever it is asked and replied."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import bedside
+from bedside.core.errors import BedsideError
+from bedside.simulation.conversation_log import ConversationLog, LoggedReply
+from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulation.simulate import SimulationSettings, SimulationSummary, simulate_plan
+from bedside.simulation.simulators.calls import ACTOR_ROLES, Call
+from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.case_files import read_cases, read_personas
+from bedside.simulation.simulators.contract import SIMULATORS, Simulator
+from bedside.simulation.simulators.scripts import read_script, script_names
+from tests.simulation.simulators.playing import Played, by_rules, play, situation
+from tests.simulation.simulators.random_replies import any_reply, good_reply
+from tests.soak import budget
+
+NAMES = SIMULATORS.names()
+#: Target length of conversations that are run by the engine, where a protocol has one: what holds for short ones holds
+#: for long ones, which take too long to be killed after every call.
+SHORT = 12
+simulators = pytest.mark.parametrize("name", NAMES)
+
+
+@cache
+def bundled(name: str) -> tuple[Case, ...]:
+    return tuple(case for _, case in read_cases(SIMULATORS.load(name).cases))
+
+
+def played(simulator: Simulator, seed: int, bad: float, case: Case | None = None) -> Played:
+    """A conversation with replies at random, about one of the bundled cases."""
+    draw = random.Random(seed)
+    about = case or draw.choice(bundled(simulator.name))
+    return play(
+        simulator,
+        about,
+        lambda call: any_reply(call, draw, bad=bad),
+        setting=draw.choice(simulator.settings).name,
+        length=draw.choice(simulator.lengths) if simulator.lengths else None,
+        options={option.name: draw.choice(option.choices) for option in simulator.options if option.choices},
+        persona=None
+        if simulator.personas is None
+        else draw.choice([persona for _, persona in read_personas(simulator.personas)]),
+        seed=seed,
+    )
+
+
+# -- what stands in its folder -----------------------------------------------------------------------
+
+
+@simulators
+def test_what_it_states_is_whole(name: str) -> None:
+    simulator = SIMULATORS.load(name)
+    assert simulator.name == name
+    assert simulator.version >= 1
+    assert simulator.source
+    assert set(simulator.rules) - {"ranker"} == set(ACTOR_ROLES)
+    assert len({setting.name for setting in simulator.settings}) == len(simulator.settings) > 0
+    for option in simulator.options:
+        assert not option.choices or option.default in option.choices, option.name
+
+
+@simulators
+def test_its_cases_and_scripts_can_be_used(name: str) -> None:
+    simulator = SIMULATORS.load(name)
+    cases = bundled(name)
+    assert cases
+    for case in cases:
+        assert case.language in simulator.languages
+        assert list(simulator.check_case(case)) == []
+        assert "invented" in case.origin
+        for setting in simulator.settings:
+            assert simulator.briefs(case, setting.name)
+    assert script_names(simulator.scripts)
+    for script in script_names(simulator.scripts):
+        read_script(script, simulator.scripts)
+
+
+@simulators
+def test_its_rules_actors_bring_conversations_to_a_good_end(name: str) -> None:
+    simulator = SIMULATORS.load(name)
+    for case in bundled(name):
+        for setting in simulator.settings:
+            outcome = play(simulator, case, by_rules(simulator), setting=setting.name).ended
+            assert outcome.turns, case.id
+
+
+# -- any replies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.soak
+@simulators
+@settings(
+    max_examples=budget(20, 3000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+@given(seed=st.integers(0, 2**32), bad=st.sampled_from((0.0, 0.05, 0.3, 1.0)))
+def test_it_ends_whatever_is_replied(name: str, seed: int, bad: float) -> None:
+    simulator = SIMULATORS.load(name)
+    draw = random.Random(seed)
+    case = draw.choice(bundled(name))
+    setting = draw.choice(simulator.settings).name
+    length = draw.choice(simulator.lengths) if simulator.lengths else None
+    talk = play(
+        simulator,
+        case,
+        lambda call: any_reply(call, draw, bad=bad),
+        setting=setting,
+        length=length,
+        seed=seed,
+        most=5000,
+    )
+    most = simulator.most_calls(situation(simulator, case, setting=setting, length=length))
+    calls = Counter(call.actor for call in talk.calls)
+    assert all(calls[role] <= most.get(role, 0) for role in calls), (calls, most)
+    if talk.outcome is None:
+        assert talk.failure is not None
+        assert talk.failure.whose in ("patient", "evaluator")
+        assert talk.failure.reason
+        return
+    assert all(turn.text.strip() for turn in talk.outcome.turns)
+    assert all("codes" not in turn.meta for turn in talk.outcome.turns)
+    assert talk.outcome.stop
+    json.dumps([talk.outcome.reference, talk.outcome.factors, talk.outcome.states, talk.outcome.simulation])
+
+
+@simulators
+def test_the_same_replies_and_seed_make_the_same_conversation(name: str) -> None:
+    simulator = SIMULATORS.load(name)
+    for seed in range(3):
+        one, other = played(simulator, seed, 0.1), played(simulator, seed, 0.1)
+        assert one.outcome == other.outcome
+        assert [call.digest() for call in one.calls] == [call.digest() for call in other.calls]
+
+
+# -- who is told what ---------------------------------------------------------------------------------
+
+
+def marked(case: Case) -> tuple[Case, dict[str, list[str]]]:
+    """A case with a mark in each hidden field, and which marks no call to a role may hold."""
+    marks: dict[str, list[str]] = {role: [] for role in (*ACTOR_ROLES, "ranker")}
+
+    def mark(text: str, *roles: str) -> str:
+        word = f"zq{sum(map(len, marks.values())):03d}xk"
+        for role in roles:
+            marks[role].append(word)
+        return f"{text} {word}"
+
+    hidden, patient = case.hidden, case.patient
+    content = case.model_dump()
+    if hidden.diagnosis:
+        content["hidden"]["diagnosis"] = mark(hidden.diagnosis, "clinician", "patient")
+    for concern, fields in zip(hidden.concerns, content["hidden"]["concerns"], strict=True):
+        fields["text"] = mark(concern.text, "clinician")
+        fields["evidence"] = [mark(text, *ACTOR_ROLES) for text in concern.evidence]
+        fields["voiced"] = [mark(text, "clinician") for text in concern.voiced]
+    for field in ("facts", "vitals", "psychosocial", "deflections"):
+        content["patient"][field] = [mark(text, "clinician") for text in getattr(patient, field)]
+    content["patient"]["narrative"] = mark(patient.narrative, "clinician")
+    if case.note is not None:
+        if case.note.text:
+            content["note"]["text"] = mark(case.note.text, "clinician", "patient")
+        if case.note.vignette:
+            content["note"]["vignette"] = mark(case.note.vignette, "clinician")
+        for finding, fields in zip(case.note.findings, content["note"]["findings"], strict=True):
+            fields["text"] = mark(finding.text, "clinician", "patient")
+    return Case.model_validate(content), marks
+
+
+def told(call: Call) -> str:
+    """All that an actor is told but what was said aloud."""
+    return json.dumps(
+        [call.brief, call.instruction, call.objection, call.schema, dict(call.material)], default=str
+    )
+
+
+@pytest.mark.soak
+@simulators
+@pytest.mark.parametrize("bad", [0.0, 0.1])
+def test_what_is_hidden_from_a_side_is_in_no_call_to_it(name: str, bad: float) -> None:
+    simulator = SIMULATORS.load(name)
+    for case in bundled(name)[: budget(2, 100)]:
+        hidden, marks = marked(case)
+        for seed, setting in enumerate(simulator.settings):
+            draw = random.Random(seed)
+            talk = play(simulator, hidden, lambda call: any_reply(call, draw, bad=bad), setting=setting.name)  # noqa: B023
+            for call in talk.calls:
+                spoken = "\n".join(line.text for line in call.history)
+                held = [word for word in marks[call.actor] if word in told(call) and word not in spoken]
+                assert not held, (case.id, call.actor, call.purpose, held)
+
+
+# -- run by the engine --------------------------------------------------------------------------------
+
+
+class _KilledError(BaseException):
+    """The process ends."""
+
+
+def first_personas(name: str, number: int) -> dict[str, Any]:
+    """So many of a simulator's personas, where it has any: a few show what all show."""
+    personas = SIMULATORS.load(name).personas
+    if personas is None:
+        return {}
+    return {"personas": [persona for _, persona in read_personas(personas)][:number]}
+
+
+def run(out: Path, name: str, **arguments: Any) -> SimulationSummary:
+    names = ("max_concurrency", "replay")
+    asked = {key: value for key, value in arguments.items() if key in names}
+    rest = {key: value for key, value in arguments.items() if key not in names}
+    if SIMULATORS.load(name).lengths:
+        rest = {"lengths": [SHORT], **rest}
+    usual = {"protocol": name, "clinicians": "rules", "cases": bundled(name)[:3], **first_personas(name, 2)}
+    plan = SimulationRequest(**(usual | rest)).plan()
+    return simulate_plan(plan, out, SimulationSettings(**asked))
+
+
+def files(out: Path) -> list[bytes]:
+    return [(out / file).read_bytes() for file in ("transcripts.jsonl", "states.jsonl", "failed.jsonl")]
+
+
+def by_content(request: dict[str, Any]) -> Any:
+    """An agent whose replies depend on what it is told, and are at times none."""
+    call = Call(
+        request["role"], request["purpose"], 1, request["brief"], (), request["instruction"], request["kind"],
+        request["schema"],
+    )  # fmt: skip
+    draw = random.Random(json.dumps(request, sort_keys=True, default=str))
+    text = (any_reply(call, draw, bad=0.1) if request["attempt"] == 1 else good_reply(call, draw)).text
+    return text
+
+
+@pytest.mark.slow
+@simulators
+def test_order_and_concurrency_change_no_byte(tmp_path: Path, name: str) -> None:
+    cases = bundled(name)[:4]
+    who = {"clinicians": by_content, "patient": by_content, "cases": cases}
+    run(tmp_path / "one", name, **who, max_concurrency=1)
+    run(tmp_path / "many", name, **who, max_concurrency=16)
+    assert files(tmp_path / "one") == files(tmp_path / "many")
+    run(tmp_path / "turned", name, **(who | {"cases": cases[::-1]}), max_concurrency=5)
+    for one, turned in zip(files(tmp_path / "one"), files(tmp_path / "turned"), strict=True):
+        assert sorted(one.splitlines()) == sorted(turned.splitlines())
+    run(tmp_path / "fewer", name, **(who | {"cases": cases[1:]}))
+    for one, fewer in zip(files(tmp_path / "one"), files(tmp_path / "fewer"), strict=True):
+        assert [
+            line for line in one.splitlines() if f"/{cases[0].id}/".encode() not in line
+        ] == fewer.splitlines()
+    before = files(tmp_path / "many")
+    summary = run(tmp_path / "many", name, **who, replay=True)
+    assert summary.calls.asked == 0
+    assert files(tmp_path / "many") == before
+
+
+@pytest.mark.slow
+@simulators
+def test_killed_after_every_call_it_goes_on_and_asks_nothing_twice(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One conversation: of several, a reply may be kept in the moment in which another's kill ends them all.
+    only = {"cases": bundled(name)[:1], **first_personas(name, 1)}
+    whole = run(tmp_path / "whole", name, **only)
+    keep, kept = ConversationLog.keep, []
+
+    async def killed(log: ConversationLog, logged: LoggedReply) -> None:
+        await keep(log, logged)
+        kept.append(logged.site)
+        raise _KilledError
+
+    monkeypatch.setattr(ConversationLog, "keep", killed)
+    while True:
+        try:
+            run(tmp_path / "parts", name, **only)
+        except _KilledError:
+            assert len(kept) <= whole.calls.asked
+            continue
+        break
+    assert len(kept) == len(set(kept)) == whole.calls.asked
+    assert files(tmp_path / "parts") == files(tmp_path / "whole")
+
+
+@pytest.mark.slow
+@simulators
+def test_its_suite_scores_the_output_as_it_is(tmp_path: Path, name: str) -> None:
+    run(
+        tmp_path / "talks",
+        name,
+        clinicians=["rules", f"script:{script_names(SIMULATORS.load(name).scripts)[0]}"],
+    )
+    bedside.score(tmp_path / "talks" / "transcripts.jsonl", tmp_path / "run", suite=name)
+    assert bedside.read_run(tmp_path / "run").ratings.height > 0
+
+
+def test_a_case_that_lacks_what_the_protocol_needs_is_refused(tmp_path: Path) -> None:
+    for name in NAMES:
+        with pytest.raises(BedsideError, match="case 'bare' can't be used by"):
+            run(tmp_path / name, name, cases=[Case(id="bare")])
