@@ -24,8 +24,7 @@ from bedside.metrics.coders.learned.trained_coder import TrainedCoder
 from bedside.metrics.coders.learned.training import fit_roles, out_of_fold
 from bedside.metrics.coders.learned.training_set import read_training_set
 from bedside.metrics.coders.shipped.rules import question_type
-from bedside.metrics.coders.testing.code_scores import human_ceilings
-from bedside.metrics.coders.testing.coder_test import evaluate_coder
+from bedside.metrics.coders.testing.coder_test import evaluate_coder, human_ceilings
 from bedside.transcripts import Transcript, read_transcripts
 
 TARGET = 5_000

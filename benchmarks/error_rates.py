@@ -24,10 +24,9 @@ from scipy import stats
 
 from bedside.analysis._label_numbers import LabelNumbers
 from bedside.analysis.case_values import CaseValues
-from bedside.analysis.comparison import systems_at_once
+from bedside.analysis.comparison import SystemPair, system_pair, systems_at_once, tested
 from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.system_pairs import SystemPair, system_pair, tested
 from bedside.ratings.table import frame_of
 from bedside.stats._exact import signed_rank_distribution
 from bedside.stats.paired import EXACT_PAIRS, signed_ranks

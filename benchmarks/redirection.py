@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from bedside.core.model_files import TOY, find_model
+from bedside.metrics.families.redirection import redirection_score, score_turns
 from bedside.metrics.models.dialogue import SEPARATOR, speeches
 from bedside.metrics.models.language_model import load_language_model
 from bedside.metrics.models.likelihood import Likelihood
-from bedside.metrics.redirection_scores import redirection_score, score_turns
 from bedside.transcripts import Reading, Transcript
 
 

@@ -17,19 +17,474 @@ from typing import Any
 
 import orjson
 
-from bedside.annotation.annotation_plan import AnnotationPlan, rater_of
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, rater_of
 from bedside.annotation.answers import CollectedAnswers, RaterAnswer
-from bedside.annotation.items import label_studio_tasks, shown_by_item
+from bedside.annotation.evidence import listed_turns
+from bedside.annotation.fields import (
+    LISTED,
+    NOTES,
+    NOTHING,
+    agree_field,
+    choices,
+    code_field,
+    entry_fields,
+    entry_part,
+    evidence_field,
+)
+from bedside.annotation.items import coded_positions, label_studio_tasks, shown_by_item
 from bedside.annotation.label_studio_export import EXPORT_AGAIN, annotator, read_export
 from bedside.annotation.labelling_page import labelling_page
-from bedside.annotation.offline_answers import FilledTable
-from bedside.annotation.offline_tables import csv_table
-from bedside.annotation.offline_workbooks import write_workbook
+from bedside.annotation.offline_tables import (
+    ANSWER_SHEET,
+    CELL_LENGTH,
+    LABEL_SEPARATOR,
+    AnswerColumn,
+    answer_columns,
+    csv_table,
+    prefilled_columns,
+    prefilled_rows,
+    shown_conversation,
+)
+from bedside.annotation.page_words import words_of
 from bedside.annotation.tool_files import ToolExport, tool_content, write_tool_folders
 from bedside.annotation.tool_form import TOOL_FORMS
 from bedside.core.errors import InputError
-from bedside.core.files import contents, making, write_text
+from bedside.core.files import contents, making, replacing, write_text
+from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
+from bedside.transcripts.byte_source import ByteSource
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.table_rows import table
+from bedside.transcripts.workbook_rows import UNREADABLE, Workbook
+
+# -- The table that a rater fills in --------------------------------------------------------------------
+
+#: Widths of columns by their name, in characters.
+_WIDTHS = {"text": 80, "item": 15, "notes": 40}
+_REASON_WIDTH, _USUAL_WIDTH = 40, 18
+#: Rows below the last one in which lists of choices drop down too: raters add rows.
+_SPARE_ROWS = 200
+
+
+def write_workbook(path: Path, plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> None:
+    """Write the table of a rater: a sheet to fill in, how to rate, and a sheet for each conversation."""
+    with replacing(path) as temporary:
+        _AnswerWorkbook(plan, rater, tasks).book.save(temporary)
+
+
+class _AnswerWorkbook:
+    """The workbook that a rater fills in."""
+
+    def __init__(self, plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> None:
+        from openpyxl import Workbook
+        from openpyxl.styles import Alignment, Font, PatternFill
+
+        self._wrap, self._bold = Alignment(wrap_text=True, vertical="top"), Font(bold=True)
+        self._fill = PatternFill("solid", fgColor="FFF6D6")
+        self._plan = plan
+        self._columns = answer_columns(plan)
+        self._prefilled = prefilled_columns(plan)
+        self.book = Workbook()
+        self._sheet: Any = self.book.active
+        self._sheet.title = ANSWER_SHEET
+        self._headings()
+        first_rows, last_row = self._rows(rater, tasks)
+        self._sheet.freeze_panes = self._sheet.cell(2, len(self._prefilled) + 1)
+        self._choices(last_row)
+        self._guide(self.book.create_sheet("How to rate", 1))
+        if plan.mode != "codes":
+            for number, data in enumerate(tasks):
+                self._conversation(self.book.create_sheet(str(number + 1)), data, first_rows[number])
+                for row in range(first_rows[number], first_rows.get(number + 1, last_row + 1)):
+                    cell = self._sheet.cell(row, 2)
+                    cell.hyperlink = f"#'{number + 1}'!A1"
+                    cell.style = "Hyperlink"
+
+    def _put(self, sheet: Any, row: int, column: int, text: str) -> Any:
+        cell = sheet.cell(row, column, text)
+        # Otherwise what begins with = would be a formula.
+        cell.data_type = "s"
+        cell.alignment = self._wrap
+        return cell
+
+    def _positions(self) -> Iterator[tuple[int, AnswerColumn]]:
+        """The columns to fill in, with their number (from 1)."""
+        return enumerate(self._columns, len(self._prefilled) + 1)
+
+    def _headings(self) -> None:
+        from openpyxl.comments import Comment
+        from openpyxl.utils import get_column_letter
+
+        names = [*self._prefilled, *(column.name for column in self._columns)]
+        for position, name in enumerate(names, 1):
+            self._put(self._sheet, 1, position, name).font = self._bold
+            usual_width = _REASON_WIDTH if "reason" in name else _USUAL_WIDTH
+            self._sheet.column_dimensions[get_column_letter(position)].width = _WIDTHS.get(name, usual_width)
+        for position, column in self._positions():
+            self._sheet.cell(1, position).comment = Comment(column.about, "bedside", width=420, height=300)
+
+    def _rows(self, rater: str, tasks: Sequence[Mapping[str, Any]]) -> tuple[dict[int, int], int]:
+        """Write the rows; the first row of each task, and the last one of all."""
+        last_row = 1
+        first_rows: dict[int, int] = {}
+        words = words_of(self._plan)
+        roles = {
+            question.name: words.say(str(question.role)) for question in self._plan.questions if question.role
+        }
+        for number, row in prefilled_rows(self._plan, rater, tasks):
+            last_row += 1
+            first_rows.setdefault(number, last_row)
+            for position, name in enumerate(self._prefilled, 1):
+                self._put(self._sheet, last_row, position, _fitting(row.get(name, "")))
+            for position, column in self._positions():
+                if self._plan.mode != "codes" or roles.get(column.name, row["speaker"]) == row["speaker"]:
+                    self._sheet.cell(last_row, position).fill = self._fill
+                    self._sheet.cell(last_row, position).alignment = self._wrap
+                if column.choices is None:
+                    # As a number, 3,5 would be another in each country.
+                    self._sheet.cell(last_row, position).number_format = "@"
+        return first_rows, last_row
+
+    def _choices(self, last_row: int) -> None:
+        """Lists to choose from, which stand in a hidden sheet."""
+        from openpyxl.utils import get_column_letter
+        from openpyxl.worksheet.datavalidation import DataValidation
+
+        lists = self.book.create_sheet("Choices")
+        lists.sheet_state = "hidden"
+        for position, column in self._positions():
+            if column.choices is None:
+                continue
+            at = lists.max_column + 1 if lists.cell(1, 1).value is not None else 1
+            for row, choice in enumerate(column.choices, 1):
+                self._put(lists, row, at, choice)
+                if _is_number(choice):
+                    # Typed by a rater it is a number, which is not the text of the same digits.
+                    lists.cell(row, at).value = float(choice)
+            if column.several:
+                continue
+            letter = get_column_letter(at)
+            rule = DataValidation(
+                type="list", formula1=f"Choices!${letter}$1:${letter}${len(column.choices)}", allow_blank=True,
+                showErrorMessage=True, errorTitle="Not on the list",
+                error="Choose from the list, or leave the cell empty.",
+            )  # fmt: skip
+            letter = get_column_letter(position)
+            rule.add(f"{letter}2:{letter}{max(last_row, 2) + _SPARE_ROWS}")
+            self._sheet.add_data_validation(rule)
+
+    def _guide(self, sheet: Any) -> None:
+        """What is to be done, and what each rubric says."""
+        sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 28, 110
+        first = "Fill in the coloured cells of the sheet Answers; save the file as XLSX."
+        link = "A click on a number in the column no opens the conversation."
+        lines: list[tuple[str, str]] = [("Plan", plan_hash(self._plan)), ("What to do", first)]
+        if self._plan.mode != "codes":
+            lines.append(("", link))
+        for question in self._plan.questions:
+            rubric = question.shown()
+            lines += [("", ""), (rubric.title, rubric.definition)]
+            lines += choices(question)
+            if self._plan.mode == "findings":
+                label_part, text_part = entry_part(rubric)
+                lines += [(label.label, label.descriptor) for label in label_part.labels]
+                lines.append(
+                    (NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty.")
+                )
+            if rubric.instructions:
+                lines.append(("How to decide", rubric.instructions))
+        for row, (heading, text) in enumerate(lines, 1):
+            self._put(sheet, row, 1, heading).font = self._bold
+            self._put(sheet, row, 2, text)
+
+    def _conversation(self, sheet: Any, data: Mapping[str, Any], answer_row: int) -> None:
+        """A conversation, with a link back to the row where its answer goes."""
+        for letter, width in (("A", 6), ("B", 14), ("C", 110)):
+            sheet.column_dimensions[letter].width = width
+        back = self._put(sheet, 1, 1, "back")
+        back.hyperlink = f"#'{ANSWER_SHEET}'!A{answer_row}"
+        back.style = "Hyperlink"
+        row = 1
+        for number, speaker, text in shown_conversation(self._plan, data):
+            # A text too long for one cell goes on in the next row.
+            for at in range(0, max(len(text), 1), CELL_LENGTH):
+                row += 1
+                self._put(sheet, row, 1, number if at == 0 else "")
+                self._put(sheet, row, 2, speaker if at == 0 else "").font = self._bold
+                self._put(sheet, row, 3, text[at : at + CELL_LENGTH])
+        sheet.freeze_panes = "A2"
+
+
+def _fitting(text: str) -> str:
+    """A text that fits a cell, and says so where it had to be cut."""
+    return (
+        text
+        if len(text) <= CELL_LENGTH
+        else f"{text[:CELL_LENGTH]} … ({len(text) - CELL_LENGTH:,} characters more)"
+    )
+
+
+def _is_number(choice: str) -> bool:
+    return choice.replace(".", "", 1).removeprefix("-").isdigit()
+
+
+# -- The answers in a table that a rater filled in ------------------------------------------------------
+
+
+class FilledTable:
+    """A table that a rater filled in.
+
+    Args:
+        plan: the plan that it was made of.
+        run: its run.
+        path: the file.
+        rater: who filled it in, whatever the table says; None where the table says it.
+    """
+
+    def __init__(self, plan: AnnotationPlan, run: Run, path: Path, rater: str | None = None) -> None:
+        self._plan = plan
+        self._path = path
+        self._rater = rater
+        self._columns = answer_columns(plan)
+        self._positions = coded_positions(plan, run)
+        self._rubrics = {rubric.name: rubric for rubric in plan.questions}
+        self._choices: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+        self._texts: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+        self._places: dict[tuple[str, str], str] = {}
+
+    def answers(self) -> list[RaterAnswer]:
+        """The answers; items without any are left out.
+
+        Raises:
+            InputError: a column, row or cell that doesn't fit the plan; the place is named.
+        """
+        if self._path.suffix.lower() == ".xlsx":
+            self._check_cells()
+        header, rows = table(ByteSource(self._path, options=ReadOptions(sheet=ANSWER_SHEET)))
+        names = [name.strip().lstrip("\ufeff") for name in header]
+        for number, (where, row) in enumerate(rows):
+            if isinstance(row, InputError):
+                raise row
+            cells = dict(zip(names, map(str.strip, row), strict=True))
+            if number == 0:
+                self._check_header(cells)
+            self._row(cells, self._place(where))
+        return [
+            RaterAnswer(*key, "submitted", chosen, self._texts.get(key, {}), where=self._places[key])
+            for key, chosen in self._choices.items()
+        ]
+
+    def _check_cells(self) -> None:
+        """Refuse cells to fill in whose value isn't to be had."""
+        book = Workbook(ByteSource(self._path))
+        for oddity in book.oddities(ANSWER_SHEET) if ANSWER_SHEET in book.sheets else ():
+            if oddity.kind in UNREADABLE:
+                raise InputError(
+                    f"the value of {oddity.cells} can't be read: {UNREADABLE[oddity.kind]}",
+                    where=f"{self._path}: sheet {ANSWER_SHEET}",
+                    todo="write the value into each cell, and save the file again",
+                )
+
+    def _rater_of(self, cells: Mapping[str, str], place: str) -> str:
+        """Who answered in a row: the numbers of items differ from rater to rater, so that another's row is noticed."""
+        if self._rater is not None:
+            return rater_of(self._plan, self._rater, "`rater`")
+        rater = rater_of(self._plan, cells["rater"], place)
+        number = cells.get("no", "").removesuffix(".0")
+        if number.isdecimal() and len(number) <= 9:
+            owners = [
+                name
+                for name, order in self._plan.assignment.items()
+                if list(order[int(number) - 1 : int(number)]) == [cells["item"]]
+            ]
+            if owners and rater not in owners:
+                raise InputError(
+                    f"the row was made for {' or '.join(owners)}, and its rater is {rater}",
+                    where=place,
+                    todo=f"put the name back where {owners[0]} answered; where {rater} did, say `rater={rater}`",
+                )
+        return rater
+
+    def _place(self, where: str) -> str:
+        row = where.rpartition(":")[2]
+        if self._path.suffix.lower() == ".xlsx":
+            return f"{self._path}: sheet {ANSWER_SHEET}, row {row}"
+        return f"{self._path}: row that ends in line {row}"
+
+    def _check_header(self, cells: Mapping[str, str]) -> None:
+        needed = ["rater", "item", *(["turn"] if self._plan.mode == "codes" else [])]
+        for name in (*needed, *(column.name for column in self._columns)):
+            if name not in cells and name != NOTES:
+                raise InputError(
+                    f"the table has no column {name!r}",
+                    where=str(self._path),
+                    todo=f"leave the columns as they were made, and {ANSWER_SHEET} as the first sheet",
+                )
+
+    def _row(self, cells: Mapping[str, str], place: str) -> None:
+        if not cells["item"] and not cells["rater"]:
+            if any(cells.get(column.name) for column in self._columns):
+                raise InputError(
+                    "the row has no item", where=place, todo="copy item and rater from the rows above"
+                )
+            return
+        rater = self._rater_of(cells, place)
+        item = cells["item"]
+        if item not in self._plan.by_id:
+            raise InputError(
+                f"{item!r} is not an item of this plan", where=place, todo="name the plan that the file was made of"
+            )  # fmt: skip
+        key = (item, rater)
+        filled = {column.name: cells.get(column.name, "") for column in self._columns}
+        texts = {
+            column.name: filled.pop(column.name).removeprefix("'")
+            for column in self._columns
+            if column.choices is None and self._plan.mode != "findings"
+        }
+        notes = texts.pop(NOTES, "") or filled.pop(NOTES, "").removeprefix("'")
+        if self._plan.mode == "findings":
+            self._entry(key, filled, place)
+        elif self._plan.mode == "codes":
+            self._codes(key, cells, filled, place)
+        elif any(filled.values()):
+            if key in self._choices:
+                raise InputError(
+                    f"item {cells.get('no') or item} is answered twice", where=f"{self._places[key]} and {place}",
+                    todo="leave one of the rows",
+                )  # fmt: skip
+            chosen = self._choices_of(key, place)
+            for column in self._columns:
+                if filled.get(column.name):
+                    chosen[column.name] = self._chosen(column, filled[column.name], place)
+                    if self._plan.mode == "audit":
+                        chosen[agree_field(column.name)] = self._opinion(column, chosen, cells, place)
+            self._said(key, texts, place)
+        elif any(texts.values()):
+            raise InputError(
+                f"the row says why and has no answer ({', '.join(name for name, text in texts.items() if text)})",
+                where=place,
+                todo="fill in the answer, or empty the cell",
+            )
+        if notes:
+            self._texts.setdefault(key, {})
+            self._texts[key][NOTES] = (*self._texts[key].get(NOTES, ()), notes)
+
+    def _said(self, key: tuple[str, str], texts: Mapping[str, str], place: str) -> None:
+        """Keep what is said of each rubric, and the turns that are named for it."""
+        marked = {evidence_field(name) for name in self._rubrics}
+        said = self._texts.setdefault(key, {})
+        for name, text in texts.items():
+            if not text:
+                continue
+            if name not in marked:
+                said[name] = (text,)
+                continue
+            try:
+                # A cell that holds one number gives it with its decimals.
+                said[name] = listed_turns(text.removesuffix(".0"))
+            except ValueError as error:
+                raise InputError(
+                    str(error),
+                    where=f"{place}, column {name}",
+                    todo="give the numbers beside the turns, with semicolons between them",
+                ) from error
+
+    def _opinion(
+        self,
+        column: AnswerColumn,
+        chosen: Mapping[str, tuple[str, ...]],
+        cells: Mapping[str, str],
+        place: str,
+    ) -> tuple[str]:
+        """Whether the rater agrees with what the row says of the judge."""
+        name = f"judge__{column.name}"
+        assert column.choices is not None
+        shown = _choice(cells.get(name, "").removeprefix("'"), column.choices)
+        if shown is None:
+            raise InputError(
+                f"{cells.get(name, '')!r} is not what the judge said",
+                where=f"{place}, column {name}",
+                todo="leave the column as it was made",
+            )
+        return (AGREE if chosen[column.name] == (shown,) else DISAGREE,)
+
+    def _choices_of(self, key: tuple[str, str], place: str) -> dict[str, tuple[str, ...]]:
+        self._places.setdefault(key, place)
+        return self._choices.setdefault(key, {})
+
+    def _entry(self, key: tuple[str, str], filled: Mapping[str, str], place: str) -> None:
+        label_column, text_column = self._columns[0], self._columns[1]
+        label, text = filled[label_column.name], filled[text_column.name].removeprefix("'")
+        if not label and not text:
+            return
+        if not label or (not text and label != NOTHING):
+            lacking = text_column.name if label else label_column.name
+            raise InputError(f"the entry has no {lacking}", where=place, todo="fill in both, or empty both")
+        label = self._chosen(label_column, label, place)[0]
+        chosen = self._choices_of(key, place)
+        rubric = next(iter(self._rubrics.values()))
+        if label == NOTHING:
+            chosen[rubric.name] = (NOTHING,)
+            return
+        chosen.setdefault(rubric.name, (LISTED,))
+        field = next(name for name, entry_label in entry_fields(rubric).items() if entry_label == label)
+        texts = self._texts.setdefault(key, {})
+        texts[field] = (*texts.get(field, ()), text)
+
+    def _codes(
+        self, key: tuple[str, str], cells: Mapping[str, str], filled: Mapping[str, str], place: str
+    ) -> None:
+        coded = [column for column in self._columns if filled.get(column.name)]
+        if not coded:
+            return
+        turn = cells["turn"].removesuffix(".0")
+        for column in coded:
+            name = column.name
+            role = str(self._rubrics[name].role)
+            turns = self._positions[key[0]][role]
+            if not turn.isdecimal() or len(turn) > 9 or int(turn) not in turns:
+                raise InputError(
+                    f"turn {turn!r} is not a turn of the {role}",
+                    where=f"{place}, column {name}",
+                    todo="empty the cell",
+                )
+            field = code_field(name, turns.index(int(turn)))
+            labels = self._chosen(column, filled[name], place)
+            if self._choices_of(key, place).setdefault(field, labels) != labels:
+                raise InputError(
+                    f"turn {turn} is coded twice",
+                    where=f"{place}, column {name}",
+                    todo="leave one of the codes",
+                )
+
+    def _chosen(self, column: AnswerColumn, cell: str, place: str) -> tuple[str, ...]:
+        assert column.choices is not None
+        parts = [part.strip() for part in cell.split(LABEL_SEPARATOR)] if column.several else [cell]
+        chosen = []
+        for part in parts:
+            choice = _choice(part.removeprefix("'"), column.choices)
+            if choice is None:
+                raise InputError(
+                    f"{part!r} is not a choice",
+                    where=f"{place}, column {column.name}",
+                    todo=f"choose one of {', '.join(column.choices)}",
+                )
+            chosen.append(choice)
+        return tuple(chosen)
+
+
+def _choice(cell: str, allowed: Sequence[str]) -> str | None:
+    """The choice that a cell names: as it stands, in another case, or as another spelling of a number."""
+    folded = {choice.casefold(): choice for choice in allowed}
+    if cell.casefold() in folded:
+        return folded[cell.casefold()]
+    try:
+        return folded.get(f"{float(cell.replace(',', '.')):g}")
+    except ValueError:
+        return None
+
+
+# -- Annotation without a server ------------------------------------------------------------------------
 
 FORMS: Mapping[str, str] = {"label-studio": ".json", "csv": ".csv", "xlsx": ".xlsx"}
 #: Largest export, in bytes.

@@ -6,7 +6,10 @@ import math
 import random
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+from math import comb
 
+import numpy as np
 import polars as pl
 
 from bedside.annotation.annotation_plan import (
@@ -15,6 +18,7 @@ from bedside.annotation.annotation_plan import (
     RATER,
     AnnotationPlan,
     Focus,
+    GoldItem,
     Mode,
     PlanItem,
     Stratum,
@@ -24,19 +28,376 @@ from bedside.annotation.annotation_plan import (
     planned_rubrics,
     run_identity,
 )
-from bedside.annotation.assignment import assigned_items
-from bedside.annotation.gold_items import check_gold_share, check_hidden, gold_items, with_gold
-from bedside.annotation.pair_pool import SYSTEMS, in_random_order, pair_pool, turned_item
+from bedside.annotation.items import pair_problem
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.priorities import priorities
 from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_pool
 from bedside.annotation.training_cases import TrainingCase
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, InputError
 from bedside.core.files import can_name_a_file
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.ratings.names import is_pair, rated_by_judges, rated_by_juries
+from bedside.ratings.names import is_pair, pair_unit, rated_by_judges, rated_by_juries, second_id
 from bedside.ratings.run import Run
 from bedside.ratings.table import check_round
+from bedside.scoring.transcript_pairs import paired_transcripts
+
+# -- Two transcripts beside each other ------------------------------------------------------------------
+
+#: What divides the pairs of a plan into strata.
+SYSTEMS = "systems"
+
+
+def pair_pool(
+    run: Run,
+    rubrics: Sequence[Rubric],
+    systems: Sequence[str] | None,
+    excluded: Collection[tuple[str, str]] = (),
+) -> UnitPool:
+    """The pairs of a run's transcripts that people can compare, by the two systems.
+
+    Args:
+        run: the run.
+        rubrics: by which they are compared.
+        systems: whose transcripts; those of all systems unless named.
+        excluded: (transcript, unit) to leave out, whichever of the two is first.
+
+    Raises:
+        DataError: there is no such system, or no two have a case in common.
+        RunError: the run keeps no text.
+    """
+    try:
+        pairs = paired_transcripts(run, systems)
+    except InputError as error:
+        raise DataError(error.what, where=error.where, todo=error.todo) from error
+    pool = UnitPool()
+    for lacking in pairs.without_partner:
+        pool.left_out[f"no counterpart of {lacking.other or 'any system'}"] += len(lacking.transcripts)
+    transcripts = {transcript.id: transcript for transcript in run.transcripts_named(pairs.transcripts)}
+    for pair in pairs.pairs:
+        transcript, second = pair.transcripts
+        reason = pair_problem(rubrics, transcripts[transcript], transcripts[second])
+        if reason is None and {(transcript, pair_unit(second)), (second, pair_unit(transcript))} & {
+            *excluded
+        }:
+            reason = "rated already"
+        if reason is not None:
+            pool.left_out[reason] += 1
+            continue
+        place = ":".join(("case", pair.case, *map(str, pair.levels)))
+        pool.strata.setdefault((" – ".join(pair.systems),), []).append(
+            DrawableUnit(transcript, pair_unit(second), place)
+        )
+    return pool
+
+
+def in_random_order(drawn: Sequence[tuple[DrawableUnit, int]], seed: int) -> None:
+    """Draw which of two transcripts is shown first: of each two systems, either is in half of the pairs."""
+    by_stratum: dict[int, list[DrawableUnit]] = {}
+    for unit, stratum in drawn:
+        by_stratum.setdefault(stratum, []).append(unit)
+    for stratum, units in by_stratum.items():
+        generator = random.Random(f"{seed}:order:{stratum}")
+        turned = [number % 2 == 0 for number in range(len(units))]
+        # Of an odd number, which has one more is drawn, too.
+        if generator.random() < 0.5:
+            turned = [not turn for turn in turned]
+        generator.shuffle(turned)
+        for unit, turn in zip(units, turned, strict=True):
+            if turn:
+                unit.transcript, unit.unit = second_id(unit.unit), pair_unit(unit.transcript)
+
+
+def turned_item(item: PlanItem) -> PlanItem:
+    """The same two transcripts the other way round, as they are shown a second time."""
+    return item.model_copy(
+        update={
+            "id": opaque_id(item.id, "turned"),
+            "transcript": second_id(item.unit),
+            "unit": pair_unit(item.transcript),
+            "replicate": 1,
+        }
+    )
+
+
+# -- Gold items -----------------------------------------------------------------------------------------
+
+
+def gold_items(cases: Sequence[TrainingCase], identity: str, seed: int) -> tuple[GoldItem, ...]:
+    """The gold items of a plan, in the order of their ids.
+
+    Args:
+        cases: units with known answers.
+        identity: of the run.
+        seed: of the plan.
+    """
+    items = (
+        GoldItem(
+            id=opaque_id(identity, seed, "gold", case.transcript, case.unit),
+            transcript=case.transcript,
+            unit=case.unit,
+            content=case.content,
+            answers=dict(case.answers),
+        )
+        for case in cases
+    )
+    return tuple(sorted(items, key=lambda item: item.id))
+
+
+def with_gold(
+    assignment: Mapping[str, Sequence[str]],
+    gold: Sequence[GoldItem],
+    *,
+    before: int,
+    share: float,
+    seed: int,
+) -> dict[str, tuple[str, ...]]:
+    """The assignment with gold items among each rater's others.
+
+    A rater gets so many that they are ``share`` of what the rater is shown, rounded, at least one, and all there are
+    where there are fewer; which ones is drawn for each rater. They are spread evenly: what a rater is shown is cut
+    into as many stretches as there are gold items, and each has one at a place drawn at random.
+
+    Args:
+        assignment: rater → ids in the order they are shown.
+        gold: all gold items.
+        before: how many items come first in any case: the training set.
+        share: above 0 and below 1.
+        seed: of what is drawn.
+    """
+    return {
+        rater: (*order[:before], *_mixed(order[before:], gold, share, random.Random(f"{seed}:gold:{rater}")))
+        for rater, order in assignment.items()
+    }
+
+
+def _mixed(order: Sequence[str], gold: Sequence[GoldItem], share: float, rng: random.Random) -> list[str]:
+    if not order:
+        return []
+    count = min(len(gold), max(1, round(share / (1 - share) * len(order))))
+    drawn = [item.id for item in rng.sample(gold, count)]
+    whole = len(order) + count
+    ends = [whole * number // count for number in range(count + 1)]
+    places = {rng.randrange(start, end) for start, end in pairwise(ends)}
+    others = iter(order)
+    return [drawn.pop() if place in places else next(others) for place in range(whole)]
+
+
+def check_gold_share(share: float) -> None:
+    """See that gold items can be this share of what a rater is shown.
+
+    Raises:
+        DataError: they can't.
+    """
+    if not 0 < share < 1:
+        raise DataError(
+            f"gold items are a share above 0 and below 1, and {share:g} is not",
+            where="`gold_share`",
+            todo="give .1 for one item in ten",
+        )
+
+
+def check_hidden(gold: Sequence[TrainingCase], training: Sequence[TrainingCase]) -> None:
+    """See that raters aren't told the answers to gold items in training.
+
+    Raises:
+        DataError: a case is in both.
+    """
+    told = {(case.transcript, case.unit) for case in training}
+    for case in gold:
+        if (case.transcript, case.unit) in told:
+            raise DataError(
+                f"transcript {case.transcript!r} is in the training set and among the gold items",
+                where="`gold`",
+                todo="leave it out of one of them",
+            )
+
+
+# -- Which raters rate which item -----------------------------------------------------------------------
+
+#: Designs with more different blocks than this are not made whole; their items are assigned one after another.
+_WHOLE = 1000
+#: Exchanges tried for each item, to balance pairs.
+_EXCHANGES = 300
+
+Block = tuple[int, ...]
+
+
+def balanced_blocks(raters: int, size: int, count: int, seed: int) -> list[Block]:
+    """``count`` blocks of ``size`` raters (from 0), such that loads and pairs of raters are balanced.
+
+    As long as there are enough items, every block there can be is used equally often: loads are equal, and so are the
+    items that two raters share. The rest is assigned to those with the least to do, and raters are then exchanged
+    between items while that evens out the pairs. Loads differ by 1 at most, always; so do pair counts wherever the
+    exchanges find such a design. Any run of consecutive blocks is nearly balanced too, so that items in the order of
+    their strata are shared out within strata.
+
+    Args:
+        raters: number of raters.
+        size: raters of one item, 1 to ``raters``.
+        count: number of items.
+        seed: of ties and exchanges.
+    """
+    rng = random.Random(seed)
+    names = list(range(raters))
+    rng.shuffle(names)
+    blocks: list[Block] = []
+    whole = comb(raters, size)
+    if whole <= min(count, _WHOLE):
+        every = list(combinations(range(raters), size))
+        rng.shuffle(every)
+        every = _in_balance(every, raters)
+        blocks = every * (count // whole)
+    remainder = _least_loaded(raters, size, count - len(blocks), rng)
+    blocks += _in_balance(_even(remainder, raters, rng), raters)
+    return [tuple(sorted(names[rater] for rater in block)) for block in blocks]
+
+
+def _least_loaded(raters: int, size: int, count: int, rng: random.Random) -> list[Block]:
+    """Each item to those with the fewest items; of several, to those who share the fewest."""
+    loads = [0] * raters
+    shared = np.zeros((raters, raters), dtype=int)
+    blocks = []
+    for _ in range(count):
+        block: list[int] = []
+        for _ in range(size):
+            candidates = [rater for rater in range(raters) if rater not in block]
+            rng.shuffle(candidates)
+            together = shared[block].sum(axis=0)
+            block.append(min(candidates, key=lambda rater: (loads[rater], together[rater])))
+        for rater in block:
+            loads[rater] += 1
+        for a, b in combinations(block, 2):
+            shared[a, b] += 1
+            shared[b, a] += 1
+        blocks.append(tuple(block))
+    return blocks
+
+
+def pair_counts(blocks: Sequence[Block], raters: int) -> dict[tuple[int, int], int]:
+    """Items that each pair of raters shares."""
+    counts = dict.fromkeys(combinations(range(raters), 2), 0)
+    for block in blocks:
+        for pair in combinations(sorted(block), 2):
+            counts[pair] += 1
+    return counts
+
+
+def _even(blocks: list[Block], raters: int, rng: random.Random) -> list[Block]:
+    """Exchange raters between items, which leaves loads as they are, while that evens out the pairs."""
+    if not blocks or not 1 < len(blocks[0]) < raters:
+        return blocks
+    members = [set(block) for block in blocks]
+    shared = np.zeros((raters, raters), dtype=int)
+    for (a, b), number in pair_counts(blocks, raters).items():
+        shared[a, b] = shared[b, a] = number
+    upper = np.triu_indices(raters, 1)
+    for _ in range(_EXCHANGES * len(members)):
+        if np.ptp(shared[upper]) <= 1:
+            break
+        first, second = rng.randrange(len(members)), rng.randrange(len(members))
+        mine, yours = sorted(members[first] - members[second]), sorted(members[second] - members[first])
+        if not mine:
+            continue
+        a, b = rng.choice(mine), rng.choice(yours)
+        with_a, with_b = sorted(members[first] - {a}), sorted(members[second] - {b})
+        changed = shared.copy()
+        for rater, companions, step in ((a, with_a, -1), (b, with_a, 1), (b, with_b, -1), (a, with_b, 1)):
+            changed[rater, companions] += step
+            changed[companions, rater] += step
+        if (changed[upper] ** 2).sum() <= (shared[upper] ** 2).sum():
+            shared = changed
+            members[first] = {*with_a, b}
+            members[second] = {*with_b, a}
+    return [tuple(sorted(block)) for block in members]
+
+
+def _in_balance(blocks: list[Block], raters: int) -> list[Block]:
+    """The blocks in an order in which the next one is of those who had the fewest so far."""
+    if not blocks:
+        return blocks
+    members = np.array(blocks)
+    loads = np.zeros(raters, dtype=int)
+    remaining = np.arange(len(blocks))
+    order = []
+    while remaining.size:
+        # Squares, so that two loads of 2 come before loads of 1 and 3.
+        at = int((loads[members[remaining]] ** 2).sum(axis=1).argmin())
+        chosen = remaining[at]
+        loads[members[chosen]] += 1
+        remaining = np.delete(remaining, at)
+        order.append(blocks[chosen])
+    return order
+
+
+def assigned_items(
+    items: Sequence[PlanItem],
+    places: Sequence[str],
+    repeats: Mapping[str, PlanItem],
+    training: Sequence[TrainingItem],
+    raters: Sequence[str],
+    *,
+    overlap: int,
+    shared: int,
+    seed: int,
+) -> dict[str, tuple[str, ...]]:
+    """The items of each rater, in the order the rater sees them: the training set, then the others, shuffled.
+
+    What is shown again comes in the second half, and its first showing in the first.
+
+    Items of one place go to the same raters, so that a difference between systems on a case is no difference between
+    raters, and everybody rates each system as often.
+
+    Args:
+        items: what is rated, stratum by stratum.
+        places: the :attr:`~bedside.annotation.strata.DrawableUnit.place` of each item.
+        repeats: id of an item → the item that shows it again to its raters.
+        training: the training set, in order.
+        raters: their names.
+        overlap: raters of each item.
+        shared: how many of the items all raters rate.
+        seed: of everything drawn at random.
+    """
+    bundles: dict[str, list[str]] = {}
+    for item, place in zip(items, places, strict=True):
+        bundles.setdefault(place, []).append(item.id)
+    shared_ids = _shared_ids(bundles, min(shared, len(items)), seed)
+    divided = [
+        [item_id for item_id in bundle if item_id not in shared_ids]
+        for bundle in sorted(bundles.values(), key=len, reverse=True)
+    ]
+    divided = [bundle for bundle in divided if bundle]
+    blocks = balanced_blocks(len(raters), overlap, len(divided), seed)
+    ids_by_rater: dict[str, list[str]] = {rater: sorted(shared_ids) for rater in raters}
+    for bundle, block in zip(divided, blocks, strict=True):
+        for position in block:
+            ids_by_rater[raters[position]] += bundle
+    training_ids = tuple(item.id for item in training)
+    return {
+        rater: (*training_ids, *_in_order(item_ids, repeats, random.Random(f"{seed}:order:{rater}")))
+        for rater, item_ids in ids_by_rater.items()
+    }
+
+
+def _in_order(item_ids: Sequence[str], repeats: Mapping[str, PlanItem], rng: random.Random) -> list[str]:
+    """The items of a rater and what they are shown again, shuffled within the first half and the second."""
+    once = [item_id for item_id in item_ids if item_id not in repeats]
+    rng.shuffle(once)
+    repeated = [item_id for item_id in item_ids if item_id in repeats]
+    middle = (len(once) + 1) // 2 if repeated else len(once)
+    first, second = repeated + once[:middle], once[middle:] + [repeats[item_id].id for item_id in repeated]
+    if repeated:
+        rng.shuffle(first)
+        rng.shuffle(second)
+    return first + second
+
+
+def _shared_ids(bundles: Mapping[str, Sequence[str]], count: int, seed: int) -> set[str]:
+    """The items that all raters rate: whole bundles in an order drawn at random, the last one cut where it must be."""
+    drawn = random.Random(f"{seed}:shared").sample(sorted(bundles), len(bundles))
+    return set([item_id for place in drawn for item_id in bundles[place]][:count])
+
+
+# -- The drawing of a plan ------------------------------------------------------------------------------
 
 #: Raters of one item, or of a plan, at most.
 MOST_RATERS = 100
@@ -78,7 +439,7 @@ def make_plan(
     either is shown first in half of the pairs of two systems) are drawn from each stratum: at random; or, with
     another focus, ``random_share`` of them at random, and the others by their
     :func:`~bedside.annotation.priorities.priorities`. Raters are assigned in balanced blocks
-    (:func:`~bedside.annotation.assignment.balanced_blocks`), stratum by stratum; each rater sees the training set first
+    (:func:`~bedside.annotation.sampling.balanced_blocks`), stratum by stratum; each rater sees the training set first
     and then the items in an order of their own.
 
     Args:

@@ -239,7 +239,7 @@ def evaluate_judge(
     settings: JudgeSettings | None = None,
     progress: Callable[[JudgingProgress], None] | None = None,
 ) -> tuple[CoderTest, JudgingSummary]:
-    """A judge's codes against people's, as :func:`~bedside.metrics.coders.testing.coder_test.evaluate_coder` of a coder.
+    """A judge's codes against people's, as :func:`~bedside.metrics.coders.testing.coder_test.evaluate_coder` of one.
 
     Only transcripts that people coded are sent; what people said of them is not.
 

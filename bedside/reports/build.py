@@ -2,33 +2,458 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.metric_facts import MetricFacts, MetricRatings
+from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
+from bedside.analysis.selection import quality_metrics
 from bedside.core.errors import DataError
 from bedside.core.files import make_folder, saying_where, write_bytes, write_text
+from bedside.core.plurals import counted
 from bedside.core.registry import nearest
+from bedside.ratings.names import turn_indices
 from bedside.ratings.run import Run
 from bedside.ratings.suites import Suite
 from bedside.ratings.table import missing_counts, wordless
 from bedside.ratings.values import failures
 from bedside.reports.averaging_notes import BY_WHERE, with_averaging_notes
+from bedside.reports.cell_names import rater_words
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, make_parts, make_tables
-from bedside.reports.extremes import review
 from bedside.reports.figure_kind import RenderedFigure
 from bedside.reports.methods import methods
-from bedside.reports.page import PageFigure, Section, page
-from bedside.reports.renderers.latex import LatexPaper
+from bedside.reports.number_text import number
+from bedside.reports.renderers.csv import csv_text
+from bedside.reports.renderers.html import LONG_WORD, attribute, templates
+from bedside.reports.renderers.latex import LatexPaper, latex
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
+from bedside.reports.table_content import TableContent
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS, text_formats
 from bedside.reports.validation import card_tables
+from bedside.transcripts.transcript import Transcript
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+# -- How large a table is set where the page is printed -------------------------------------------------
+
+#: Points between the margins of the smaller of A4 and letter, which is A4 upright and letter across.
+_UPRIGHT, _ACROSS = 510.0, 690.0
+#: Points of a letter: of tables that are narrow, of those that are read without strain, and of the widest.
+_LARGEST, _READ, _SMALLEST = 9.0, 6.5, 4.0
+#: Em of a letter, taken wide, and of the space between two columns.
+_LETTER, _GAP = 0.6, 0.75
+#: Letters of the column of a long word, which is broken.
+_BROKEN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PrintSize:
+    """How a table is set on paper.
+
+    Attributes:
+        points: the size of its letters.
+        landscape: whether its page lies across.
+        broken: whether its numbers stand in several lines, too: mean, standard deviation and n below each other.
+    """
+
+    points: float
+    landscape: bool = False
+    broken: bool = False
+
+
+def print_size(table: TableContent) -> PrintSize:
+    """How a table fits the paper: upright, else across, and if it must be with its numbers broken."""
+    unbroken, broken = _letters(table, broken=False), _letters(table, broken=True)
+    for landscape in (False, True):
+        points = _size(_ACROSS if landscape else _UPRIGHT, unbroken)
+        if points >= _READ:
+            return PrintSize(min(points, _LARGEST), landscape)
+    return PrintSize(max(min(_size(_ACROSS, broken), _READ), _SMALLEST), landscape=True, broken=True)
+
+
+def _letters(table: TableContent, *, broken: bool) -> list[int]:
+    """Letters that each column needs at least: titles and sentences stand in lines, numbers and names only where they
+    are ``broken``."""
+    letters = []
+    for place, column in enumerate(table.columns):
+        cells = [row.cells[place] for row in table.rows]
+        texts = [cell.text + cell.marks for cell in cells]
+        widths = [
+            len(text)
+            if not broken and (column.align == "right" or len(text) <= LONG_WORD)
+            else _longest_word(text)
+            for text in texts
+        ]
+        letters.append(max([*widths, _longest_word(column.title)]))
+    return letters
+
+
+def _size(width: float, letters: list[int]) -> float:
+    """Points of a letter at which columns of that many letters fit a width."""
+    return width / (sum(letters) * _LETTER + len(letters) * _GAP)
+
+
+def _longest_word(text: str) -> int:
+    longest = max(map(len, text.split()), default=0)
+    return longest if longest <= LONG_WORD else _BROKEN
+
+
+# -- The transcripts at either end of each metric -------------------------------------------------------
+
+#: Metrics shown; turns marked for one score, where turns are coded and where they have values; words that a quote must
+#: have to be looked for.
+MOST_METRICS = 16
+MOST_MARKS = 24
+MOST_PEAKS = 6
+_QUOTE_WORDS = 3
+#: Labels that say a turn has nothing of what is coded.
+_NOTHING = frozenset(("none", "neutral", "other", "0"))
+_QUOTES = re.compile(r"“([^”]+)”|\"([^\"]+)\"|‘([^’]{12,})’|«([^»]+)»")
+_TURNS = re.compile(r"\bturns?\s+((?:\[?\d+\]?(?:\s*(?:,|and|to|–|-)\s*)?)+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A turn that made a score, and what is said of it."""
+
+    turn: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme(MetricRatings):
+    """A transcript at one end of a metric.
+
+    Attributes:
+        facts, raters: what was rated, by whom.
+        end: ``highest`` or ``lowest``.
+        transcript, system: which.
+        value: its value.
+        shared: how many transcripts have this value.
+        reasons: (rater, reason) as given.
+    """
+
+    raters: str
+    end: str
+    transcript: str
+    system: str | None
+    value: float
+    shared: int
+    reasons: tuple[tuple[str, str], ...]
+
+
+def extremes(view: RatingsView) -> tuple[Extreme, ...]:
+    """The highest and the lowest transcript of each metric that differs between transcripts.
+
+    Metrics that say something of quality come first, then those whose turns can be pointed at, up to
+    :data:`MOST_METRICS`.
+    """
+    names = quality_metrics(view)
+    names += [name for name in view.metrics() if name not in names and _turn_metrics(name)]
+    values = view.transcript_values(names).drop_nulls("value")
+    both_ends: list[Extreme] = []
+    used = 0
+    for metric in names:
+        metric_values = values.filter(pl.col("metric") == metric)
+        groups = sorted(metric_values["group"].unique(), key=lambda name: (name != PEOPLE, name))
+        if used == MOST_METRICS:
+            break
+        used += bool(groups)
+        for group in groups:
+            rows = metric_values.filter(pl.col("group") == group).sort("value", "transcript_id")
+            if rows["value"].n_unique() < 2:
+                continue
+            worst_first = view.facts(metric).direction != "lower"
+            ends = [("lowest", rows["value"].min()), ("highest", rows["value"].max())]
+            for end, value in ends if worst_first else reversed(ends):
+                at = rows.filter(pl.col("value") == value)
+                both_ends.append(_extreme(view, metric, group, end, at))
+    return tuple(both_ends)
+
+
+def _extreme(view: RatingsView, metric: str, group: str, end: str, rows: pl.DataFrame) -> Extreme:
+    row = rows.row(0, named=True)
+    group_ratings = _ratings_by(view, row["transcript_id"], group)
+    with_reason = group_ratings.filter((pl.col("metric") == metric) & pl.col("reason").is_not_null()).sort(
+        "rater", "replicate"
+    )
+    reasons = tuple(dict.fromkeys(with_reason.select("rater", "reason").iter_rows()))
+    return Extreme(
+        facts=view.facts(metric),
+        raters=group,
+        end=end,
+        transcript=row["transcript_id"],
+        system=row["system"],
+        value=row["value"],
+        shared=rows.height,
+        reasons=reasons,
+    )
+
+
+def _turn_metrics(metric: str) -> tuple[str, ...]:
+    """The metrics of turns that a metric of transcripts is made of."""
+    from bedside.metrics import FAMILIES
+    from bedside.scoring.plan import families_by_metric
+
+    base = metric.partition(".")[0]
+    owner = families_by_metric().get(base)
+    return FAMILIES.load(owner).metric(base).turns if owner is not None else ()
+
+
+def _ratings_by(view: RatingsView, transcript: str, group: str) -> pl.DataFrame:
+    """What a group of raters said of a transcript."""
+    return view.ratings.filter(pl.col("transcript_id") == transcript, view.rater_group() == group)
+
+
+def _turns_rated(
+    view: RatingsView, ratings: pl.DataFrame, metric: str, transcript: Transcript
+) -> Iterator[Mark]:
+    """The turns whose own ratings the score is made of: those with the highest values, or coded with something."""
+    names = _turn_metrics(metric)
+    of_its_turns = pl.col("metric").str.split(".").list.first().is_in(names)
+    rows = ratings.filter(of_its_turns & pl.col("error").is_null()).with_columns(turn_indices().alias("turn"))
+    role = metric.partition(".")[2]
+    if role:
+        # A measure of one role is made of that role's turns.
+        rows = rows.filter(
+            pl.col("turn").is_in([turn.index for turn in transcript.turns if turn.role == role])
+        )
+    numbers = rows.drop_nulls(["value", "turn"]).sort(["value", "turn"], descending=[True, False])
+    labels = rows.drop_nulls(["label", "turn"]).filter(~pl.col("label").is_in(_NOTHING)).sort("turn", "rater")
+    turns = labels["turn"].unique(maintain_order=True).head(MOST_MARKS)
+    marked = pl.concat([numbers.head(MOST_PEAKS), labels.filter(pl.col("turn").is_in(turns.implode()))])
+    for row in marked.iter_rows(named=True):
+        what = row["label"] if row["label"] is not None else f"{row['value']:.2f}"
+        title = view.facts(row["metric"]).title
+        because = f" ({row['reason']})" if row["reason"] else ""
+        yield Mark(row["turn"], f"{title}: {what}{because}")
+        # The turn it was held against, as with two turns that contradict each other.
+        for other in _turn_numbers(row["reason"] or ""):
+            yield Mark(other, f"{title} of turn {row['turn']}: {what}")
+
+
+def cited(reason: str, transcript: Transcript) -> Iterator[Mark]:
+    """The turns that a reason names by number or quotes."""
+    for turn_number in _turn_numbers(reason):
+        if turn_number < len(transcript.turns):
+            yield Mark(turn_number, "named in the reason")
+    for match in _QUOTES.finditer(reason):
+        quote = next(filter(None, match.groups()))
+        if len(quote.split()) < _QUOTE_WORDS:
+            continue
+        folded = _without_punctuation(quote)
+        for turn in transcript.turns:
+            if folded and folded in _without_punctuation(turn.text):
+                yield Mark(turn.index, f"quoted: “{quote}”")
+
+
+def _turn_numbers(reason: str) -> Iterator[int]:
+    """The numbers of the turns that a reason names."""
+    for match in _TURNS.finditer(reason):
+        yield from map(int, re.findall(r"\d+", match[1]))
+
+
+def _without_punctuation(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What the report shows of transcripts: the ends of each metric, and the transcripts with their marked turns.
+
+    Attributes:
+        extremes: as :func:`extremes` gives them.
+        transcripts: those that are shown, by id; empty where the run keeps no text or none is wanted.
+        marks: of each transcript, by turn: the metric with its end, and what is said.
+        left_out: how many extreme transcripts are not shown, to keep the page small.
+    """
+
+    extremes: tuple[Extreme, ...]
+    transcripts: Mapping[str, Transcript]
+    marks: Mapping[str, Mapping[int, tuple[str, ...]]]
+    left_out: int
+
+
+def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: int = 1_500_000) -> Review:
+    """Gather what the report shows of transcripts.
+
+    Args:
+        view: the ratings.
+        run: their run.
+        text: whether to show what was said.
+        most_characters: of turns, over all transcripts shown.
+    """
+    both_ends = extremes(view)
+    if not text:
+        return Review(tuple(_without_words(extreme) for extreme in both_ends), {}, {}, 0)
+    transcripts: dict[str, Transcript] = {}
+    left_out = 0
+    if run.manifest["transcripts"]["text"]:
+        room = most_characters
+        names = dict.fromkeys(extreme.transcript for extreme in both_ends)
+        by_name = {transcript.id: transcript for transcript in run.transcripts_named(names)}
+        for name in names:
+            transcript = by_name[name]
+            size = sum(len(turn.text) for turn in transcript.turns)
+            if size > room:
+                left_out += 1
+                continue
+            room -= size
+            transcripts[name] = transcript
+    return Review(both_ends, transcripts, _marked_turns(view, both_ends, transcripts), left_out)
+
+
+def _marked_turns(
+    view: RatingsView, both_ends: Sequence[Extreme], transcripts: Mapping[str, Transcript]
+) -> dict[str, dict[int, tuple[str, ...]]]:
+    """What is said of the turns of each transcript, each sentence once."""
+    marks: dict[str, dict[int, dict[str, None]]] = {}
+    for extreme in both_ends:
+        if extreme.transcript not in transcripts:
+            continue
+        transcript = transcripts[extreme.transcript]
+        ratings = _ratings_by(view, extreme.transcript, extreme.raters)
+        quoted = [mark for _, reason in extreme.reasons for mark in cited(reason, transcript)]
+        for mark in (*_turns_rated(view, ratings, extreme.metric, transcript), *quoted):
+            sentences = marks.setdefault(extreme.transcript, {}).setdefault(mark.turn, {})
+            sentences[f"{_title(extreme)}: {mark.why}"] = None
+    return {
+        name: {turn: tuple(sentences) for turn, sentences in turns.items()} for name, turns in marks.items()
+    }
+
+
+def _title(extreme: Extreme) -> str:
+    return f"{extreme.facts.title} ({rater_words(extreme.raters)}), {extreme.end}"
+
+
+def _without_words(extreme: Extreme) -> Extreme:
+    """The same without what may quote a transcript."""
+    return replace(extreme, reasons=())
+
+
+def turns_of(review_: Review, extreme: Extreme) -> Sequence[int]:
+    """The marked turns of one extreme, in order."""
+    title = f"{_title(extreme)}: "
+    turns = review_.marks.get(extreme.transcript, {})
+    return sorted(turn for turn, words in turns.items() if any(text.startswith(title) for text in words))
+
+
+# -- The report as one HTML file that needs nothing else ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PageFigure:
+    """A figure of the page.
+
+    Attributes:
+        name: of its files.
+        title: what it shows, for the caption.
+        notes: what the marks are.
+        svg: the drawing.
+    """
+
+    name: str
+    title: str
+    notes: tuple[str, ...]
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page: heading, paragraphs (plain text), tables, figures, transcripts."""
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[PageFigure, ...] = ()
+    review: Review | None = None
+
+
+def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequence[Section]) -> str:
+    """A whole HTML page.
+
+    Args:
+        title: the heading.
+        lead: one sentence below it.
+        facts: label and figure of each fact shown large.
+        sections: the parts, in order.
+    """
+    listings = _listings(sections)
+    return (
+        templates()
+        .get_template("page.html")
+        .render(
+            title=title,
+            lead=lead,
+            facts=facts,
+            sections=sections,
+            listings=listings,
+            labels={id: label for _, entries in listings for id, label, _ in entries},
+            print_size=print_size,
+            counted=counted,
+            drawing=_drawing,
+            sources=_sources,
+            extremes_by_metric=_extremes_by_metric,
+            number=number,
+            rater_words=rater_words,
+            turns_of=turns_of,
+        )
+    )
+
+
+def _listings(sections: Sequence[Section]) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """The tables and the figures, numbered through the page: how many there are, and of each id, label and title."""
+    tables = [("table", table.name, table.title) for section in sections for table in section.tables]
+    figures = [("figure", figure.name, figure.title) for section in sections for figure in section.figures]
+    return [
+        (
+            counted(len(shown), shown[0][0]).capitalize(),
+            [
+                (f"{kind}-{name}", f"{kind.capitalize()} {position}", title)
+                for position, (kind, name, title) in enumerate(shown, 1)
+            ],
+        )
+        for shown in (tables, figures)
+        if shown
+    ]
+
+
+def _drawing(svg: str, caption: str, prefix: str) -> Markup:
+    """A drawing for a page: two must not share the ids of their parts, so these begin with ``prefix``."""
+    from markupsafe import Markup
+
+    own = svg.replace('id="', f'id="{prefix}').replace('href="#', f'href="#{prefix}')
+    own = own.replace("url(#", f"url(#{prefix}")
+    return Markup(own.replace("<svg ", f'<svg role="img" aria-label="{attribute(caption)}" ', 1))
+
+
+def _sources(table: Table) -> tuple[tuple[str, str], ...]:
+    """What a table can be copied as."""
+    return (("LaTeX", latex(table)), ("CSV", csv_text(table)))
+
+
+def _extremes_by_metric(review: Review) -> list[tuple[str, list[Extreme]]]:
+    """The ends of each metric and raters, under their heading."""
+    extremes: dict[tuple[MetricFacts, str], list[Extreme]] = {}
+    for extreme in review.extremes:
+        extremes.setdefault((extreme.facts, extreme.raters), []).append(extreme)
+    return [
+        (f"{metric_facts.title} ({rater_words(raters)})", ends)
+        for (metric_facts, raters), ends in extremes.items()
+    ]
+
+
+# -- The report of a run --------------------------------------------------------------------------------
 
 PAGE = "report.html"
 #: Name of the file of all tables, without its ending.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -13,10 +14,57 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import simulated_talks
 from bedside.metrics.coders.people import majority
 from bedside.ratings.names import unit_name
-from bedside.simulation.simulators.calm_it.intended_codes import intended_codes
 from bedside.stats.result import Result
 from bedside.stats.two_raters import kappa, percent_agreement
 from bedside.transcripts.transcript import CODES
+
+# -- Which behaviour code a strategy or an action means to bring about ----------------------------------
+
+_ASKS = {"question": "open", "main_behaviour": "question"}
+_REFLECTS = {"question": "none", "main_behaviour": "reflection"}
+
+#: Codes of a therapist's message by its strategy.
+STRATEGY_CODES: Mapping[str, Mapping[str, str]] = {
+    "open question": _ASKS,
+    "elucidating question": _ASKS,
+    "assessing readiness": {"question": "closed", "main_behaviour": "question"},
+    "simple reflection": {**_REFLECTS, "reflection": "simple"},
+    "complex reflection": {**_REFLECTS, "reflection": "complex"},
+    "double-sided reflection": {**_REFLECTS, "reflection": "complex"},
+    "supporting self-efficacy": {"question": "none"},
+    "affirmation": {"main_behaviour": "other"},
+    "advice by elicit-provide-elicit": {"therapist_input": "advice"},
+}
+_TALK = {
+    "change": ("acknowledge", "accept", "desire", "commitment", "plan"),
+    "sustain": ("deny", "downplay", "doubt", "reject"),
+    "neutral": ("engage", "inform", "terminate"),
+}
+#: Codes of a client's message by its action.
+ACTION_CODES: Mapping[str, Mapping[str, str]] = {
+    action: {"client_talk": label} for label, actions in _TALK.items() for action in actions
+}
+
+
+def intended_codes(meta: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
+    """The act that a message was meant to be, and the codes that it means; empty where there is none.
+
+    A message with a pivot has none: its strategy is a second thought there.
+
+    Args:
+        meta: of the turn.
+    """
+    intended = meta.get("simulation")
+    if not isinstance(intended, Mapping) or intended.get("pivot"):
+        return "", {}
+    for key, codes in (("strategy", STRATEGY_CODES), ("action", ACTION_CODES)):
+        act = intended.get(key)
+        if isinstance(act, str):
+            return act, codes.get(act, {})
+    return "", {}
+
+
+# -- What simulated sides meant to do -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,18 @@
 """Tuning a judge's rubric by people's ratings: learnt on some of them, shown on the others.
 
 On the training units alone the judge proposes wordings, examples are chosen, and maps of levels learnt; what agrees
-best with people there is chosen (:mod:`bedside.tuning.tuning_choice`). Then the untuned and the tuned judge rate the
+best with people there is chosen (:mod:`bedside.tuning.tuned_judge`). Then the untuned and the tuned judge rate the
 units that were held out, once, and only that is a result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError, InputError
@@ -27,20 +28,12 @@ from bedside.judges.rubrics.tuned_parts import MappedLevel, RatedExample, TunedC
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE
+from bedside.stats.arrays import Array, Mask
 from bedside.stats.result import Result
 from bedside.transcripts.transcript import Transcript
-from bedside.tuning.held_out_gain import HeldOutFigures, held_out_figures, people_table
 from bedside.tuning.label_split import LabelledUnit, LabelSplit, split_labels
-from bedside.tuning.level_maps import mapped
 from bedside.tuning.shown_examples import example_pool, examples_shown, excerpt
 from bedside.tuning.trial_ratings import TrialRatings, one_question
-from bedside.tuning.tuning_choice import (
-    CandidateLevels,
-    RatedUnits,
-    TuningChoice,
-    case_folds,
-    choose,
-)
 from bedside.tuning.wording_proposals import (
     MOST_CHARACTERS,
     MOST_SHOWN,
@@ -49,6 +42,390 @@ from bedside.tuning.wording_proposals import (
     proposal_transcript,
     reworded,
 )
+
+# -- Maps of levels -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelTable:
+    """How often people gave each level where the judge gave each, each unit with one vote however many people rated it.
+
+    Attributes:
+        levels: of the scale, ascending.
+        votes: judge's levels × people's levels; sums of weights.
+    """
+
+    levels: Array
+    votes: Array
+
+    @property
+    def said(self) -> Array:
+        """How much weight each of the judge's levels has."""
+        total: Array = self.votes.sum(axis=1)
+        return total
+
+
+#: A map as positions: for each of the judge's levels the one that is recorded; None where it can't be fitted.
+Positions = tuple[int, ...]
+
+
+def level_table(judge: Array, people: Array, weights: Array, levels: Sequence[float]) -> LevelTable:
+    """The table of a judge's levels and people's.
+
+    Args:
+        judge: the judge's level of each unit, NaN where it gave none.
+        people: units × people, NaN where a person gave none.
+        weights: of the units.
+        levels: of the scale, ascending.
+    """
+    scale = np.asarray(levels, dtype=np.float64)
+    own = judge[:, None] == scale
+    counts = (people[:, :, None] == scale).sum(axis=1).astype(np.float64)
+    votes = counts / np.maximum(1.0, counts.sum(axis=1, keepdims=True)) * weights[:, None]
+    return LevelTable(scale, own.astype(np.float64).T @ votes)
+
+
+def unmapped(table: LevelTable) -> Positions:
+    """Every level as it is."""
+    return tuple(range(table.levels.size))
+
+
+def isotonic(table: LevelTable) -> Positions | None:
+    """The mean of what people say at each level, as a function that never falls, rounded to a level.
+
+    Source: scikit-learn's isotonic regression (pool adjacent violators).
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    seen = table.said > 0
+    if seen.sum() < 2:
+        return None
+    means = table.votes[seen] @ table.levels / table.said[seen]
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(
+        table.levels[seen], means, sample_weight=table.said[seen]
+    )
+    return _nearest(fitted.predict(table.levels), table.levels)
+
+
+def ordinal(table: LevelTable) -> Positions | None:
+    """The level that people reach at each level with a chance of a half: an ordinal regression on the judge's level.
+
+    One logistic regression for each threshold of the scale (Frank and Hall 2001), with scikit-learn's penalty, so that
+    a threshold that separates the two sides wholly has a finite slope.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    seen = np.flatnonzero(table.said > 0)
+    if seen.size < 2:
+        return None
+    middle = table.levels.mean()
+    x = table.levels[seen][:, None] - middle
+    reached = np.zeros((table.levels.size, table.levels.size - 1))
+    for threshold in range(1, table.levels.size):
+        above, below = table.votes[seen, threshold:].sum(axis=1), table.votes[seen, :threshold].sum(axis=1)
+        if not above.sum() or not below.sum():
+            reached[:, threshold - 1] = float(above.sum() > 0)
+            continue
+        # This solver is quick on a handful of rows, whatever else the machine does.
+        model = LogisticRegression(solver="liblinear").fit(
+            np.vstack([x, x]), np.repeat([1, 0], seen.size), sample_weight=np.concatenate([above, below])
+        )
+        reached[:, threshold - 1] = model.predict_proba(table.levels[:, None] - middle)[:, 1] > 0.5
+    return tuple(np.maximum.accumulate(reached.sum(axis=1)).astype(int).tolist())
+
+
+def equipercentile(table: LevelTable) -> Positions | None:
+    """The level at which people stand where the judge's level stands among the judge's own: equipercentile linking.
+
+    The middle of the judge's share of a level is looked up in the shares of people's levels. Source: Kolen and Brennan
+    (2014), Test equating, scaling, and linking.
+    """
+    said, by_people = table.said, table.votes.sum(axis=0)
+    if (said > 0).sum() < 2 or not by_people.sum():
+        return None
+    middles = (np.cumsum(said) - said / 2) / said.sum()
+    bounds = np.cumsum(by_people) / by_people.sum()
+    positions = np.minimum(np.searchsorted(bounds, middles - 1e-12), table.levels.size - 1)
+    return tuple(np.maximum.accumulate(positions).astype(int).tolist())
+
+
+#: How levels can be mapped, the plainest first.
+LEVEL_MAPS: Mapping[str, Callable[[LevelTable], Positions | None]] = {
+    "none": unmapped,
+    "isotonic": isotonic,
+    "ordinal": ordinal,
+    "equipercentile": equipercentile,
+}
+
+
+def mapped(judge: Array, positions: Positions, levels: Sequence[float]) -> Array:
+    """The judge's levels after a map; NaN stays NaN."""
+    scale = np.asarray(levels, dtype=np.float64)
+    place = np.searchsorted(scale, np.where(np.isnan(judge), scale[0], judge))
+    recorded: Array = np.where(np.isnan(judge), np.nan, scale[np.asarray(positions)[place]])
+    return recorded
+
+
+def _nearest(values: Array, levels: Array) -> Positions:
+    """The position of the level nearest to each value; of two as near, the lower."""
+    return tuple(np.abs(values[:, None] - levels).argmin(axis=1).tolist())
+
+
+# -- Which of several candidates agrees best with people ------------------------------------------------
+
+#: Parts that the cases are divided into: a map that is tried on one is learnt on the others.
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatedUnits:
+    """Units that people rated, for a choice among candidates.
+
+    Attributes:
+        people: units × people, NaN where a person gave none.
+        cases: the case of each unit.
+        weights: how many each unit stands for.
+        levels: of the scale, ascending.
+    """
+
+    people: Array
+    cases: npt.NDArray[np.str_]
+    weights: Array
+    levels: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateLevels:
+    """A candidate way of asking, and what the judge said by it.
+
+    Attributes:
+        judge: the judge's level of each unit; NaN where there is none.
+        tried_on: units on which it may be tried: of no case that it was made from.
+    """
+
+    judge: Array
+    tried_on: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How one candidate did with one map.
+
+    Attributes:
+        candidate: its number; level_map: of :data:`~bedside.tuning.tuned_judge.LEVEL_MAPS`.
+        kappa: mean quadratic kappa with each person; NaN where it is undefined.
+        gain: by how much that is above the first candidate without a map, on the units that both were tried on.
+        units: how many these are.
+    """
+
+    candidate: int
+    level_map: str
+    kappa: float
+    gain: float
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class TuningChoice:
+    """The candidate that is chosen.
+
+    Attributes:
+        candidate: its number; level_map: how its levels are mapped; positions: the map, learnt on all training units.
+        trials: all that was tried, in order.
+    """
+
+    candidate: int
+    level_map: str
+    positions: Positions
+    trials: tuple[Trial, ...]
+
+
+def choose(units: RatedUnits, candidates: Sequence[CandidateLevels], *, seed: int) -> TuningChoice:
+    """Choose among candidates, each with each map of levels.
+
+    The first candidate without a map is what there is already: another is chosen only if it gains on it, and of equal
+    ones the first.
+
+    Args:
+        units: training units.
+        candidates: the first is what there is already.
+        seed: of the division of cases.
+    """
+    folds = case_folds(units.cases, seed)
+    trials = []
+    for number, candidate in enumerate(candidates):
+        for name in LEVEL_MAPS:
+            recorded = _out_of_fold(units, candidate, name, folds)
+            if recorded is not None:
+                trials.append(_trial(units, candidates[0], candidate, recorded, number=number, name=name))
+    best = trials[0]
+    for trial in trials[1:]:
+        if trial.gain > max(best.gain, 1e-9):
+            best = trial
+    positions = _fitted(
+        units, candidates[best.candidate], best.level_map, np.ones(len(units.cases), dtype=bool)
+    )
+    assert positions is not None
+    return TuningChoice(best.candidate, best.level_map, positions, tuple(trials))
+
+
+def mean_kappa(judge: Array, units: RatedUnits, kept: Mask) -> float:
+    """The mean over people of the quadratic kappa of a judge with each; NaN where it is undefined with all.
+
+    Kappa is 1 − E(a − b)² / (V(a) + V(b) + (E a − E b)²): what the mean squared difference would be between ratings
+    drawn independently stands below. Units weigh as they are drawn.
+    """
+    kappas = []
+    for person in units.people.T:
+        both = kept & ~np.isnan(judge) & ~np.isnan(person)
+        if not both.any():
+            continue
+        weights = units.weights[both] / units.weights[both].sum()
+        a, b = judge[both], person[both]
+        mean_a, mean_b = weights @ a, weights @ b
+        chance = weights @ (a - mean_a) ** 2 + weights @ (b - mean_b) ** 2 + (mean_a - mean_b) ** 2
+        if chance > 1e-12:
+            kappas.append(1 - (weights @ (a - b) ** 2) / chance)
+    return float(np.mean(kappas)) if kappas else float("nan")
+
+
+def case_folds(cases: npt.NDArray[np.str_], seed: int) -> npt.NDArray[np.intp]:
+    """The fold of each unit: whole cases, as equal in number as they can be."""
+    names, place = np.unique(cases, return_inverse=True)
+    order = np.random.default_rng(seed).permutation(names.size)
+    of_case = np.empty(names.size, dtype=np.intp)
+    of_case[order] = np.arange(names.size) % min(FOLDS, names.size)
+    return of_case[place]
+
+
+def _trial(
+    units: RatedUnits,
+    first: CandidateLevels,
+    candidate: CandidateLevels,
+    recorded: Array,
+    *,
+    number: int,
+    name: str,
+) -> Trial:
+    kept = candidate.tried_on & ~np.isnan(recorded)
+    both = kept & ~np.isnan(first.judge)
+    kappa, beside = mean_kappa(recorded, units, both), mean_kappa(first.judge, units, both)
+    # A judge that says one thing of everything agrees no better than chance.
+    gain = np.nan_to_num(kappa, nan=0.0) - np.nan_to_num(beside, nan=0.0)
+    return Trial(number, name, mean_kappa(recorded, units, kept), float(gain), int(kept.sum()))
+
+
+def _out_of_fold(
+    units: RatedUnits, candidate: CandidateLevels, name: str, folds: npt.NDArray[np.intp]
+) -> Array | None:
+    """What is recorded of each unit by a map that was learnt on other folds; None where it can't be learnt."""
+    recorded = np.full(candidate.judge.size, np.nan)
+    for fold in np.unique(folds):
+        within = folds == fold
+        positions = _fitted(units, candidate, name, ~within)
+        if positions is None:
+            return None
+        recorded[within] = mapped(candidate.judge[within], positions, units.levels)
+    return recorded
+
+
+def _fitted(units: RatedUnits, candidate: CandidateLevels, name: str, learnt: Mask) -> Positions | None:
+    """A map learnt on some units."""
+    kept = learnt & ~np.isnan(candidate.judge)
+    table = level_table(candidate.judge[kept], units.people[kept], units.weights[kept], units.levels)
+    return LEVEL_MAPS[name](table)
+
+
+# -- What a tuning brought on the units that were held out ----------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutFigures:
+    """Agreement with people on the units that were held out: quadratic kappa with each person, the mean.
+
+    Attributes:
+        before, after: of the untuned judge and the tuned one, each with its interval by case.
+        gain: after minus before, on the same units, with its interval by case.
+        ceiling: of one person with the others; without an estimate where no two people rated the same.
+        people: how many people rated.
+    """
+
+    before: Result
+    after: Result
+    gain: Result
+    ceiling: Result
+    people: int
+
+    @property
+    def shown(self) -> bool:
+        """Whether the gain is shown: its whole interval lies above 0."""
+        return self.gain.interval is not None and self.gain.interval.low > 0
+
+
+def people_table(units: Sequence[LabelledUnit]) -> Array:
+    """People's levels, units × people in the order of their names; NaN where a person gave none."""
+    raters = sorted({rater for unit in units for rater in unit.ratings})
+    return np.array([[float(unit.ratings.get(rater, np.nan)) for rater in raters] for unit in units])
+
+
+def held_out_figures(
+    units: Sequence[LabelledUnit], before: Array, after: Array, levels: Sequence[float]
+) -> HeldOutFigures:
+    """The figures of some units.
+
+    Where they were drawn with unequal chances, the figures are of all that they stand for.
+
+    Args:
+        units: the units.
+        before, after: the judge's level of each; NaN where there is none.
+        levels: of the scale, ascending.
+    """
+    from bedside.stats.kappa_gain import kappa_gain
+    from bedside.stats.many_raters import mean_pairwise_kappa
+
+    people = _cells(people_table(units))
+    clusters = _clusters(units)
+    count = people.shape[1]
+
+    def with_people(judge: Array) -> Result:
+        return mean_pairwise_kappa(
+            np.column_stack([people, _cells(judge)]),
+            scale=levels,
+            pairs=[(person, count) for person in range(count)],
+            clusters=clusters,
+        )
+
+    if count > 1:
+        ceiling = mean_pairwise_kappa(people, scale=levels, clusters=clusters)
+    else:
+        ceiling = Result(name="mean pairwise kappa", method="", missing="one person rated")
+    return HeldOutFigures(
+        before=with_people(before),
+        after=with_people(after),
+        gain=kappa_gain(_cells(after), _cells(before), people, scale=levels, clusters=clusters),
+        ceiling=ceiling,
+        people=count,
+    )
+
+
+def _cells(numbers: Array) -> Any:
+    cells = numbers.astype(object)
+    cells[np.isnan(numbers)] = None
+    return cells
+
+
+def _clusters(units: Sequence[LabelledUnit]) -> Any:
+    """The case of each unit where units share one; where chances differ, how they were drawn."""
+    from bedside.stats.sampled_items import sampled_items
+
+    cases = np.array([unit.case for unit in units])
+    if len({unit.weight for unit in units}) > 1:
+        strata = np.unique([unit.stratum for unit in units], return_inverse=True)[1]
+        return sampled_items([1 / unit.weight for unit in units], strata=strata, clusters=cases)
+    return cases if len(set(cases.tolist())) < len(cases) else None
+
+
+# -- Tuning a judge's rubric by people's ratings --------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

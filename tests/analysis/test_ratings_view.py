@@ -16,9 +16,8 @@ from bedside.judges.rubrics.rubric import as_data
 from bedside.judges.rubrics.rubric_files import parse_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.reports.build import build_tables
+from bedside.reports.build import build_tables, extremes
 from bedside.reports.explanation import explain
-from bedside.reports.extremes import extremes
 from bedside.reports.tables.comparison import comparison_table
 from bedside.scoring.score import score
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.annotation.assignment import balanced_blocks, pair_counts
+from bedside.annotation.sampling import balanced_blocks, pair_counts
 
 
 def loads(blocks: list[tuple[int, ...]], raters: int) -> list[int]:

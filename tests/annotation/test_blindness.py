@@ -18,11 +18,11 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.annotation.offline_files import export_files, export_forms
-from bedside.annotation.rating_page.page_content import page_items, page_questions
+from bedside.annotation.rating_page.page_state import page_items, page_questions
 from bedside.annotation.sampling import make_plan
 from bedside.core.errors import InputError, RunError
-from bedside.judges.deepeval_raters.cases import deepeval_case
 from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics
+from bedside.judges.deepeval_raters.measure import deepeval_case
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.pair_question import ConversationPair, PairQuestion
 from bedside.judges.prompt import Conversation, Prompt, Question

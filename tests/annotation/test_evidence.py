@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bedside.annotation.evidence import in_order, listed_turns, mark_of, marked_turn, reason_with_evidence
-from bedside.reports.extremes import cited
+from bedside.reports.build import cited
 from bedside.transcripts import Transcript, Turn
 
 TALK = Transcript(

@@ -18,13 +18,13 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import AnnotationPlan, GoldItem, PlanItem, TrainingItem
 from bedside.annotation.answer_store import keep_answers, read_store
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.gold_items import with_gold
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.known_answers import KnownComparison, pooled_kappa
 from bedside.annotation.offline_tables import csv_table, prefilled_columns
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.reassignment import reassign
+from bedside.annotation.sampling import with_gold
 from bedside.annotation.training_cases import TrainingCase, read_training
 from bedside.annotation.training_result import training_result, training_results
 from bedside.cli import app

@@ -11,7 +11,7 @@ import pytest
 from bedside.annotation.annotation_plan import TrainingItem
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.page_words import page_words
-from bedside.annotation.rating_page.page_content import page_questions, training_feedback
+from bedside.annotation.rating_page.page_state import page_questions, training_feedback
 from bedside.judges.rubrics.prompt_words import languages
 from bedside.ratings.run import Run
 from tests.annotation.translated_plans import translated_plan

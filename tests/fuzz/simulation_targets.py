@@ -22,7 +22,7 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.core.errors import BedsideError
 from bedside.ratings.run import keep_simulations, run_simulations
 from bedside.reports.build import build_tables
-from bedside.reports.hidden_states import states_tables
+from bedside.reports.explanation import states_tables
 from bedside.reports.simulation_methods import simulation_words
 from bedside.reports.simulations import conversation_ids, conversation_text, lost_table, simulation_tables
 from bedside.simulation.conversation_log import ConversationLog, opened_log, planned_conversations

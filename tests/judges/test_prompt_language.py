@@ -10,7 +10,7 @@ import pytest
 import bedside
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.plan_file import read_plan
-from bedside.annotation.rating_page.page_content import page_questions
+from bedside.annotation.rating_page.page_state import page_questions
 from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.scoring.judging_orders import recorded_judgings
 from tests.judges.llm.server import JudgeServer

@@ -21,9 +21,16 @@ import pytest
 
 from bedside.core.errors import RunError
 from bedside.judges import store_merge as merging
-from bedside.judges.store import InUseError, Judgement, Store, open_to_write, read_judgements, read_prompt
+from bedside.judges.store import (
+    LATER_COLUMNS,
+    InUseError,
+    Judgement,
+    Store,
+    open_to_write,
+    read_judgements,
+    read_prompt,
+)
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
-from bedside.judges.store_tables import LATER_COLUMNS
 from tests.judges.test_store import PIECES, SCHEMA, judgement
 
 ROOT = Path(__file__).parents[2]

@@ -34,7 +34,7 @@ from bedside.judges.turn_codes import (
     plan_coding,
 )
 from bedside.metrics.coders import CODE_ROLES, CODES
-from bedside.metrics.coders.testing.code_scores import human_ceilings
+from bedside.metrics.coders.testing.coder_test import human_ceilings
 from bedside.metrics.families.behaviour import FAMILY, METRICS
 from bedside.ratings.table import COLUMNS, frame_of
 from bedside.scoring.score import score

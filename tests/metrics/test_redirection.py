@@ -12,18 +12,20 @@ import numpy as np
 import pytest
 
 from bedside.core.errors import RegistryError
-from bedside.metrics.families.redirection import FAMILY, _TurnSequence
-from bedside.metrics.models.dialogue import Speech, speeches
-from bedside.metrics.models.likelihood import Continuation, Likelihood
-from bedside.metrics.redirection_scores import (
+from bedside.metrics.families.redirection import (
+    FAMILY,
     ScoredTurn,
     SessionRedirections,
+    _TurnSequence,
+    is_positive,
     log_odds,
     redirection_score,
     score_turns,
+    scorer_name,
     turn_likelihoods,
 )
-from bedside.metrics.sentiment import is_positive, scorer_name
+from bedside.metrics.models.dialogue import Speech, speeches
+from bedside.metrics.models.likelihood import Continuation, Likelihood
 from bedside.ratings.values import Value
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from tests.conftest import conversation

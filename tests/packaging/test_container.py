@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from bedside.annotation import label_studio_server
-from bedside.annotation.label_studio_environment import VERSION
+from bedside.annotation.label_studio_server import VERSION
 from bedside.cli import command_line
 
 ROOT = Path(__file__).parents[2]

@@ -23,10 +23,9 @@ from bedside.core.errors import MissingExtraError
 from bedside.reports.build import usual_formats, write_report, write_tables
 from bedside.reports.contents import make_tables
 from bedside.reports.number_text import number
-from bedside.reports.renderers.excel import excel
-from bedside.reports.renderers.word import word
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_formats import excel, word
 from tests.conftest import Call
 from tests.reports.made import made_run
 from tests.reports.test_latex_layout import grid, hostile_tables, interval_table

@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from bedside.ratings.run import Run
-from bedside.reports.build import write_report
-from bedside.reports.page import Section, page
-from bedside.reports.print_size import print_size
+from bedside.reports.build import Section, page, print_size, write_report
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.scoring.score import score

@@ -13,7 +13,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import bedside
-from bedside.reports.page import PageFigure, Section, page
+from bedside.reports.build import PageFigure, Section, page
 from bedside.reports.renderers.csv import csv_text
 from bedside.reports.renderers.html import html, templates
 from bedside.reports.renderers.latex import latex

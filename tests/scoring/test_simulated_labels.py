@@ -12,7 +12,7 @@ import pytest
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.metrics import FAMILIES
-from bedside.metrics.families._hidden_concern_examples import CASE, RATER, TALK
+from bedside.metrics.families.hidden_concerns import CASE, RATER, TALK
 from bedside.metrics.protocols import medconceal
 from bedside.metrics.protocols.medconceal import PARAMETERS
 from bedside.ratings.run import Run

@@ -13,8 +13,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from bedside.core.errors import DataError
-from bedside.stats._pair_regression import PairRegression
-from bedside.stats.bradley_terry import Strengths, strengths
+from bedside.stats.bradley_terry import PairRegression, Strengths, strengths
 from tests.soak import budget
 
 #: Home team, visitor, games that each won: American League, Eastern Division, 1987 (Agresti 2002, Categorical Data

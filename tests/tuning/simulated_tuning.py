@@ -8,8 +8,7 @@ import numpy as np
 
 from bedside.stats.kappa_gain import kappa_gain
 from bedside.stats.result import Result
-from bedside.tuning.level_maps import mapped
-from bedside.tuning.tuning_choice import CandidateLevels, RatedUnits, TuningChoice, choose, mean_kappa
+from bedside.tuning.tuned_judge import CandidateLevels, RatedUnits, TuningChoice, choose, mapped, mean_kappa
 
 LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0)
 

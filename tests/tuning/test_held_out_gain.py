@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from bedside.stats.many_raters import mean_pairwise_kappa
-from bedside.tuning.held_out_gain import held_out_figures, people_table
 from bedside.tuning.label_split import LabelledUnit
-from bedside.tuning.tuning_choice import RatedUnits, mean_kappa
+from bedside.tuning.tuned_judge import RatedUnits, held_out_figures, mean_kappa, people_table
 
 LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0)
 

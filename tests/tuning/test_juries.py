@@ -297,7 +297,7 @@ def test_a_jury_of_noise_beats_its_best_member_in_no_more_than_one_of_twenty() -
     from bedside.analysis.agreement_gain import AgreementGain, beats_all
     from bedside.analysis.metric_facts import MetricFacts
     from bedside.stats.kappa_gain import kappa_gain
-    from bedside.tuning.jury_weights import level_weights
+    from bedside.tuning.jury_making import level_weights
 
     random = np.random.default_rng(9)
     runs, won = budget(60, 1000), 0

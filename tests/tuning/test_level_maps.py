@@ -8,16 +8,20 @@ import numpy as np
 import pytest
 
 from bedside.stats.many_raters import mean_pairwise_kappa
-from bedside.tuning.level_maps import (
+from bedside.tuning.tuned_judge import (
+    CandidateLevels,
     LevelTable,
+    RatedUnits,
+    case_folds,
+    choose,
     equipercentile,
     isotonic,
     level_table,
     mapped,
+    mean_kappa,
     ordinal,
     unmapped,
 )
-from bedside.tuning.tuning_choice import CandidateLevels, RatedUnits, case_folds, choose, mean_kappa
 
 LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0)
 

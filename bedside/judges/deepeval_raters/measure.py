@@ -3,37 +3,280 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Iterator
+import re
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel
+import orjson
+from pydantic import BaseModel, ValidationError
 
 from bedside.core.errors import RegistryError
 from bedside.judges.counts import Tally
-from bedside.judges.deepeval_raters.answered_model import (
-    answered_model,
-    as_deepeval_has_it,
-    in_thread,
-    read_answer,
-    schema_text,
-)
-from bedside.judges.deepeval_raters.cases import deepeval_case, needed, problem_of, tools
-from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH
+from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH, Need
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
 from bedside.judges.deepeval_raters.graph import graph_object
 from bedside.judges.llm.contract import missing_library
 from bedside.judges.llm.deepeval_library import deepeval_module
 from bedside.judges.prompt import NotAskable, Order, Prompt, PromptPiece
 from bedside.judges.questions import AnswerGroup, JudgeAnswer
-from bedside.judges.reply import Parsed
+from bedside.judges.reply import Parsed, parse_object, without_thought
 from bedside.judges.store import Judgement
 from bedside.ratings.names import TRANSCRIPT
-from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript import Transcript, Turn
+
+# -- Transcripts as deepeval's test cases ---------------------------------------------------------------
+
+_UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]|\[DEEPEVAL:")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+#: Control characters other than tab and line feed become their visible pictures.
+_CONTROLS = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {0x7F: 0x2421}
+#: Fields of a test case that a transcript's reference may hold under the same names.
+_FIELDS = ("scenario", "expected_outcome", "user_description")
+_FROM_TURNS = ("retrieval_context", "tools_called")
+_FROM_REFERENCE = {
+    "chatbot_role": "the transcript's reference has no chatbot_role, and deepeval.chatbot_role isn't said",
+    "relevant_topics": "the transcript's reference has no relevant_topics, and deepeval.relevant_topics aren't said",
+    "available_tools": "the transcript's reference has no available_tools",
+    "expected_outcome": "the transcript's reference has no expected_outcome",
+}
+
+
+def problem_of(metric: DeepevalMetric, transcript: Transcript) -> str | None:
+    """Why a metric can't rate a transcript; None where it can.
+
+    Where nothing is there to be judged deepeval gives its best or its worst score; here, there is none.
+    """
+    assistant, user = _sides(metric)
+    roles = [turn.role for turn in transcript.turns if turn.role in (assistant, user)]
+    if user not in roles or assistant not in roles[roles.index(user) :]:
+        return f"no turn of the {assistant} follows one of the {user}"
+    for need in metric.kind.needs:
+        if need in _FROM_TURNS:
+            if not any(turn.meta.get(need) for turn in transcript.turns if turn.role == assistant):
+                return f"no turn of the {assistant} has {need} in its meta"
+        elif not needed(need, metric, transcript):
+            return _FROM_REFERENCE[need]
+    return None
+
+
+def needed(need: Need, metric: DeepevalMetric, transcript: Transcript) -> Any:
+    """What a metric needs of a transcript: what was said for all of them, or what its reference holds."""
+    return getattr(metric, need, None) or transcript.reference.get(need)
+
+
+def deepeval_case(metric: DeepevalMetric, transcript: Transcript) -> Any:
+    """The ``ConversationalTestCase`` that a transcript is: the turns of both sides, without those of others.
+
+    Raises:
+        ValueError: deepeval doesn't take what the transcript's reference or a turn's meta holds.
+    """
+    cases = deepeval_module("test_case")
+    assistant, user = _sides(metric)
+    sides = {assistant: "assistant", user: "user"}
+    role = needed("chatbot_role", metric, transcript)
+    context = transcript.reference.get("context")
+    return cases.ConversationalTestCase(
+        name=transcript.id,
+        turns=[_turn(turn, sides[turn.role]) for turn in transcript.turns if turn.role in sides],
+        chatbot_role=None if role is None else clean(str(role)),
+        context=None if context is None else [clean(text) for text in _texts(context)],
+        **{
+            name: clean(str(transcript.reference[name])) for name in _FIELDS if transcript.reference.get(name)
+        },
+    )
+
+
+def _sides(metric: DeepevalMetric) -> tuple[str, str]:
+    """The roles of deepeval's assistant and of its user."""
+    return ("clinician", "patient") if metric.assistant == "clinician" else ("patient", "clinician")
+
+
+def _turn(turn: Turn, side: str) -> Any:
+    cases = deepeval_module("test_case")
+    fields: dict[str, Any] = {}
+    if turn.meta.get("retrieval_context"):
+        fields["retrieval_context"] = [clean(text) for text in _texts(turn.meta["retrieval_context"])]
+    if turn.meta.get("tools_called"):
+        fields["tools_called"] = tools(turn.meta["tools_called"])
+    return cases.Turn(role=side, content=clean(turn.text), **fields)
+
+
+def tools(entries: Any) -> list[Any]:
+    """Tools as deepeval has them, of their names or of objects with its fields.
+
+    Raises:
+        ValueError: they are something else.
+    """
+    tool = deepeval_module("test_case").ToolCall
+    listed = entries if isinstance(entries, list | tuple) else [entries]
+    return [
+        tool(**_cleaned(entry)) if isinstance(entry, Mapping) else tool(name=clean(str(entry)))
+        for entry in listed
+    ]
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {str(key): _cleaned(part) for key, part in value.items()}
+    return [_cleaned(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(text) for text in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+def clean(text: str) -> str:
+    """A text without what can't be sent, and without the marks by which deepeval loads pictures."""
+    if not _UNCLEAN.search(text):
+        return text
+    return _SURROGATE.sub("\ufffd", text).replace("[DEEPEVAL:", "[DEEPEVAL :").translate(_CONTROLS)
+
+
+# -- A model for deepeval's metrics that is answered by somebody else -----------------------------------
+
+#: Of answers that deepeval waits for in a thread of its own: the loop that gives them.
+_LOOP: ContextVar[asyncio.AbstractEventLoop] = ContextVar("loop of a deepeval metric")
+T = TypeVar("T")
+
+#: Answers a prompt, by a schema or in words: an object of the schema's class, or a text.
+Answering = Callable[[str, type[BaseModel] | None], Awaitable[Any]]
+
+
+def answered_model(name: str, answer: Answering) -> Any:
+    """A ``DeepEvalBaseLLM`` that has its answers from ``answer``."""
+    return _model_class()(name, answer)
+
+
+@cache
+def _model_class() -> Any:
+    base: Any = deepeval_module("models").DeepEvalBaseLLM
+
+    class AnsweredModel(base):  # type: ignore[misc]
+        """See :func:`answered_model`."""
+
+        def __init__(self, name: str, answer: Answering) -> None:
+            self._answer = answer
+            super().__init__(name)
+
+        def load_model(self, *_: Any, **__: Any) -> Any:
+            """Itself: there is nothing to load."""
+            return self
+
+        def get_model_name(self, *_: Any, **__: Any) -> str:
+            """The judge's name."""
+            return str(self.name)
+
+        def generate(self, prompt: str, schema: type[BaseModel] | None = None, **_: Any) -> Any:
+            """An answer, in a thread of :func:`in_thread`."""
+            return asyncio.run_coroutine_threadsafe(self._wait(prompt, schema), _LOOP.get()).result()
+
+        def generate_with_schema(self, prompt: str, schema: type[BaseModel] | None = None, **_: Any) -> Any:
+            """An answer, in a thread of :func:`in_thread`."""
+            return self.generate(prompt, schema)
+
+        async def _wait(self, prompt: str, schema: type[BaseModel] | None) -> Any:
+            return await self._answer(prompt, schema)
+
+        async def a_generate(self, prompt: str, schema: type[BaseModel] | None = None, **_: Any) -> Any:
+            """An answer."""
+            return await self._answer(prompt, schema)
+
+        async def a_generate_with_schema(
+            self, prompt: str, schema: type[BaseModel] | None = None, **_: Any
+        ) -> Any:
+            """An answer. deepeval's own way here would ask again, without a schema, at any TypeError."""
+            return await self._answer(prompt, schema)
+
+    return AnsweredModel
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """What ``work`` returns in a thread of its own, where a model of this loop can be asked synchronously."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def put(value: T | None, error: BaseException | None) -> None:
+        if result.done():
+            return
+        if error is not None:
+            result.set_exception(error)
+        else:
+            result.set_result(cast(T, value))
+
+    def target() -> None:
+        _LOOP.set(loop)
+        value, problem = None, None
+        try:
+            value = work()
+        except Exception as error:
+            problem = error
+        with suppress(RuntimeError):  # where the loop has ended, nobody waits
+            loop.call_soon_threadsafe(put, value, problem)
+
+    threading.Thread(target=target, daemon=True).start()
+    return await result
+
+
+@lru_cache(256)
+def schema_text(schema: type[BaseModel] | None) -> str:
+    """The JSON Schema of what deepeval asks for, as strict as providers want it; ``null`` for words.
+
+    An object allows no other keys and requires all of its own, but where its keys are anything.
+    """
+    if schema is None:
+        return "null"
+    return orjson.dumps(_strict(copy.deepcopy(schema.model_json_schema()))).decode()
+
+
+def _strict(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_strict(entry) for entry in part]
+    if not isinstance(part, dict):
+        return part
+    strict = {key: _strict(entry) for key, entry in part.items() if key not in ("default", "title")}
+    for key in ("properties", "$defs"):
+        if key in part:  # whose keys are names
+            strict[key] = {name: _strict(entry) for name, entry in part[key].items()}
+    if "properties" in part:
+        strict["additionalProperties"] = False
+        strict["required"] = list(part["properties"])
+    return strict
+
+
+def read_answer(text: str, schema: type[BaseModel] | None) -> Parsed:
+    """What a model wrote, where it fits the schema; words are ``{"text": …}``."""
+    if schema is None:
+        words = without_thought(text).strip()
+        return Parsed({"text": words}, None) if words else Parsed(None, "the reply is empty")
+
+    def problem(answer: dict[str, Any]) -> str | None:
+        try:
+            schema.model_validate(answer)
+        except ValidationError as error:
+            detail = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            return f"{'.'.join(map(str, detail['loc'])) or 'the object'}: {detail['msg']}"
+        return None
+
+    return parse_object(text, problem)
+
+
+def as_deepeval_has_it(answer: dict[str, Any], schema: type[BaseModel] | None) -> Any:
+    """An answer that was read, as deepeval takes it."""
+    return answer["text"] if schema is None else schema.model_validate(answer)
+
+
+# -- One metric of deepeval on one transcript -----------------------------------------------------------
 
 #: What a reply is taken to cost, in tokens, before it is there.
 _REPLY_TOKENS = 150

@@ -2,20 +2,226 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from bedside.core.errors import RegistryError
 from bedside.core.registry import DataRegistry
 from bedside.core.yaml_files import keys_and_values
+from bedside.judges.rubrics.answer_form import STRICT, FieldName, FieldText, Label, Level, RubricPart
 from bedside.judges.rubrics.file_faults import key_faults
 from bedside.judges.rubrics.linter import Remark, check
-from bedside.judges.rubrics.rubric import Rubric, read
-from bedside.judges.rubrics.translations import translate, translated, translations_of
+from bedside.judges.rubrics.prompt_words import check_language, languages
+from bedside.judges.rubrics.rubric import Input, Rubric, named_inputs, read
+
+# -- A rubric in another language -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class TranslatedPart:
+    """The texts of one part of an answer.
+
+    Attributes:
+        name: of the part; descriptor, scale, labels, items: as of
+            :class:`~bedside.judges.rubrics.answer_form.RubricPart`.
+    """
+
+    name: FieldName
+    descriptor: FieldText
+    scale: tuple[Level, ...] = ()
+    labels: tuple[Label, ...] = ()
+    items: tuple[TranslatedPart, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class TranslatedInput:
+    """The texts of one input.
+
+    Attributes:
+        name: of the input.
+        title: what it is called in texts, in place of its name.
+        description: what it is.
+    """
+
+    name: FieldName
+    title: FieldText
+    description: FieldText
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class RubricTranslation:
+    """A rubric's texts in another language; the keys are the rubric's."""
+
+    title: FieldText
+    construct: FieldText
+    definition: FieldText
+    scale: tuple[Level, ...] = ()
+    labels: tuple[Label, ...] = ()
+    answer: tuple[TranslatedPart, ...] = ()
+    inputs: tuple[TranslatedInput, ...] = ()
+    not_applicable: FieldText | None = None
+    instructions: FieldText | None = None
+
+
+_TRANSLATION = TypeAdapter(RubricTranslation)
+Named = TypeVar("Named", Level, Label, RubricPart, Input)
+
+
+def translation_path(path: Path, language: str) -> Path:
+    """Where the translation of a rubric's file stands."""
+    return path.parent / language / path.name
+
+
+def translations_of(path: Path) -> Iterator[tuple[str, Path]]:
+    """The languages that stand beside a rubric's file, each with its file."""
+    for language in languages():
+        beside = translation_path(path, language)
+        if beside.is_file():
+            yield language, beside
+
+
+def translated(rubric: Rubric, path: Path, language: str) -> Rubric:
+    """A rubric in another language.
+
+    Args:
+        rubric: the rubric.
+        path: its file.
+        language: one of :func:`bedside.judges.rubrics.prompt_words.languages`; in its own language it is as it is.
+
+    Raises:
+        InputError: there are no words of prompts in that language.
+        RegistryError: there is no translation, or it doesn't fit the rubric.
+    """
+    if check_language(language) == rubric.language:
+        return rubric
+    beside = translation_path(path, language)
+    if not beside.is_file():
+        raise RegistryError(
+            f"the rubric {rubric.name} has no texts in {language}",
+            where=str(path),
+            todo=f"write them into {language}/{path.name} beside it, or ask in {rubric.language}",
+        )
+    data = keys_and_values(beside, "translation", "the docs on languages")
+    other, remarks = translate(rubric, data, language)
+    errors = [remark for remark in remarks if remark.severity == "error"]
+    if other is None or errors:
+        raise RegistryError(f"{errors[0].key}: {errors[0].text}", where=str(beside))
+    return other
+
+
+def translate(
+    rubric: Rubric, data: dict[str, Any], language: str
+) -> tuple[Rubric | None, tuple[Remark, ...]]:
+    """A rubric with texts in another language, and what is wrong with them.
+
+    Args:
+        rubric: the rubric.
+        data: the keys and values of the translation's file.
+        language: the language.
+
+    Returns:
+        The rubric, or None where errors keep it from being one, and the remarks, errors first. Errors are those of the
+        linter, and: a level, label, part or input that is missing, or that the rubric hasn't; a text that is missing,
+        or is the rubric's own; and an input in braces that only one of two texts names.
+    """
+    try:
+        texts = _TRANSLATION.validate_python(data)
+    except ValidationError as error:
+        return None, tuple(Remark("error", key or "the file", fault) for key, _, fault in key_faults(error))
+    problems = [Remark("error", key, text) for key, text in _misfits(rubric, texts)]
+    if problems:
+        return None, tuple(problems)
+    other = replace(
+        rubric,
+        title=texts.title,
+        construct=texts.construct,
+        definition=texts.definition,
+        scale=texts.scale,
+        labels=texts.labels,
+        answer=_parts(rubric.answer, texts.answer),
+        inputs=tuple(
+            replace(item, title=text.title, description=text.description)
+            for item, text in zip(rubric.inputs, texts.inputs, strict=True)
+        ),
+        not_applicable=texts.not_applicable,
+        instructions=texts.instructions,
+        language=language,
+        translated_from=rubric.version,
+    )
+    return other, check(other)
+
+
+def _parts(parts: Sequence[RubricPart], texts: Sequence[TranslatedPart]) -> tuple[RubricPart, ...]:
+    return tuple(
+        replace(
+            part,
+            descriptor=text.descriptor,
+            scale=text.scale,
+            labels=text.labels,
+            items=_parts(part.items, text.items),
+        )
+        for part, text in zip(parts, texts, strict=True)
+    )
+
+
+# -- whether a translation fits ---------------------------------------------------------------------
+
+
+def _misfits(rubric: Rubric, texts: RubricTranslation) -> Iterator[tuple[str, str]]:
+    for key in ("title", "construct", "definition", "instructions", "not_applicable"):
+        yield from _text_misfits(key, getattr(rubric, key), getattr(texts, key))
+    yield from _list_misfits("scale", "value", rubric.scale, texts.scale)
+    yield from _list_misfits("labels", "label", rubric.labels, texts.labels)
+    yield from _part_misfits("answer", rubric.answer, texts.answer)
+    yield from _list_misfits("inputs", "name", rubric.inputs, texts.inputs, "description")
+
+
+def _part_misfits(
+    key: str, parts: Sequence[RubricPart], texts: Sequence[TranslatedPart]
+) -> Iterator[tuple[str, str]]:
+    misfits = list(_list_misfits(key, "name", parts, texts))
+    yield from misfits
+    if misfits:
+        return
+    for position, (part, text) in enumerate(zip(parts, texts, strict=True)):
+        yield from _list_misfits(f"{key}.{position}.scale", "value", part.scale, text.scale)
+        yield from _list_misfits(f"{key}.{position}.labels", "label", part.labels, text.labels)
+        yield from _part_misfits(f"{key}.{position}.items", part.items, text.items)
+
+
+def _list_misfits(
+    key: str, name: str, entries: Sequence[Any], texts: Sequence[Any], text: str = "descriptor"
+) -> Iterator[tuple[str, str]]:
+    wanted = [getattr(entry, name) for entry in entries]
+    translated = [getattr(entry, name) for entry in texts]
+    if wanted != translated:
+        rubric_words, translation_words = (
+            ", ".join(map(str, names)) or "none" for names in (wanted, translated)
+        )
+        yield key, f"the rubric has {rubric_words}, in this order, and the translation {translation_words}"
+        return
+    for position, (entry, other) in enumerate(zip(entries, texts, strict=True)):
+        yield from _text_misfits(f"{key}.{position}.{text}", getattr(entry, text), getattr(other, text))
+
+
+def _text_misfits(key: str, text: str | None, other: str | None) -> Iterator[tuple[str, str]]:
+    if (text is None) != (other is None):
+        yield key, "the translation has no such text" if other is None else "the rubric has no such text"
+    elif text is not None and other is not None:
+        if text == other and len(text.split()) > 1:
+            yield key, "the text is the rubric's own, and not translated"
+        if named_inputs(text) != named_inputs(other):
+            named = ", ".join(f"{{{name}}}" for name in sorted(named_inputs(text))) or "no input"
+            yield key, f"the rubric names {named} here, and the translation does not name the same"
+
+
+# -- Rubric files ---------------------------------------------------------------------------------------
 
 SUFFIX = ".yaml"
 

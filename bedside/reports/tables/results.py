@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from bedside.analysis.comparison import means_differ
 from bedside.analysis.ratings_view import ALL, RatingsView
+from bedside.analysis.study_order import StudyOrder
 from bedside.core.errors import DataError
+from bedside.core.plurals import counted
 from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.absent_metrics import preferences_apart
-from bedside.reports.best_systems import BestCells, best_cells
 from bedside.reports.measures import TableMeasure
 from bedside.reports.number_text import DASH, n_of, number, signed, trimmed
-from bedside.reports.published_cells import PublishedCells, published_cells
 from bedside.reports.results_compared import corpus_name, reference_samples, with_comparisons
 from bedside.reports.results_deviations import ResultsDeviations, results_deviations
 from bedside.reports.results_layout import (
@@ -27,12 +28,242 @@ from bedside.reports.results_layout import (
     raters_apart,
 )
 from bedside.reports.results_notes import results_notes
-from bedside.reports.results_options import METRIC, RATERS, SYSTEM, ResultsOptions, Spread
-from bedside.reports.samples import MeasuredRows, MeasureRow, Sample, interval_of, measure
+from bedside.reports.results_options import METRIC, RATERS, SYSTEM, Best, ResultsOptions, Spread
+from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure
 from bedside.reports.system_tests import SystemTests, system_tests
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
+
+# -- Where the numbers that a suite's source printed stand in a table of results ------------------------
+
+#: Numbers without a place that a note names one by one.
+_MOST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCells:
+    """Printed numbers by where they stand.
+
+    Attributes:
+        cells: by position of the measure, and place.
+        references: those of the source's reference corpus, by position of the measure.
+        elsewhere: those that have no place in the table.
+    """
+
+    cells: Mapping[tuple[int, Place], PublishedNumber] = field(default_factory=dict)
+    references: Mapping[int, PublishedNumber] = field(default_factory=dict)
+    elsewhere: tuple[PublishedNumber, ...] = ()
+
+    def notes(self) -> list[str]:
+        """How many printed numbers the table can't show, and which."""
+        if not self.elsewhere:
+            return []
+        named = "; ".join(map(str, self.elsewhere[:_MOST]))
+        more = f"; and {len(self.elsewhere) - _MOST} more" if len(self.elsewhere) > _MOST else ""
+        every = len({*self.cells.values(), *self.references.values(), *self.elsewhere})
+        return [
+            f"{len(self.elsewhere):,} of {counted(every, 'printed number')} stand nowhere above, for this run has "
+            f"nothing of their measure or condition: {named}{more}."
+        ]
+
+
+def published_cells(
+    items: Sequence[MeasureRow],
+    places: Collection[Place],
+    options: ResultsOptions,
+    order: StudyOrder,
+) -> PublishedCells:
+    """Where each printed number stands: by the titles of measures, and the names or labels of systems and levels.
+
+    Args:
+        items: what the table measures.
+        places: the systems and strata that have values.
+        options: what the table shows, with the printed numbers.
+        order: of systems and levels, with their labels.
+    """
+    positions: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        positions.setdefault(_key(item.measure.title or item.title), []).append(place)
+    dimensions = (*options.rows, *options.columns)
+    present = order.ordered_systems(name for name, _ in places)
+    listed = [name for name in order.systems if name not in present]
+    systems = _by_label({name: order.system_label(name) for name in (*listed, *present)})
+    levels = [_levels_of(name, place, places, order) for place, name in enumerate(options.factors)]
+    cells: dict[tuple[int, Place], PublishedNumber] = {}
+    references: dict[int, PublishedNumber] = {}
+    elsewhere: list[PublishedNumber] = []
+    for printed in options.published:
+        of_measure = positions.get(_key(printed.measure), [])
+        if of_measure and options.reference is not None and printed.system == options.reference:
+            references.update(dict.fromkeys(of_measure, printed))
+            continue
+        system = systems.get(_key(printed.system)) if SYSTEM in dimensions else ALL
+        stratum = _stratum(printed.levels, levels)
+        if stratum is None:
+            stratum = _only_stratum(printed, system, places, options, order)
+        if stratum is None:
+            stratum = _shorter_stratum(printed.levels, levels)
+        if not of_measure or system is None or stratum is None:
+            elsewhere.append(printed)
+            continue
+        cells.update({(position, (system, stratum)): printed for position in of_measure})
+    return PublishedCells(cells, references, tuple(elsewhere))
+
+
+def _stratum(printed: Sequence[str], levels: Sequence[Mapping[str, str]]) -> tuple[str, ...] | None:
+    """The level of each factor that a printed number is of; None where one is not among those known."""
+    if len(printed) != len(levels):
+        return None
+    stratum = []
+    rest = [_key(level) for level in printed]
+    for names in levels:
+        level = next((level for level in rest if level in names), None)
+        if level is None:
+            return None
+        rest.remove(level)
+        stratum.append(names[level])
+    return tuple(stratum)
+
+
+def _shorter_stratum(printed: Sequence[str], levels: Sequence[Mapping[str, str]]) -> tuple[str, ...] | None:
+    """The levels of a number that names fewer factors than the table has: of the others an empty one."""
+    rest = [_key(level) for level in printed]
+    stratum = []
+    for names in levels:
+        level = next((level for level in rest if level in names), None)
+        if level is not None:
+            rest.remove(level)
+        stratum.append("" if level is None else names[level])
+    return None if rest or len(printed) >= len(levels) else tuple(stratum)
+
+
+def _levels_of(factor: str, position: int, places: Collection[Place], order: StudyOrder) -> dict[str, str]:
+    """The levels of a factor by how they or their labels are written."""
+    present = sorted({stratum[position] for _, stratum in places})
+    listed = [level for level in order.levels.get(factor, {}) if level not in present]
+    # Of several levels under one label the last is taken: one that has values.
+    return _by_label({level: order.level_label(factor, level) for level in (*listed, *present)})
+
+
+def _only_stratum(
+    number: PublishedNumber,
+    system: str | None,
+    places: Collection[Place],
+    options: ResultsOptions,
+    order: StudyOrder,
+) -> tuple[str, ...] | None:
+    """The only stratum of a system that has all levels of a printed number; None where there are none, or several."""
+    printed = {_key(level) for level in number.levels}
+    fitting = []
+    for name, stratum in places:
+        known: set[str] = set()
+        for factor, level in zip(options.factors, stratum, strict=True):
+            known |= {_key(level), _key(order.level_label(factor, level))}
+        if name == system and printed <= known:
+            fitting.append(stratum)
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _by_label(labels: Mapping[str, str]) -> dict[str, str]:
+    """Names by how they or their labels are written, whatever the case of letters; of several the last."""
+    return {_key(text): name for name, label in labels.items() for text in (name, label)}
+
+
+def _key(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+# -- Which cells of a table of results hold the best system ---------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BestCells:
+    """The cells that are best, and second best, among those that differ only in the system."""
+
+    best: frozenset[CellKey]
+    second: frozenset[CellKey]
+
+
+def best_cells(layout: ResultsLayout, references: Mapping[int, Sample]) -> BestCells:
+    """The best and second best cells of a table, as its options say.
+
+    Args:
+        layout: the table.
+        references: the means of the reference corpus, by position of the item.
+    """
+    options = layout.options
+    apart = [place for place, name in enumerate(options.factors) if name not in options.best_among]
+    by_place: dict[tuple[int, tuple[str, ...]], dict[Place, Sample]] = {}
+    for (position, place), sample in layout.samples.items():
+        stratum = tuple(place[1][factor] for factor in apart)
+        by_place.setdefault((position, stratum), {})[place] = sample
+    best: set[CellKey] = set()
+    second: set[CellKey] = set()
+    for (position, _), samples in by_place.items():
+        systems = layout.order.ordered_systems(system for system, _ in samples)
+        ordered = {
+            place: samples[place]
+            for place in sorted(samples, key=lambda key: (systems.index(key[0]), key[1]))
+        }
+        reference = references.get(position)
+        best_places, second_places = places_ranked(
+            layout.items[position],
+            ordered,
+            options.best,
+            reference.estimate if reference is not None else None,
+        )
+        best |= {(position, place) for place in best_places}
+        second |= {(position, place) for place in second_places}
+    return BestCells(frozenset(best), frozenset(second if options.second else ()))
+
+
+def places_ranked(
+    item: MeasureRow, samples: Mapping[Place, Sample], rule: Best, reference: float | None = None
+) -> tuple[set[Place], set[Place]]:
+    """The places that are best, and second best, by what is printed.
+
+    Args:
+        item: what is measured.
+        samples: the values of each system, and of each level where the best is looked for over these too.
+        reference: the mean of the reference corpus; None where there is none.
+        rule: whether the best are ``always`` those with the best number, by ``interval`` those too that no 95 %
+            interval of the difference tells from them, or ``never`` any.
+    """
+    printed = {
+        place: round(sample.estimate * item.scale, item.digits)
+        for place, sample in samples.items()
+        if sample.estimate is not None
+    }
+    if item.nearest and reference is not None:
+        near = round(reference * item.scale, item.digits)
+        printed = {place: round(abs(number - near), item.digits) for place, number in printed.items()}
+    undirected = item.direction == "none" and (not item.nearest or reference is None)
+    if rule == "never" or undirected or len(set(printed.values())) < 2:
+        return set(), set()
+    choose = max if item.direction == "higher" else min
+    if item.nearest or item.measure.compared or item.level == "count":
+        # The distance of two distances has no interval here.
+        rule = "always"
+    best_number = choose(printed.values())
+    first = next(place for place, number in printed.items() if number == best_number)
+    best = {place for place, number in printed.items() if number == best_number}
+    if rule == "interval":
+        best |= {
+            place
+            for place in printed
+            if place not in best and not means_differ(samples[first], samples[place])
+        }
+        if len(best) == len(printed):
+            return set(), set()
+    other_numbers = [number for place, number in printed.items() if place not in best]
+    if len(printed) < 3 or not other_numbers:
+        return best, set()
+    second_number = choose(other_numbers)
+    return best, {place for place, number in printed.items() if place not in best and number == second_number}
+
+
+# -- Results --------------------------------------------------------------------------------------------
 
 
 def results_table(view: RatingsView, metrics: Sequence[str]) -> Table | None:

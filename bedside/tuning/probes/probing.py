@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import random
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+
+import polars as pl
 
 from bedside.core.errors import InputError
 from bedside.judges.call_plan import CallPlanner, RubricPlan
@@ -13,7 +17,7 @@ from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, 
 from bedside.judges.driver import JudgingStage, ask_judge
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client
-from bedside.judges.prompt import ITEMS_PER_CALL
+from bedside.judges.prompt import ITEMS_PER_CALL, Prompt
 from bedside.judges.questions import JudgeAnswer, QuestionGroup
 from bedside.judges.raters import rater_of
 from bedside.judges.rubric_ratings import asked_with
@@ -26,11 +30,207 @@ from bedside.scoring.preview import ESTIMATED
 from bedside.scoring.versions import run_versions
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.probes.contract import Need, Probe
-from bedside.tuning.probes.probe_aids import ProbeAids
+from bedside.tuning.probes.passages import (
+    PassageQuestions,
+    PassageText,
+    of_rubric,
+    of_turns,
+    paraphrase_rubric,
+    paraphrased,
+    translated,
+    translation_rubric,
+)
 from bedside.tuning.probes.probe_record import ProbeRecord, keep_record
-from bedside.tuning.probes.probe_sample import probe_sample
 from bedside.tuning.probes.probe_trials import ProbeTrials, check_probeable
 from bedside.tuning.probes.showings import ShownGroup
+from bedside.tuning.probes.text_language import text_language
+
+# -- Which transcripts a judge is probed on -------------------------------------------------------------
+
+
+def probe_sample(index: pl.DataFrame, size: int, seed: int) -> list[str]:
+    """Ids of transcripts, in the order of the table.
+
+    Systems take turns until the size is reached or all transcripts are in; of a system, a case comes next of which
+    fewest transcripts are in already, as effects are known by case.
+
+    Args:
+        index: columns ``id, system, case_id``, one row a transcript.
+        size: how many, at most.
+        seed: of the draws.
+    """
+    draws = random.Random(seed)
+    rows = list(index.select("id", "system", "case_id").iter_rows())
+    shuffled = draws.sample(rows, len(rows))
+    waiting: dict[str | None, deque[tuple[str, str | None]]] = defaultdict(deque)
+    for name, system, case in shuffled:
+        waiting[system].append((name, case))
+    turns = deque(sorted(waiting, key=lambda system: (system is None, system)))
+    chosen: set[str] = set()
+    used: dict[str, int] = defaultdict(int)
+    while turns and len(chosen) < size:
+        system = turns.popleft()
+        queue = waiting[system]
+        name, case = min(queue, key=lambda entry: 0 if entry[1] is None else used[entry[1]])
+        queue.remove((name, case))
+        chosen.add(name)
+        if case is not None:
+            used[case] += 1
+        if queue:
+            turns.append(system)
+    return [name for name, _, _ in rows if name in chosen]
+
+
+# -- What probes need that nobody wrote beforehand ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PassageWriting:
+    """Passages that one model is asked for.
+
+    Attributes:
+        title: what they are, for tables.
+        model: who writes them.
+        questions: what is asked.
+    """
+
+    title: str
+    model: ModelName
+    questions: PassageQuestions
+
+    def fill(self, planner: CallPlanner, answers: Mapping[str, JudgeAnswer], settings: JudgeSettings) -> bool:
+        """Count what is to be asked, and take what was answered before; whether that is all.
+
+        Args:
+            planner: counts.
+            answers: of the store, by key.
+            settings: how the model is asked.
+        """
+        complete = True
+        for group in self.questions.groups():
+            complete = _filled(group, planner, answers, settings) and complete
+            if group.done:
+                self.questions.emit(group)
+            planner.count(group)
+        return complete
+
+
+def _filled(
+    group: QuestionGroup, planner: CallPlanner, answers: Mapping[str, JudgeAnswer], settings: JudgeSettings
+) -> bool:
+    """Put stored answers into a group; whether there is one to each of its questions."""
+    for prompt in group.prompts(settings.order):
+        if not isinstance(prompt, Prompt) or not planner.askable(prompt):
+            continue
+        answer = answers.get(planner.key(prompt, group.number))
+        if answer is None:
+            return False
+        group.put(group.expect(), answer)
+    group.complete = True
+    return True
+
+
+class ProbeAids:
+    """Translations and paraphrases for a sample.
+
+    Args:
+        transcripts: the sample.
+        rubrics: what the judge rates by.
+        judge: who paraphrases; None where no paraphrase is needed.
+        translator: who translates; None for nobody.
+        language: what is translated into; None for English, and of English conversations Chinese.
+        translations: translated conversations of the user's, by the ids of the originals.
+
+    Attributes:
+        writings: what models are asked for.
+        languages: that a model translates into.
+    """
+
+    def __init__(
+        self,
+        transcripts: Sequence[Transcript],
+        rubrics: Sequence[Rubric],
+        *,
+        judge: ModelName | None,
+        translator: ModelName | None,
+        language: str | None,
+        translations: Mapping[str, Transcript] | None,
+    ) -> None:
+        self._transcripts, self._rubrics, self._own = transcripts, rubrics, translations
+        self._targets = {transcript.id: language or _other_language(transcript) for transcript in transcripts}
+        self._translating: dict[str, PassageQuestions] = {}
+        if translator is not None:
+            for target in sorted(set(self._targets.values())):
+                texts = [of_turns(each, target) for each in transcripts if self._targets[each.id] == target]
+                self._translating[target] = PassageQuestions(translation_rubric(target), texts)
+        self._paraphrasing: PassageQuestions | None = None
+        if judge is not None:
+            self._paraphrasing = PassageQuestions(paraphrase_rubric(), map(of_rubric, rubrics))
+        self.languages: tuple[str, ...] = tuple(self._translating)
+        self.writings: tuple[PassageWriting, ...] = tuple(self._writings(judge, translator))
+
+    def _writings(self, judge: ModelName | None, translator: ModelName | None) -> Iterator[PassageWriting]:
+        for target, questions in self._translating.items():
+            assert translator is not None
+            yield PassageWriting(f"translation into {target}", translator, questions)
+        if self._paraphrasing is not None:
+            assert judge is not None
+            yield PassageWriting("paraphrase of rubrics", judge, self._paraphrasing)
+
+    def translations(self, *, estimate: bool = False) -> dict[str, Transcript | str]:
+        """By transcript the conversation in another language, or why there is none.
+
+        Args:
+            estimate: whether something stands in for what isn't written yet, so that calls can be counted.
+        """
+        written: dict[str, Transcript | str] = {}
+        for transcript in self._transcripts:
+            if self._own is not None:
+                written[transcript.id] = _matching(transcript, self._own.get(transcript.id))
+                continue
+            target = self._targets[transcript.id]
+            if target in self._translating:
+                text = of_turns(transcript, target)
+                texts = _written(self._translating[target], text, estimate)
+                written[transcript.id] = (
+                    texts if isinstance(texts, str) else translated(transcript, target, texts)
+                )
+        return written
+
+    def paraphrases(self, *, estimate: bool = False) -> dict[str, Rubric | str]:
+        """By rubric the rubric in other words, or why there are none; ``estimate`` as for :meth:`translations`."""
+        rubrics: dict[str, Rubric | str] = {}
+        if self._paraphrasing is not None:
+            for rubric in self._rubrics:
+                texts = _written(self._paraphrasing, of_rubric(rubric), estimate)
+                rubrics[rubric.name] = texts if isinstance(texts, str) else paraphrased(rubric, texts)
+        return rubrics
+
+
+def _other_language(transcript: Transcript) -> str:
+    """English, and of English conversations Chinese."""
+    language, remark = text_language(transcript)
+    return "zh" if language == "en" and remark is None else "en"
+
+
+def _written(questions: PassageQuestions, text: PassageText, estimate: bool) -> tuple[str, ...] | str:
+    texts = questions.written(text)
+    if estimate and text.name not in questions.texts:
+        return tuple(f"~ {words}" for _, words in text.passages)
+    return texts
+
+
+def _matching(transcript: Transcript, translation: Transcript | None) -> Transcript | str:
+    """A translation of the user's, where it has the same turns of the same roles."""
+    if translation is None:
+        return "the files have none of this transcript"
+    roles = [turn.role for turn in transcript.turns]
+    if [turn.role for turn in translation.turns] != roles:
+        return "the translation in the files has other turns or roles"
+    return translated(transcript, translation.language or "", [turn.text for turn in translation.turns])
+
+
+# -- Probing a judge on a run ---------------------------------------------------------------------------
 
 #: Called with who is asked and how far they are.
 ProbingWatch = Callable[[str, JudgingProgress], None]

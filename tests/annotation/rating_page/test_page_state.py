@@ -15,11 +15,15 @@ from bedside.annotation.adjudication import adjudicate
 from bedside.annotation.answer_store import read_store, restore_answer
 from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.rating_page.page_collection import collect
-from bedside.annotation.rating_page.page_content import choice_keys
 from bedside.annotation.rating_page.page_database import EntryConflictError, PageDatabase
 from bedside.annotation.rating_page.page_entries import read_entry
 from bedside.annotation.rating_page.page_folder import rater_links
-from bedside.annotation.rating_page.page_state import ClosedItemError, IncompleteEntryError, NoSuchItemError
+from bedside.annotation.rating_page.page_state import (
+    ClosedItemError,
+    IncompleteEntryError,
+    NoSuchItemError,
+    choice_keys,
+)
 from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.annotation.training_cases import read_training
 from bedside.core.errors import InputError, RunError

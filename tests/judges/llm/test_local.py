@@ -22,8 +22,7 @@ from bedside.core import model_files as _files
 from bedside.core.errors import MissingExtraError, ModelError, RegistryError
 from bedside.judges import reply as replies
 from bedside.judges.llm.clients import local as module
-from bedside.judges.llm.clients._scorer import Scorer, load_scorer
-from bedside.judges.llm.clients.local import LocalClient, local_name
+from bedside.judges.llm.clients.local import LocalClient, Scorer, load_scorer, local_name
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.protocol import LanguageModelError, NotAskableError, Request, Sampling
 from bedside.judges.prompt import Conversation, Prompt, Question

@@ -18,8 +18,7 @@ from bedside.judges.raters import rubric_rater
 from bedside.judges.rubrics.preference_rubric import incomparable, preference_rubric
 from bedside.judges.rubrics.prompt_words import filled_words, languages, prompt_words
 from bedside.judges.rubrics.rubric import Rubric, as_data, read
-from bedside.judges.rubrics.rubric_files import RUBRICS, check_file, find_rubric
-from bedside.judges.rubrics.translations import translate, translation_path
+from bedside.judges.rubrics.rubric_files import RUBRICS, check_file, find_rubric, translate, translation_path
 from bedside.scoring.judging_orders import JudgingWork
 from tests.conftest import conversation
 

@@ -11,9 +11,7 @@ import pytest
 from bedside.core.errors import DataError, InputError
 from bedside.metrics.coders import CODERS, Coder, people_codes
 from bedside.metrics.coders.people import majority
-from bedside.metrics.coders.testing.code_scores import human_ceilings
-from bedside.metrics.coders.testing.coder_test import evaluate_coder
-from bedside.metrics.coders.testing.session_scores import SessionScore
+from bedside.metrics.coders.testing.coder_test import SessionScore, evaluate_coder, human_ceilings
 from bedside.transcripts import Transcript, read_transcripts
 
 Talk = Callable[..., Transcript]

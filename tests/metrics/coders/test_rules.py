@@ -11,8 +11,7 @@ import pytest
 from bedside.core.errors import RegistryError
 from bedside.metrics.coders import CODERS, CODES, Coder
 from bedside.metrics.coders.shipped.rules import question, question_type
-from bedside.metrics.coders.testing.code_scores import CodeScore
-from bedside.metrics.coders.testing.coder_test import evaluate_coder
+from bedside.metrics.coders.testing.coder_test import CodeScore, evaluate_coder
 from bedside.transcripts import Transcript, read_transcripts
 
 OPEN = (

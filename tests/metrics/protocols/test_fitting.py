@@ -18,10 +18,10 @@ from bedside.metrics.protocols.medconceal import (
     fit,
     read_turns,
 )
+from bedside.metrics.protocols.medconceal.fitting import address_data, regressed, reveal_data
 from bedside.metrics.protocols.medconceal.labelled_courses import LabelledCourse
 from bedside.metrics.protocols.medconceal.policy import Step, address_probability, reveal_probability
 from bedside.metrics.protocols.medconceal.policy_parameters import parse_parameters, write_parameters
-from bedside.metrics.protocols.medconceal.policy_regression import address_data, regressed, reveal_data
 from bedside.metrics.protocols.medconceal.trace import replay
 
 DEFAULT = PARAMETERS.load("default")

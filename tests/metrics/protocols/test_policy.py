@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.metrics.families._hidden_concern_examples import CASE, RATER, TALK
+from bedside.metrics.families.hidden_concerns import CASE, RATER, TALK
 from bedside.metrics.protocols.medconceal import (
     PARAMETERS,
     Concern,

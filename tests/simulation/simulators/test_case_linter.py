@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.case_files import check_cases, read_cases
-from bedside.simulation.simulators.case_linter import leaks
+from bedside.simulation.simulators.case_files import check_cases, leaks, read_cases
 from bedside.simulation.simulators.contract import SIMULATORS
 
 CONCERN: dict[str, Any] = {

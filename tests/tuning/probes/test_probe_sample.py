@@ -7,7 +7,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from bedside.tuning.probes.probe_sample import probe_sample
+from bedside.tuning.probes.probing import probe_sample
 
 
 def index(systems: dict[str | None, int], cases: int | None) -> pl.DataFrame:

@@ -3,32 +3,411 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 from bedside.simulation.simulators.asking import (
     ATTEMPTS,
     CLINICIAN_ATTEMPTS,
     CLINICIAN_REPEATS,
+    Fault,
     Spoken,
+    ask_patient,
     silent_stop,
 )
-from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
+from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
+from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
-from bedside.simulation.simulators.mdd5k.case_fields import record_of
-from bedside.simulation.simulators.mdd5k.corrected_schedule import (
-    ALL_ANGLES,
-    CorrectedSchedule,
-    most_exchanges,
-)
+from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.mdd5k.bundled_material import interview_prompt
+from bedside.simulation.simulators.mdd5k.case_fields import patient_lines, record_of
 from bedside.simulation.simulators.mdd5k.doctor import FREE, AskedTopic, Doctor
-from bedside.simulation.simulators.mdd5k.doctor_personas import draw_doctor, find_doctors
-from bedside.simulation.simulators.mdd5k.interview_tools import InterviewTools
-from bedside.simulation.simulators.mdd5k.record_patient import RecordPatient
-from bedside.simulation.simulators.mdd5k.released_schedule import ReleasedSchedule, most_released_exchanges
+from bedside.simulation.simulators.mdd5k.doctor_personas import WORDS, draw_doctor, find_doctors
+from bedside.simulation.simulators.mdd5k.interview_tools import MOST_ANGLES, InterviewTools
 from bedside.simulation.simulators.mdd5k.story import PatientStory, written_story
 from bedside.simulation.simulators.mdd5k.story_graph import draw_story, find_graphs
-from bedside.simulation.simulators.mdd5k.topic_tree import CAP, find_tree
+from bedside.simulation.simulators.mdd5k.topic_tree import CAP, PARSE, TopicTree, find_tree
+
+# -- What a schedule has done and asks to be done -------------------------------------------------------
+
+
+class InterviewSteps(Protocol):
+    """What a schedule asks of whoever holds the interview; each step is a part of the controller."""
+
+    @property
+    def exchanges(self) -> int:
+        """Exchanges so far."""
+        ...
+
+    @property
+    def spoken(self) -> int:
+        """Messages so far, of both sides."""
+        ...
+
+    def ask(self, topic: AskedTopic) -> Exchange[str]:
+        """One message of the doctor and the answer to it; why the interview ends with it, empty where it goes on."""
+        ...
+
+    def topic_ends(self, topic: str, start: int) -> Exchange[bool]:
+        """Whether enough was said on a topic in the messages from ``start`` on."""
+        ...
+
+    def answered(self, topics: Sequence[str]) -> Exchange[Mapping[str, str]]:
+        """Topics that the patient has already answered, with the words that answer them."""
+        ...
+
+    def angles(self, most: int) -> Exchange[tuple[str, ...]]:
+        """Angles from which to go on asking about what the patient told."""
+        ...
+
+    def covered(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[Mapping[str, str]]:
+        """Topics that mean the same as an angle, with the angle."""
+        ...
+
+    def same_topics(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[tuple[str, ...]]:
+        """Topics that mean the same as one of the angles, each judged by itself."""
+        ...
+
+
+@dataclass(slots=True)
+class ScheduleLog:
+    """What a schedule did, for the transcript's ``reference.simulation.tree``.
+
+    Attributes:
+        order: the topics as they were drawn, the root first where it is one.
+        asked: topics in the order in which they were first asked about.
+        angles: topics that grew from what the patient said, with the topic that they grew under, or ``parse``.
+        deletions: topics that weren't asked about, by whom (``answered``: the patient's words; ``angle``: an angle
+            that means the same), with the evidence.
+        notes: what else happened, such as angles for which there was no room.
+    """
+
+    order: tuple[str, ...]
+    asked: list[str] = field(default_factory=list)
+    angles: list[dict[str, str]] = field(default_factory=list)
+    deletions: list[dict[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def drop(self, topic: str, by: str, evidence: str) -> None:
+        """Note that a topic is left out."""
+        self.deletions.append({"topic": topic, "by": by, "evidence": evidence})
+
+    def content(self) -> dict[str, Any]:
+        """It, as it is written down."""
+        return {
+            "order": list(self.order),
+            "asked": list(self.asked),
+            "angles": list(self.angles),
+            "deletions": list(self.deletions),
+            **({"notes": list(self.notes)} if self.notes else {}),
+        }
+
+
+# -- Which topic comes next -----------------------------------------------------------------------------
+
+#: The verdict from which on they are overruled.
+FIRST_OVERRULED = 6
+
+
+def overruled(verdicts: Sequence[bool], draws: Draws) -> bool:
+    """What the last verdict is taken as: whether its topic ends.
+
+    Args:
+        verdicts: those before it as they were taken, and the last as it was replied.
+        draws: chance, a stream for each verdict.
+    """
+    last = verdicts[-1]
+    if len(verdicts) < FIRST_OVERRULED:
+        return last
+    third = draws.stream("overruled verdict", len(verdicts)).randrange(3) == 0
+    if not verdicts[-2]:
+        # After two verdicts to go on it ends; after one, in two cases of three.
+        return True if not verdicts[-3] or not third else last
+    return last or third
+
+
+@dataclass(slots=True)
+class ReleasedSchedule:
+    """The course of one interview.
+
+    Attributes:
+        tree: of topics.
+        order: its leaves as they were drawn.
+        steps: who asks.
+        opening: whether the root is a topic.
+        draws: chance in overruling verdicts.
+        log: what was done.
+    """
+
+    tree: TopicTree
+    order: tuple[str, ...]
+    steps: InterviewSteps
+    opening: bool
+    draws: Draws
+    log: ScheduleLog = field(init=False)
+    _topics: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._topics = [*((self.tree.root,) if self.opening else ()), *self.order]
+        self.log = ScheduleLog(tuple(self._topics))
+
+    def held(self) -> Exchange[str]:
+        """The whole of it; why it ended early, empty where the last topic was dealt with."""
+        self.log.asked.append(self._topics[0])
+        stop = yield from self.steps.ask(AskedTopic(self._topics[0], opening=True))
+        place, start, follow_up = 1, 0, 0
+        verdicts: list[bool] = []
+        while not stop:
+            verdicts.append((yield from self.steps.topic_ends(self._topics[place], start)))
+            verdicts[-1] = overruled(verdicts, self.draws)
+            if verdicts[-1]:
+                if not follow_up:
+                    self.log.drop(self._topics[place], "verdict", "judged before it was asked about")
+                if place == len(self._topics) - 1:
+                    return ""
+                place, start, follow_up = place + 1, self.steps.spoken, 0
+            if self._topics[place] == PARSE:
+                yield from self._grow(place)
+            topic = self._topics[place]
+            if not follow_up:
+                self.log.asked.append(topic)
+            stop = yield from self.steps.ask(AskedTopic(topic, follow_up, parsed=topic in self._parsed()))
+            follow_up += 1
+        return stop
+
+    def _grow(self, place: int) -> Exchange[None]:
+        """Put angles in the place of ``parse``, and leave out what means the same as one of them."""
+        texts = yield from self.steps.angles(MOST_ANGLES)
+        rest = self._topics[place + 1 :]
+        same = yield from self.steps.same_topics(rest, texts)
+        for topic in same:
+            self.log.drop(topic, "angle", ", ".join(texts))
+        self.log.angles += [{"topic": text, "under": PARSE} for text in texts]
+        self._topics[place:] = [*texts, *(topic for topic in rest if topic not in same)]
+
+    def _parsed(self) -> set[str]:
+        return {angle["topic"] for angle in self.log.angles}
+
+
+def most_released_exchanges(order: Sequence[str]) -> int:
+    """The most exchanges that an interview can have: once verdicts are overruled, three on each topic at most."""
+    return 1 + FIRST_OVERRULED + 3 * (len(order) + 1 + MOST_ANGLES)
+
+
+# -- The patient of the interview -----------------------------------------------------------------------
+
+#: What the patient does with questions that the record says nothing of.
+Unknown = Literal["deny", "dont_know", "improvise"]
+#: Most words of a reply, bedside's own: of Chinese that is 450 characters, and the longest of 3,000 replies that were
+#: read of the released dialogues has 423.
+WORDS_OF_A_REPLY = 300
+
+
+@dataclass(slots=True)
+class RecordPatient:
+    """The patient's part of one interview.
+
+    Attributes:
+        case: whose record it knows.
+        unknown: what it does with questions that the record says nothing of.
+        diagnosis: what it was told that it has; empty where it doesn't know.
+        story: what happened to it; empty until that is to be told.
+        states: what was refused so far.
+    """
+
+    case: Case
+    unknown: Unknown
+    diagnosis: str = ""
+    story: str = ""
+    states: list[dict[str, Any]] = field(default_factory=list)
+
+    def reply(self, lines: Sequence[Line], number: int, topic: str) -> Exchange[Spoken]:
+        """The answer to the doctor's last message.
+
+        Args:
+            lines: the interview up to it.
+            number: of the reply, from 1.
+            topic: what the doctor was to ask about; empty where nobody said.
+        """
+        language = self.case.language
+        rules = [interview_prompt(f"unknown_{self.unknown}", language)]
+        if self.diagnosis:
+            rules.append(interview_prompt("diagnosis_told", language, diagnosis=self.diagnosis))
+        record, facts = record_of(self.case), patient_lines(self.case)
+        parts = [
+            interview_prompt(
+                "patient",
+                language,
+                age=record.age,
+                sex=WORDS[language][record.sex],
+                record="\n".join(facts),
+                rules="\n".join(rule.brief for rule in rules),
+            )
+        ]
+        if self.story:
+            parts.append(interview_prompt("story_told", language, story=self.story))
+        topic = "" if topic == PARSE else topic
+        wish = interview_prompt("answer_topic", language, topic=topic) if topic else None
+        call = Call(
+            "patient",
+            "reply",
+            number,
+            brief="\n\n".join(part.brief for part in parts),
+            history=tuple(lines),
+            instruction="" if wish is None else wish.instruction,
+            material={
+                "facts": facts,
+                "story": self.story,
+                "topic": topic,
+                "unknown": self.unknown,
+                "language": language,
+            },
+            prompt=" ".join(part.reference for part in (*parts, *rules, *(() if wish is None else (wish,)))),
+        )
+        earlier = [line.text for line in lines if line.role == "patient"]
+
+        def check(text: str) -> Fault | None:
+            return patient_fault(
+                text, language=language, earlier=earlier, sentences=None, words=WORDS_OF_A_REPLY
+            )
+
+        spoken = yield from ask_patient(call, check)
+        self.states += [
+            {"turn": len(lines), "purpose": "reply", "refused": text, "reason": reason}
+            for text, reason in spoken.refused
+        ]
+        return spoken
+
+
+# -- Which topic comes next -----------------------------------------------------------------------------
+
+#: Further questions on a topic at most.
+FOLLOW_UPS = 2
+#: How often angles may grow from angles, and angles of an interview at most.
+DEPTH, ALL_ANGLES = 2, 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A topic to be asked about: of the tree where ``depth`` is 0, else an angle."""
+
+    topic: str
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class CorrectedSchedule:
+    """The course of one interview.
+
+    Attributes:
+        tree: of topics.
+        order: its leaves as they were drawn.
+        steps: who asks.
+        cap: exchanges at most. When those that remain are no more than the leaves that remain, there are no further
+            questions and no angles, so that every leaf is asked about.
+        log: what was done.
+    """
+
+    tree: TopicTree
+    order: tuple[str, ...]
+    steps: InterviewSteps
+    cap: int = CAP
+    log: ScheduleLog = field(init=False)
+    _left: list[_Leaf] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log = ScheduleLog((self.tree.root, *self.order))
+        self._left = [_Leaf(topic) for topic in self.order]
+
+    def held(self) -> Exchange[str]:
+        """The whole of it; why it ended early, empty where every topic was dealt with."""
+        self.log.asked.append(self.tree.root)
+        stop = yield from self.steps.ask(AskedTopic(self.tree.root, opening=True))
+        while not stop:
+            yield from self._leave_out_answered()
+            leaf = yield from self._next_leaf()
+            if leaf is None:
+                return ""
+            stop = yield from self._about(leaf)
+        return stop
+
+    def _about(self, leaf: _Leaf) -> Exchange[str]:
+        """All questions on a topic, and what grows from it."""
+        start = self.steps.spoken
+        self.log.asked.append(leaf.topic)
+        for follow_up in range(FOLLOW_UPS + 1):
+            stop = yield from self.steps.ask(AskedTopic(leaf.topic, follow_up, parsed=leaf.depth > 0))
+            again = follow_up < FOLLOW_UPS and self._spare() > 0
+            deeper = 0 < leaf.depth < DEPTH and self._room() > 0
+            if stop or not (again or deeper):
+                return stop
+            if (yield from self.steps.topic_ends(leaf.topic, start)):
+                return ""
+            if not again:
+                yield from self._grow(leaf.topic, leaf.depth + 1)
+                return ""
+        raise AssertionError("the last question on a topic is no follow-up's")
+
+    def _next_leaf(self) -> Exchange[_Leaf | None]:
+        while self._left:
+            leaf = self._left.pop(0)
+            if leaf.topic != PARSE:
+                return leaf
+            yield from self._grow(PARSE, 1)
+        return None
+
+    def _leave_out_answered(self) -> Exchange[None]:
+        topics = self._topics()
+        if topics:
+            for topic, quote in (yield from self.steps.answered(topics)).items():
+                self._leave_out(topic, "answered", quote)
+
+    def _grow(self, under: str, depth: int) -> Exchange[None]:
+        """Put angles in the place of what was just taken from the front."""
+        room = min(MOST_ANGLES, self._room())
+        if room <= 0:
+            self.log.notes.append(f"no room for angles under {under}")
+            return
+        angles = yield from self.steps.angles(room)
+        texts = [text for text in angles if text not in self.log.asked]
+        self.log.notes += [f"asked about already: {text}" for text in angles if text in self.log.asked]
+        # An angle in a leaf's own words takes its place; self-harm and the family stay where they are.
+        for text in texts:
+            if text in self._topics() and not self.tree.kept(text):
+                self._leave_out(text, "angle", text)
+        texts = [text for text in texts if text not in self._topics()]
+        others = [topic for topic in self._topics() if not self.tree.kept(topic)]
+        if texts and others:
+            for topic, angle in (yield from self.steps.covered(others, texts)).items():
+                self._leave_out(topic, "angle", angle)
+        self.log.angles += [{"topic": text, "under": under} for text in texts]
+        self._left[:0] = [_Leaf(text, depth) for text in texts]
+
+    def _leave_out(self, topic: str, by: str, evidence: str) -> None:
+        self._left = [leaf for leaf in self._left if leaf.topic != topic]
+        self.log.drop(topic, by, evidence)
+
+    def _topics(self) -> list[str]:
+        return [leaf.topic for leaf in self._left if leaf.topic != PARSE]
+
+    def _spare(self) -> int:
+        """Exchanges that aren't needed for the leaves that remain."""
+        return self.cap - self.steps.exchanges - len(self._topics())
+
+    def _room(self) -> int:
+        """Angles that there is room for."""
+        return min(ALL_ANGLES - len(self.log.angles), self._spare())
+
+
+def most_exchanges(order: Iterable[str], cap: int = CAP) -> int:
+    """The most exchanges that an interview can have: the root, and every leaf and angle with its further questions."""
+    leaves = sum(topic != PARSE for topic in order)
+    return min(cap, 1 + (leaves + ALL_ANGLES) * (1 + FOLLOW_UPS))
+
+
+# -- The interview --------------------------------------------------------------------------------------
 
 #: Exchanges of a free interview at most: the source ends it when there are more than 22 messages.
 FREE_EXCHANGES = 12

@@ -3,26 +3,89 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
-from bedside.metrics.protocols.medconceal import Concern, Policy, primary_of, turn_step
+import orjson
+
+from bedside.judges.prompt import Conversation, Prompt, Question, pending_question
+from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.metrics.protocols.medconceal import Concern, Policy, evaluated_turn, primary_of, turn_step
+from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
 from bedside.metrics.protocols.medconceal.policy_parameters import Parameters, find_parameters
 from bedside.simulation.simulators.asking import (
     ATTEMPTS,
     CLINICIAN_ATTEMPTS,
     CLINICIAN_REPEATS,
+    Decided,
     Spoken,
+    ask_for_data,
     silent_stop,
 )
-from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
+from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
 from bedside.simulation.simulators.medconceal.concern_seeker import ConcernSeeker
 from bedside.simulation.simulators.medconceal.disclosure_guard import gives_away
 from bedside.simulation.simulators.medconceal.reserved_patient import ReservedPatient, counted_faults
-from bedside.simulation.simulators.medconceal.turn_evaluation import evaluate_turn
+from bedside.transcripts.transcript import Transcript, Turn
+
+# -- The evaluator's call -------------------------------------------------------------------------------
+
+#: The rubric.
+RUBRIC = "turn_evaluator"
+#: Digits of the rubric's version that stand in the reference to the prompt.
+_DIGITS = 12
+
+
+@cache
+def _question() -> Question:
+    return Question(RUBRICS.load(RUBRIC))
+
+
+def evaluate_turn(lines: Sequence[Line], number: int, language: str) -> Exchange[Decided]:
+    """Labels of the last clinician turn, as :class:`ConcernTurnLabels`.
+
+    Args:
+        lines: the conversation up to that turn, which is the last one.
+        number: number of the clinician turn, from 1.
+        language: code of the conversation's language.
+
+    Raises:
+        UnusableConversationError: no reply could be read; a course can't skip a turn.
+    """
+    question = _question()
+    rubric = question.rubric
+    turns = tuple(Turn(index, line.role, line.role, line.text) for index, line in enumerate(lines))
+    transcript = Transcript("conversation", turns, language=language)
+    *_, prompt = question.prompts(Conversation(transcript))
+    assert isinstance(prompt, Prompt)
+
+    def read(answer: Any) -> ConcernTurnLabels:
+        problem = rubric.problem(answer)
+        if problem is not None:
+            raise ValueError(problem)
+        return ConcernTurnLabels.model_validate(evaluated_turn(answer))
+
+    call = Call(
+        "evaluator",
+        "evaluation",
+        number,
+        instruction=prompt.text,
+        kind="data",
+        schema=orjson.loads(prompt.schema.text),
+        material={
+            "utterance": lines[-1].text,
+            "pending_question": pending_question(transcript, turns[-1]),
+        },
+        prompt=f"{RUBRIC}@{question.version[:_DIGITS]}",
+    )
+    return (yield from ask_for_data(call, read))
+
+
+# -- The consultation -----------------------------------------------------------------------------------
 
 #: Messages in a row in which the clinician repeats itself that end the consultation.
 REPEATS = 3

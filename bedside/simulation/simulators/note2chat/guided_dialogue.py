@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import orjson
+from pydantic import Field, ValidationError
 
+from bedside.metrics.protocols.label_files import Strict, Text, complaint
 from bedside.simulation.simulators.calls import Exchange, Line
 from bedside.simulation.simulators.case import Case, ClinicalNote
 from bedside.simulation.simulators.contract import UnusableConversationError
-from bedside.simulation.simulators.note2chat.decision_tree import TreeNode, read_tree
-from bedside.simulation.simulators.note2chat.dialogue_edits import EditedDialogue, edited, read_edits
 from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
 from bedside.simulation.simulators.note2chat.finding_places import (
     FindingPlace,
@@ -21,6 +21,215 @@ from bedside.simulation.simulators.note2chat.finding_places import (
     finding_places,
     numbered,
 )
+from bedside.simulation.simulators.note2chat.vignette import folded
+
+# -- What a critic changes in a generated interview -----------------------------------------------------
+
+
+class AddedExchange(Strict):
+    """A question and its answer that are put after a message of the patient."""
+
+    add_turn: int = Field(strict=True)
+    doctor: str
+    patient: str
+    comment: str = ""
+
+
+class RevisedMessage(Strict):
+    """A message in other words."""
+
+    revise_turn: int = Field(strict=True)
+    content: str
+    comment: str = ""
+
+
+Edit = AddedExchange | RevisedMessage
+
+
+@dataclass(frozen=True, slots=True)
+class EditedDialogue:
+    """An interview with its edits.
+
+    Attributes:
+        lines: it.
+        taken: the edits that were made.
+        refused: those that weren't, each with the reason.
+    """
+
+    lines: tuple[Line, ...]
+    taken: tuple[Edit, ...]
+    refused: tuple[tuple[Edit, str], ...]
+
+
+def read_edits(value: Any) -> tuple[Edit, ...]:
+    """The edits of a critic's reply.
+
+    Raises:
+        ValueError: it is no list of edits.
+    """
+    items = value.get("edits") if isinstance(value, dict) else None
+    if not isinstance(items, list):
+        raise ValueError('"edits" must be a list')
+    edits: list[Edit] = []
+    for number, item in enumerate(items, start=1):
+        form = AddedExchange if isinstance(item, dict) and "add_turn" in item else RevisedMessage
+        try:
+            edits.append(form.model_validate(item))
+        except ValidationError as error:
+            raise ValueError(f"edit {number} can't be read ({complaint(error)})") from None
+    return tuple(edits)
+
+
+def edited(lines: Sequence[Line], edits: Sequence[Edit]) -> EditedDialogue:
+    """An interview with a critic's edits.
+
+    All numbers are those of the interview before any edit. The opening and the diagnosis stay as they are, and an
+    exchange is added only after a message of the patient, so that the roles go on to alternate. What would break that
+    is refused; of two exchanges after the same message the first comes first.
+
+    Args:
+        lines: the interview, the patient first, the diagnosis last, the roles in turn.
+        edits: what is to be changed.
+    """
+    texts = {}
+    added: dict[int, list[AddedExchange]] = {}
+    taken: list[Edit] = []
+    refused: list[tuple[Edit, str]] = []
+    for edit in edits:
+        reason = _refusal(lines, edit)
+        if reason is None and isinstance(edit, RevisedMessage) and edit.revise_turn in texts:
+            reason = "revised before"
+        if reason is not None:
+            refused.append((edit, reason))
+            continue
+        taken.append(edit)
+        if isinstance(edit, RevisedMessage):
+            texts[edit.revise_turn] = edit.content.strip()
+        else:
+            added.setdefault(edit.add_turn, []).append(edit)
+    whole: list[Line] = []
+    for index, line in enumerate(lines):
+        whole.append(Line(line.role, texts.get(index, line.text)))
+        for exchange in added.get(index, ()):
+            whole.append(Line("clinician", exchange.doctor.strip()))
+            whole.append(Line("patient", exchange.patient.strip()))
+    return EditedDialogue(tuple(whole), tuple(taken), tuple(refused))
+
+
+def _refusal(lines: Sequence[Line], edit: Edit) -> str | None:
+    """Why an edit isn't made; None where it is."""
+    last = len(lines) - 1
+    if isinstance(edit, RevisedMessage):
+        index, texts = edit.revise_turn, [edit.content]
+    else:
+        index, texts = edit.add_turn, [edit.doctor, edit.patient]
+    if not 0 <= index <= last:
+        return "no such message"
+    if not all(text.strip() for text in texts):
+        return "no words"
+    if isinstance(edit, RevisedMessage) and index == 0:
+        return "the opening stays"
+    if index == last:
+        return "the diagnosis stays last"
+    if isinstance(edit, AddedExchange) and lines[index].role != "patient":
+        return "not after a message of the patient"
+    return None
+
+
+# -- The decision tree that a generated interview is written along --------------------------------------
+
+#: Questions in a row that a tree has at most.
+MOST_LEVELS = 60
+
+
+class TreeDiagnosis(Strict):
+    """A candidate at the end of a path."""
+
+    condition: Text
+    confidence: Literal["high", "moderate", "low"]
+    is_final: bool = Field(strict=True)
+
+
+class TreeLeaf(Strict):
+    """Where a path ends."""
+
+    diagnoses: tuple[TreeDiagnosis, ...] = Field(min_length=1)
+
+
+class TreeBranches(Strict):
+    """What follows an answer."""
+
+    yes: TreeNode | TreeLeaf | None = None
+    no: TreeNode | TreeLeaf | None = None
+
+
+class TreeNode(Strict):
+    """What is asked about, and what follows."""
+
+    criteria: Text
+    branches: TreeBranches
+
+
+def read_tree(value: Any, diagnosis: str) -> TreeNode:
+    """A decision tree from an object.
+
+    Args:
+        value: its first node, as it was replied.
+        diagnosis: what one of its leaves must settle.
+
+    Raises:
+        ValueError: it is no such tree: a node has no branch, no leaf is final, the diagnosis is in none.
+    """
+    if _levels(value) > MOST_LEVELS:
+        raise ValueError(f"more than {MOST_LEVELS} questions follow each other")
+    try:
+        tree = TreeNode.model_validate(value)
+    except ValidationError as error:
+        raise ValueError(f"it is no decision tree ({complaint(error)})") from None
+    for node in _nodes(tree):
+        if node.branches.yes is None and node.branches.no is None:
+            raise ValueError(f"nothing follows the question {node.criteria!r:.60}")
+    final = [entry for leaf in _leaves(tree) for entry in leaf.diagnoses if entry.is_final]
+    if not final:
+        raise ValueError("no leaf has a final diagnosis")
+    if folded(diagnosis) not in {folded(entry.condition) for entry in final}:
+        raise ValueError("the diagnosis that it is to lead to is not final in any leaf, word for word")
+    return tree
+
+
+def _levels(value: Any) -> int:
+    """How deep an object's nodes go; no deeper than one more than may be."""
+    level, nodes = 0, [value]
+    while nodes and level <= MOST_LEVELS:
+        level += 1
+        branches = [node.get("branches") for node in nodes if isinstance(node, Mapping)]
+        nodes = [child for branch in branches if isinstance(branch, Mapping) for child in branch.values()]
+    return level
+
+
+def _children(node: TreeNode) -> Iterator[TreeNode | TreeLeaf]:
+    yield from (child for child in (node.branches.yes, node.branches.no) if child is not None)
+
+
+def _nodes(tree: TreeNode) -> Iterator[TreeNode]:
+    yield tree
+    for child in _children(tree):
+        if isinstance(child, TreeNode):
+            yield from _nodes(child)
+
+
+def _leaves(tree: TreeNode) -> Iterator[TreeLeaf]:
+    for child in _children(tree):
+        if isinstance(child, TreeLeaf):
+            yield child
+        else:
+            yield from _leaves(child)
+
+
+TreeBranches.model_rebuild()
+
+
+# -- An interview written from a note -------------------------------------------------------------------
 
 T = TypeVar("T")
 #: Rounds of the critic that there can be.

@@ -8,9 +8,8 @@ from typing import Any
 
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k.bundled_material import FOLDER
-from bedside.simulation.simulators.mdd5k.corrected_schedule import CorrectedSchedule
 from bedside.simulation.simulators.mdd5k.doctor import AskedTopic
-from bedside.simulation.simulators.mdd5k.released_schedule import ReleasedSchedule
+from bedside.simulation.simulators.mdd5k.interview import CorrectedSchedule, ReleasedSchedule
 from bedside.simulation.simulators.mdd5k.topic_tree import TopicTree, read_tree
 
 GROUPS = ("female_teen", "female_adult", "male_teen", "male_adult")

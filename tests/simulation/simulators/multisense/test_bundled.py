@@ -20,7 +20,7 @@ from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case, Hidden
-from bedside.simulation.simulators.case_linter import leaks
+from bedside.simulation.simulators.case_files import leaks
 from bedside.simulation.simulators.multisense import SIMULATOR
 from bedside.simulation.simulators.multisense.prompt_guides import FOLDER, guides
 from bedside.simulation.simulators.multisense.stages import NAMES

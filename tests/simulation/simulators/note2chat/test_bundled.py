@@ -23,8 +23,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.case_files import read_cases
-from bedside.simulation.simulators.case_linter import leaks
+from bedside.simulation.simulators.case_files import leaks, read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
 from bedside.simulation.simulators.note2chat.preparation import (
     DischargeNote,

@@ -15,15 +15,16 @@ from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.decision_tree import read_tree
-from bedside.simulation.simulators.note2chat.dialogue_edits import (
+from bedside.simulation.simulators.note2chat.guided_dialogue import (
     AddedExchange,
     Edit,
+    GuidedDialogue,
     RevisedMessage,
     edited,
+    guided_dialogue,
     read_edits,
+    read_tree,
 )
-from bedside.simulation.simulators.note2chat.guided_dialogue import GuidedDialogue, guided_dialogue
 from bedside.simulation.simulators.note2chat.prompts import prompt
 from bedside.simulation.simulators.note2chat.training_rules import training_evaluator
 from tests.simulation.simulators.note2chat.cases_for_tests import case as canary_case
