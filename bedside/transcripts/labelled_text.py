@@ -498,7 +498,7 @@ def known_labels(text: str, roles: Mapping[str, str]) -> int:
 
 
 def check_quoted(source: TranscriptMaker, dialogue: Dialogue, where: str | Sequence[str]) -> None:
-    """An error where what was sent to a language model quotes a talk: what was said before may stand in one turn.
+    """An error where a message of a log is a talk: what was said before, or a model that plays both sides.
 
     Args:
         source: the file.
@@ -506,21 +506,24 @@ def check_quoted(source: TranscriptMaker, dialogue: Dialogue, where: str | Seque
         where: the place of the transcript, or the places of the turns.
 
     Raises:
-        AmbiguousError: lines of a patient's turn begin with the names of both sides, and the user didn't say that they
-            name no speakers.
+        AmbiguousError: lines of a turn begin with the names of both sides, and the user didn't say that they name no
+            speakers.
     """
     for at, turn in enumerate(dialogue.turns):
-        if turn.role != "patient" or turn.text.count("\n") < _QUOTED or not _MARK.search(turn.text):
+        text = turn.text
+        if text.count("\n") < _QUOTED or not _MARK.search(text):
             continue
-        names = [label.name for label in cell_labels(turn.text, source.options.roles)]
-        sides = {role_of(name, source.options.roles) for name in names}
-        if len(names) > _QUOTED and {"clinician", "patient"} <= sides:
-            shown = ", ".join(dict.fromkeys(names))
-            first = f'"{names[0]}"' if re.search(r"\W", names[0]) else names[0]
+        labels = cell_labels(text, source.options.roles)
+        sides = {label.name: role_of(label.name, source.options.roles) for label in labels}
+        spoken = [name for name, role in sides.items() if role in ("clinician", "patient")]
+        number = sum(label.name in spoken for label in labels)
+        if number > _QUOTED and {"clinician", "patient"} <= {*sides.values()} and is_speech(text):
+            name = spoken[0]
+            shown = f'"{name}"' if re.search(r"\W", name) else name
             raise AmbiguousError(
-                f"the turn quotes a talk of {len(names)} lines ({shown:.60}): one's own words, or what was said before",
+                f"one turn holds a talk of {number} lines ({', '.join(spoken):.60})",
                 where=f"{where}, turn {at}" if isinstance(where, str) else where[at],
-                todo=f"if it is one's own words, say `roles={first}=text`; else write what was said before as messages",
+                todo=f"write each line as a message; if all are words of this turn, say `roles={shown}=text`",
             )
 
 

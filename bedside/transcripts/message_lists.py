@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from bedside.core.errors import InputError
 from bedside.core.json_shape import json_kind
 from bedside.transcripts.labelled_text import check_quoted
 from bedside.transcripts.role_evidence import MODELS, USERS, check_roles
+from bedside.transcripts.row_order import in_order
 from bedside.transcripts.transcript import (
     PROVENANCE_SPEAKERS,
     Dialogue,
@@ -65,6 +66,13 @@ _UNSAID = frozenset(
     computer_screenshot container_upload
     """.split()
 )  # fmt: skip
+#: Kinds of parts that are words within a line: their form only is another.
+_INLINE = frozenset(
+    """
+    bold italic underline strikethrough strike code pre emphasis em strong plain link text_link a mention mention_name
+    hashtag cashtag email phone phone_number spoiler custom_emoji bot_command blockquote
+    """.split()
+)
 #: Keys of what such a part is called or shows.
 _NAMES = frozenset(
     "name filename fileName display_name displayName title alt alt_text caption url uri".split()
@@ -295,8 +303,9 @@ def message_key(message: dict[str, Any]) -> tuple[str, bytes]:
     return side_of(who) or repr(who), orjson.dumps(content.strip() if isinstance(content, str) else content)
 
 
-def is_empty(message: Mapping[str, Any]) -> bool:
+def is_empty(message: dict[str, Any]) -> bool:
     """Whether a message says nothing and calls nothing."""
+    message = plain_message(message, "") or message
     if is_thought(message) or is_of_tools(message) or any(message.get(key) for key in _CALLS):
         return False
     content = _content(message)
@@ -314,8 +323,10 @@ def _text_of_part(part: Mapping[str, Any]) -> tuple[str, str] | None:
     """The key of a part's text, and the text; None where it has none. What is heard may stand beside, as text."""
     if isinstance(heard := part.get("transcript"), str) and heard.strip():
         return "transcript", heard
-    if part.get("type", "text") not in ("text", "output_text", "input_text", "refusal"):
+    if part.get("type", "text") not in ("text", "output_text", "input_text", "refusal", *_INLINE):
         return None
+    if isinstance(held := part.get("text"), dict) and isinstance(held.get("value"), str):
+        return "text", held["value"]
     return next(((key, part[key]) for key in _PART_TEXTS if isinstance(part.get(key), str)), None)
 
 
@@ -342,6 +353,11 @@ def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialog
     if not plain:
         said = (_entries(source, message, f"{where}, turn {at}") for at, message in enumerate(messages))
         speakers, texts, metas = _columns([entry for entries in said for entry in entries])
+    if metas and (varying := _varying(metas)):
+        rows = [(str(at), [str(meta[key]) for key in varying]) for at, meta in enumerate(metas)]
+        places = {key: at for at, key in enumerate(varying)}
+        order = [int(at) for at, _ in in_order(source, rows, places, is_table=False)]
+        speakers, texts, metas = ([each[at] for at in order] for each in (speakers, texts, metas))
     if source.options.leave_out:
         # What is left out still tells whom the model plays.
         named = [speaker if isinstance(speaker, str) else "" for speaker in speakers]
@@ -359,6 +375,16 @@ def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialog
     dialogue = source.turns(speakers, texts, where, metas)
     check_quoted(source, dialogue, where)
     return dialogue
+
+
+def _varying(metas: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is known of each of several messages, as a single value, and isn't the same of all."""
+    return [
+        key
+        for key, first in metas[0].items()
+        if all(isinstance(meta.get(key), str | int | float) for meta in metas)
+        and any(meta[key] != first for meta in metas)
+    ]
 
 
 def _columns(entries: list[_Entry]) -> tuple[list[Any], list[Any], list[dict[str, Any]]]:
@@ -402,7 +428,7 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
         text = text["parts"] if isinstance(text.get("parts"), list) else [text]
     if isinstance(text, list):
         texts, called, unsaid = _parts(source, text, meta, where)
-        text = "\n".join(texts)
+        text = ("" if any(map(_is_inline, text)) else "\n").join(texts)
         if not text and not called and unsaid:
             return []
     for other in (*TEXT_KEYS, "refusal"):
@@ -454,6 +480,10 @@ def _dumped(part: Any, where: str) -> str:
     return orjson.dumps(part).decode()
 
 
+def _is_inline(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in _INLINE
+
+
 def _parts(
     source: SourceFile, parts: list[Any], meta: dict[str, Any], where: str
 ) -> tuple[list[str], list[Any], bool]:
@@ -471,6 +501,8 @@ def _parts(
             source.check_unread("untyped part", part, where)
         elif isinstance(part, str):
             texts.append(part)
+        elif _is_inline(part) and isinstance(part.get("text"), str):
+            texts.append(part["text"])
         elif is_thought(part):
             unsaid = True
             left_out[THOUGHTS] += 1

@@ -21,6 +21,7 @@ from bedside.transcripts.message_lists import (
     MODEL_SPEAKERS,
     TEXT_KEYS,
     SeveralAnswersError,
+    is_empty,
     is_message,
     is_of_tools,
     is_pair,
@@ -60,7 +61,7 @@ ANSWER_ENDS = ("response", "output", "completion", "reply", "answer", "generatio
 QUESTIONS: tuple[str, ...] = tuple(
     """
     question query prompt input instruction userinput usermessage userprompt userquery userquestion lastusermessage
-    currentinput currentmessage currentquestion newmessage
+    currentinput currentmessage currentquestion currentuserinput currentusermessage currentquery newmessage
     """.split()
 )
 #: Names of what a model should say, how they begin, and beginnings of what is another's or no answer.
@@ -170,10 +171,22 @@ def _lists(
         kind = type(value)
         if kind not in (dict, list) or not (path or answers or meaning(key) != "answer"):
             continue
-        if kind is list and value and (is_message(value[0]) or (key in LISTS and is_pair(value[0]))):
+        if (
+            kind is list
+            and value
+            and not _says_nothing(value)
+            and (is_message(value[0]) or (key in LISTS and is_pair(value[0])))
+        ):
             yield (*path, key)
         elif kind is dict and len(path) < _LEVELS and not is_message(value):
             yield from _lists(value, (*path, key), answers)
+
+
+def _says_nothing(messages: list[Any]) -> bool:
+    """Whether all of several messages are empty, as of what was never sent."""
+    return all(
+        isinstance(message, dict) and is_message(message) and is_empty(message) for message in messages
+    )
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:
@@ -423,7 +436,7 @@ class Talk:
                 continue
             for path, message in _messages_below(value, self._path(level, key)):
                 said = said or {message_key(each) for each in self.messages if isinstance(each, dict)}
-                if message_key(message) not in said:
+                if not is_empty(message) and message_key(message) not in said:
                     raise AmbiguousError(
                         f"a message stands under {path} too, apart from the others",
                         where=self.where,
@@ -507,7 +520,12 @@ class Talk:
                         inner, text, self.where, instead=f"take it with `columns=answer={inner}`"
                     )
                 continue
-            label = isinstance(value, str) and len(value.split()) == 1 and _plain(key) in _LABELS
+            label = (
+                isinstance(value, str)
+                and len(value.split()) == 1
+                and not is_speech(value)
+                and _plain(key) in _LABELS
+            )
             if not (label and (self._last_side() == "clinician" or (self.messages and named is None))):
                 candidates.append((path, messages, value))
         return [one for one in candidates if not self._is_said(one)]

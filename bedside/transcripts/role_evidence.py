@@ -373,7 +373,8 @@ _INSTRUCTS = re.compile(
     r"tu es|vous êtes|eres|usted es|você é|(?:tu )?sei un|ты|вы|أنت|あなたは|당신은|너는|你是|您是|"
     r"请|請|現在|现在|假|扮演|模拟|"
     r"(?:please |now |can you |i want you to |i['’]d like you to |bitte |stell dir vor |por favor )*"
-    r"(?:act|behave|respond|role|play|take|pretend|simulate|imagine|spiel|simulier|übernimm|joue|agis|simule|incarne|"
+    r"(?:act|be my|behave|respond|role|play|take|pretend|recita|simulate|imagine|"
+    r"spiel|simulier|übernimm|joue|agis|simule|incarne|"
     r"actúa|haz de|interpreta|finge|aja|atue))",
     re.IGNORECASE,
 )

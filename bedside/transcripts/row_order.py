@@ -10,13 +10,20 @@ from typing import Any
 
 from bedside.transcripts.transcript_maker import TranscriptMaker
 
-#: Names of columns that number what was said, and of those that say when, without case, spaces and underscores.
+#: Names of columns that number what was said, without case, spaces and underscores.
 _NUMBERS = frozenset(
     "index line lineno linenr linenumber messageindex msgindex order position seq sequence turn turnid turnindex "
     "turnno turnnr turnnumber utteranceid utteranceindex utterancenumber".split()
 )
+#: Words in the names of those that say when it was said, and words beside which they say something else.
 _TIMES = frozenset(
-    ("createdat", "created", "datetime", "sentat", "start", "starttime", "time", "timestamp", "ts")
+    """
+    created createdat date datetime epoch heure hora send sent sentat start starttime time timestamp ts uhrzeit unix
+    unixtime zeit
+    """.split()
+)
+_NO_TIMES = frozenset(
+    "birth duration elapsed end ended latency reaction response speaking talk total update".split()
 )
 #: More digits are no number of a turn.
 _PLAIN = re.compile(r"(-?\d{1,40})(?:\.(\d{1,40}))?([a-z]?)")
@@ -46,7 +53,11 @@ def by_number(values: Sequence[str]) -> list[Any] | None:
 
 
 def in_order(
-    source: TranscriptMaker, group: list[tuple[str, list[str]]], columns: Mapping[str, int]
+    source: TranscriptMaker,
+    group: list[tuple[str, list[str]]],
+    columns: Mapping[str, int],
+    *,
+    is_table: bool = True,
 ) -> list[tuple[str, list[str]]]:
     """A transcript's rows in order of a column that numbers them, or else of one that dates them.
 
@@ -56,11 +67,12 @@ def in_order(
         source: the file.
         group: place and cells of each row.
         columns: the places of columns that may order them.
+        is_table: whether these are rows of a table, and no messages: those are only reordered where they are numbered
+            or stand backwards, for when a message was kept is not when it was said.
     """
-    plain = {name: re.sub(r"[\s_.-]+", "", name).casefold() for name in columns}
-    for names, keys_of in ((_NUMBERS, by_number), (_TIMES, _by_time)):
+    for tells_order, keys_of in ((_is_number, by_number), (_is_time, _by_time)):
         for name, at in columns.items():
-            if plain[name] not in names:
+            if not tells_order(name):
                 continue
             keys = keys_of([row[at] for _, row in group])
             if keys is None:
@@ -69,11 +81,12 @@ def in_order(
                 return group
             distinct = len(set(keys))
             # What has no date may go on behind midnight, or begin again.
-            sure = names is _NUMBERS or keys[0] >= _EPOCH
+            numbered = tells_order is _is_number
+            sure = numbered or keys[0] >= _EPOCH
             if keys == sorted(keys, reverse=True) and (sure or distinct > 2):
                 source.account.remark(f"The rows stand backwards by {name!r}, and are read in its order.")
                 return group[::-1]
-            if sure and distinct == len(keys):
+            if sure and distinct == len(keys) and (numbered or is_table):
                 source.account.remark(f"The rows are read in the order of {name!r}.")
                 return [group[at] for at in sorted(range(len(keys)), key=keys.__getitem__)]
             source.account.remark(
@@ -81,6 +94,15 @@ def in_order(
             )
             return group
     return group
+
+
+def _is_number(name: str) -> bool:
+    return re.sub(r"[\s_.-]+", "", name).casefold() in _NUMBERS
+
+
+def _is_time(name: str) -> bool:
+    words = set(re.findall(r"[^\W\d_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).casefold()))
+    return not words.isdisjoint(_TIMES) and words.isdisjoint(_NO_TIMES)
 
 
 def _by_time(values: Sequence[str]) -> list[float] | None:

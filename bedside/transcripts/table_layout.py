@@ -543,7 +543,8 @@ def check_blocks(
             f"no column is known to hold the id of a transcript, and {name!r} has {number} values, each in "
             f"rows that stand together: they may be {number} transcripts, or parts of one",
             where=source.name,
-            todo=f"say `columns=id={name}` for {number} transcripts, or `columns=id=` for one",
+            todo=f"say `columns=id={name}` for {number} transcripts, `columns=id=` for one, or "
+            f"`columns=id={name}+OTHER` if another column tells them too",
         )
 
 

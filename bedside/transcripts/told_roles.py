@@ -74,7 +74,8 @@ _PLAY = (
     r"\b(?:play(?:s|ing)?|tak(?:e|es|ing)|assum(?:e|es|ing)|adopt(?:s|ing)?|in) (?:on )?"
     r"the (?:role|part|persona|side) of\b|\brole.?play(?:s|ing)?(?: as)?\b|\bplay(?:s|ing)?\b|"
     r"\b(?:simulat|portray|impersonat|imitat|embod|mimick?)(?:e|es|ing|s|y|ies)?\b|"
-    r"\bpretend(?:s|ing)?(?: to be)?\b|\bspiel(?:e|st|en sie)?\b|\bsimulier\w*|\bin der rolle\b|\bdie rolle\b|"
+    r"\bpretend(?:s|ing)?(?: to be)?\b|\bbe my\b|\bla parte d[ie]\b|"
+    r"\bspiel(?:e|st|en sie)?\b|\bsimulier\w*|\bin der rolle\b|\bdie rolle\b|"
     r"\bverhalte dich wie\b|\bantworte (?:als|wie)\b|\bjou(?:e|es|ez)\b|\bsimule[sz]?\b|\bincarne[sz]?\b|"
     r"\ble rôle d|\b(?:agis|comporte-toi) comme\b|\bactúa como\b|\bhaz de\b|\binterpret[ae]s?\b|\bsimul[ae]\b|"
     r"\bfing[eia]\b|\bresponde como\b|\b(?:el|o|il) (?:papel|rol|ruolo) del?\b|\b(?:aja|atue|agisci) come?o?\b|"
@@ -96,6 +97,14 @@ _VISITS = re.compile(
 )
 _EXAMINED = re.compile(
     rf"\b(?:{_CLINICIAN}|student|trainee)\b[^.!?\n]{{0,30}} (?:interview|examin|treat|counsel|assess|diagnos)\w* you\b",
+    re.IGNORECASE,
+)
+# Whoever has the user as the clinician is the patient; and who is called a simulated one.
+_OPPOSITE = re.compile(
+    r"\b(?:users?|humans?|interlocutor|utilisateur|nutzer(?:in)?|usuario|utente)(?: is| plays| est| es| ist| è| é)"
+    rf" (?:the role of )?(?:an? |the |your |le |la |un |une |el |ein |eine |der |die |il )?(?:{_CLINICIAN})\b"
+    r"|(?:^|[.:\n])\s*(?:an? |the )?(?:simulated|standardi[sz]ed|virtual) (?:patient|client)\b(?!['’]s)"
+    rf"(?!{_ADJECTIVE})",
     re.IGNORECASE,
 )
 _HELPS = re.compile(
@@ -122,7 +131,7 @@ _JOINED = re.compile(
     r"\s*(?:and|or|und|oder|et|ou|y|o|e|и|[和与或,&/])(?: (?:an?|the|d?einem|une?|una?))?\s*", re.IGNORECASE
 )
 _DETERMINED = re.compile(
-    r"\b(?:an?|the|my|your|h[ie][sr]|their|une?|le|la|el|uma?)\b[^,]*$|\b[A-Z0-9]\w*,\s*$"
+    r"\b(?:an?|the|my|your|h[ie][sr]|their|une?|una?|le|la|el|uma?)\b[^,]*$|\b[A-Z0-9]\w*,\s*$"
 )
 _END = re.compile(r"[!?。！？\n]|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)\.")
 #: Letters behind a phrase that are looked at.
@@ -133,7 +142,7 @@ _REACH = 120
 def told_role(prompt: str) -> Literal["patient", "clinician"] | None:
     """Which of the two a prompt tells the model to be; None where it says nothing of it. The patient goes first: who
     plays him may be called an assistant or a doctor's pupil as well."""
-    if _PLAYED.search(prompt) or _EXAMINED.search(prompt):
+    if _PLAYED.search(prompt) or _EXAMINED.search(prompt) or _OPPOSITE.search(prompt):
         return "patient"
     part = None
     tells = list(_TELLS.finditer(prompt))

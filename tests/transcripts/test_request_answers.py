@@ -666,7 +666,7 @@ QUOTED = "So far:\n" + "\n".join(
 
 def test_a_talk_quoted_within_a_message_is_asked_about(tmp_path: Path) -> None:
     path = one_line(tmp_path, {"messages": [{"role": "user", "content": QUOTED}, ANSWER]})
-    with pytest.raises(AmbiguousError, match=r"the turn quotes a talk of 3 lines \(Patient, Doctor\)"):
+    with pytest.raises(AmbiguousError, match=r"one turn holds a talk of 3 lines \(Patient, Doctor\)"):
         read(path)
     (one,) = read(path, roles={"Patient": "text"})
     assert [turn.text for turn in one.turns] == [QUOTED, LAST]
@@ -675,7 +675,7 @@ def test_a_talk_quoted_within_a_message_is_asked_about(tmp_path: Path) -> None:
 def test_a_talk_quoted_within_a_table_is_asked_about(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f'id,user,assistant\na,"{QUOTED}","{LAST}"\n')
-    with pytest.raises(AmbiguousError, match="the turn quotes a talk of 3 lines"):
+    with pytest.raises(AmbiguousError, match="one turn holds a talk of 3 lines"):
         read(path, format="exchanges")
 
 
@@ -683,3 +683,80 @@ def test_a_quotation_of_one_side_is_ones_own_words(tmp_path: Path) -> None:
     text = "My doctor wrote:\nDoctor: rest.\nDoctor: drink.\nDoctor: sleep.\nIs he right?"
     (one,) = read(one_line(tmp_path, {"messages": [{"role": "user", "content": text}, ANSWER]}))
     assert len(one.turns) == 2
+
+
+def test_an_answer_that_plays_both_sides_is_asked_about(tmp_path: Path) -> None:
+    path = one_line(tmp_path, {"messages": [SAID[0], {"role": "assistant", "content": QUOTED}]})
+    with pytest.raises(AmbiguousError, match="one turn holds a talk of 3 lines"):
+        read(path)
+
+
+def test_a_heading_above_a_quoted_talk_is_no_speaker(tmp_path: Path) -> None:
+    text = "Letzte Sitzung:\nTherapeut: Wie geht es Ihnen?\nKlientin: Schlecht.\nTherapeut: Seit wann?"
+    path = one_line(tmp_path, {"messages": [{"role": "user", "content": text}, ANSWER]})
+    with pytest.raises(AmbiguousError, match=r"of 3 lines \(Therapeut, Klientin\)"):
+        read(path)
+    assert len(read(path, roles={"Therapeut": "text"})[0].turns) == 2
+
+
+@pytest.mark.parametrize("key", ["ts", "timestamp_ms", "createdAt", "order"])
+def test_messages_that_stand_backwards_are_turned_round(key: str, tmp_path: Path) -> None:
+    messages = [{**each, key: 1_700_000_000_000 + at} for at, each in enumerate(SAID)]
+    path = one_line(tmp_path, {"messages": messages[::-1]})
+    reading = Reading([path])
+    (one,) = reading
+    assert [turn.text for turn in one.turns] == [*WORDS]
+    assert any("backwards" in remark or "order of" in remark for remark in reading.account.remarks)
+
+
+@pytest.mark.parametrize("key", ["response_time", "id", "latency"])
+def test_messages_are_not_ordered_by_what_is_no_time(key: str, tmp_path: Path) -> None:
+    messages = [{**each, key: 9 - at} for at, each in enumerate(SAID)]
+    assert [turn.text for turn in read(one_line(tmp_path, {"messages": messages}))[0].turns] == [*WORDS]
+
+
+def test_times_that_run_backwards_once_move_no_message(tmp_path: Path) -> None:
+    times = (1_700_000_000, 1_700_000_009, 1_700_000_008, 1_700_000_011)
+    messages = [{**each, "ts": time} for each, time in zip(SAID, times, strict=True)]
+    assert [turn.text for turn in read(one_line(tmp_path, {"messages": messages}))[0].turns] == [*WORDS]
+
+
+def test_words_of_another_form_stay_in_their_line(tmp_path: Path) -> None:
+    parts = ["I have ", {"type": "bold", "text": "fever"}, " since May, and it stays."]
+    message = {"role": "user", "content": parts}
+    (one,) = read(one_line(tmp_path, {"messages": [message, ANSWER]}))
+    assert one.turns[0].text == "I have fever since May, and it stays."
+
+
+def test_a_message_that_was_never_sent_is_no_second_talk(tmp_path: Path) -> None:
+    record = {"prompt": {"chunks": SAID, "pending": [{"role": "user", "content": ""}]}}
+    (one,) = read(one_line(tmp_path, record))
+    assert [turn.text for turn in one.turns] == [*WORDS]
+
+
+@pytest.mark.parametrize("output", ["听起来你最近压力很大能说说吗", "最近とても大変だったのですね"])
+def test_an_answer_without_spaces_is_one(output: str, tmp_path: Path) -> None:
+    (one,) = read(one_line(tmp_path, {"messages": SENT, "output": output}))
+    assert one.turns[-1].text == output
+
+
+def test_prompts_that_change_from_call_to_call_are_kept(tmp_path: Path) -> None:
+    def sent(prompt: str, number: int) -> list[dict[str, str]]:
+        return [{"role": "system", "content": f"Be kind. It is {prompt} now."}, *SAID[:number]]
+
+    calls = [
+        {
+            **NEXT,
+            "id": name,
+            "startTime": f"2025-03-01T{name}:00:00Z",
+            "input": sent(name, number),
+            "output": SAID[number],
+        }
+        for name, number in (("10", 1), ("11", 3))
+    ]
+    (one,) = read(traced(tmp_path, *calls))
+    assert [turn.text for turn in one.turns] == [*WORDS]
+    assert sorted(item.text for item in one.provenance) == [
+        "Be kind. It is 10 now.",
+        "Be kind. It is 11 now.",
+    ]

@@ -203,6 +203,12 @@ Você é um paciente com dor lombar.
 Sei un paziente con mal di schiena.
 Ты пациент с бессонницей. Отвечай врачу.
 Du bist Frau Weber, Patientin mit Rückenschmerzen.
+Eres María, una paciente con migraña.
+Recita la parte di un paziente con emicrania.
+Please be my client with social anxiety.
+ROLE: standardized patient. CASE: appendicitis.
+Simulated patient: Ana, 30. The user is the doctor.
+Tu es une personne âgée qui a des vertiges. L'utilisateur est le médecin.
 أنت مريض تعاني من الأرق.
 请你扮演一位失眠的患者，与医生对话。
 你是一位对生活失望的患者，正在咨询。
@@ -228,6 +234,9 @@ Simulate a consultation with a patient.
 Tu es patient et empathique.
 Tu es médecin; tu parles avec un patient.
 Eres una psicóloga que atiende a un paciente.
+Be my therapist and listen.
+You interview a simulated patient. The user is the patient.
+Standardized patient education matters; you are a nurse.
 Du bist eine Therapeutin und sprichst mit einem Patienten.
 Ты врач. Ты говоришь с пациентом.
 أنت طبيب تتحدث مع مريض.

@@ -48,8 +48,8 @@ def test_what_may_be_an_id_is_asked_for(tmp_path: Path) -> None:
         read(path)
     assert str(caught.value) == (
         f"{path}: no column is known to hold the id of a transcript, and 'Block' has 2 values, each in rows that stand "
-        "together: they may be 2 transcripts, or parts of one; say `columns=id=Block` for 2 transcripts, or "
-        "`columns=id=` for one"
+        "together: they may be 2 transcripts, or parts of one; say `columns=id=Block` for 2 transcripts, "
+        "`columns=id=` for one, or `columns=id=Block+OTHER` if another column tells them too"
     )
     assert [one.id for one in read(path, columns={"id": "Block"})] == ["S1", "S2"]
     (one,) = read(path, columns={"id": ""})

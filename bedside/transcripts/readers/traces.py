@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -271,7 +271,7 @@ def _call(
 
 def _transcript(source: SourceFile, name: str, calls: list[_Call]) -> Transcript:
     place = calls[0].place
-    messages = _joined(source, name, _by_time(name, calls))
+    messages = _with_all_told(_joined(source, name, _by_time(name, calls)), calls)
     empty: Counter[bytes] = Counter()
     for call in calls:
         # Calls repeat what was said before: counted is what one of them has most of.
@@ -405,6 +405,19 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
             todo=f"leave one out with `leave_out={last.name}` or `leave_out={again[0].name}`",
         )
     return said
+
+
+def _with_all_told(messages: list[dict[str, Any]], calls: Sequence[_Call]) -> list[dict[str, Any]]:
+    """What was said, before it also what the model was told in other calls, such as a prompt that holds the time."""
+    told = {
+        message_key(message): message
+        for call in calls
+        for message in call.messages
+        if speaker_of(message) in _TOLD
+    }
+    for message in messages:
+        told.pop(message_key(message), None)
+    return [*told.values(), *messages]
 
 
 def _is_copy(call: _Call, other: _Call, named: str | None) -> bool:
