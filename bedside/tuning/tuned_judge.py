@@ -1,8 +1,8 @@
 """Tuning a judge's rubric by people's ratings: learnt on some of them, shown on the others.
 
 On the training units alone the judge proposes wordings, examples are chosen, and maps of levels learnt; what agrees
-best with people there is chosen (:mod:`bedside.tuning.tuned_judge`). Then the untuned and the tuned judge rate the
-units that were held out, once, and only that is a result.
+best with people there is chosen. Then the untuned and the tuned judge rate the units that were held out, once, and only
+that is a result.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class Rubric:
         history: of a tuned rubric: how it came to be, the latest tuning last.
         language: the language of its texts, one of :func:`bedside.judges.rubrics.prompt_words.languages`; prompts and
             pages are in it.
-        translated_from: of a translation (:mod:`bedside.judges.rubrics.rubric_files`): the version of what it is made
+        translated_from: of a translation: the version of what it is made
             from.
     """
 
