@@ -40,7 +40,7 @@ def counts(
 
 def worked_example(protocol: str) -> dict[str, float]:
     """Mean tokens of a reply in the protocol's recorded conversation, by role."""
-    from bedside.judges.llm.tokens import estimate_tokens
+    from bedside.judges.llm.prices import estimate_tokens
     from bedside.simulation.simulators.contract import SIMULATORS
     from bedside.simulation.simulators.scripts import Recording, read_script
 

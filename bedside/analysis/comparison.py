@@ -30,8 +30,8 @@ from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
+from bedside.core.words import counted
 from bedside.stats.arrays import differences
 from bedside.stats.result import Effect, Interval, Result
 

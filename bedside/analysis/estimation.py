@@ -16,7 +16,7 @@ from bedside.analysis.people_sample import PeopleSample, is_share, people_sample
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.names import rated_by_humans
 from bedside.stats.arrays import chosen
 from bedside.stats.result import Result

@@ -12,8 +12,8 @@ from bedside.analysis.selection import chosen_systems
 from bedside.analysis.study_order import StudyOrder
 from bedside.analysis.study_parts import OF_SYSTEM, checked_factor, factor_names
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
+from bedside.core.words import counted
 
 
 def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = None) -> RatingsView:

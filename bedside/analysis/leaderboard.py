@@ -12,11 +12,11 @@ import polars as pl
 from bedside.analysis._label_numbers import label_numbers
 from bedside.analysis.case_values import CaseValues, case_values, own_case
 from bedside.analysis.comparison import Comparison, compare
+from bedside.analysis.grid import Bounds, mean_within, value_bounds
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.missing_bounds import scale_ends
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.simulated_talks import simulated_talks
-from bedside.analysis.value_bounds import Bounds, mean_within, value_bounds
 from bedside.ratings.values import Direction
 from bedside.stats.letter_display import letter_display, rank_ranges
 from bedside.stats.result import Result

@@ -16,7 +16,7 @@ from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import case_means, most_cases_pair, own_case
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans, rates_unit
 from bedside.stats import crossed_raters
 from bedside.stats.arrays import Array

@@ -11,8 +11,8 @@ import polars as pl
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_order import UNLISTED, StudyOrder
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
+from bedside.core.words import counted
 from bedside.ratings.names import rated_by_algorithms
 from bedside.ratings.study_design import kinds_of
 from bedside.transcripts.factor_kinds import Kind

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
+from bedside.core.words import counted
 from bedside.ratings.names import is_human
 from bedside.ratings.study_design import PLACE, varying_factors
 from bedside.transcripts.factor_kinds import Kind

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
+from bedside.analysis.grid import Bounds, mean_within, value_bounds
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import (
@@ -21,7 +22,6 @@ from bedside.analysis.selection import (
     system_values,
     systems_or_all,
 )
-from bedside.analysis.value_bounds import Bounds, mean_within, value_bounds
 from bedside.core.errors import DataError
 from bedside.stats.arrays import Array
 from bedside.stats.result import Interval, Result

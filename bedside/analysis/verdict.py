@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bedside.analysis.checked_units import CheckedUnits
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.stats.alternative_annotator import (
     FEWEST_CLUSTERS,
     FEWEST_CLUSTERS_OF_TWO,

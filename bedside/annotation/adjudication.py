@@ -28,7 +28,7 @@ from bedside.annotation.fields import NOT_APPLICABLE
 from bedside.annotation.plan_file import read_plan, sealed
 from bedside.annotation.sampling import check_raters
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import person_name, rated_by_humans
 from bedside.ratings.rubric_metrics import final_labels, unit_words

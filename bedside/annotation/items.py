@@ -32,8 +32,8 @@ from typing import Any, Literal
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, TrainingItem
+from bedside.annotation.answers import said_by_raters
 from bedside.annotation.fields import MARKED_MODES, choices
-from bedside.annotation.opinions import said_by_raters
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.rubric import Rubric

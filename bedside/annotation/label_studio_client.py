@@ -19,7 +19,7 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.core.errors import InputError, LabelStudioError, MissingExtraError
-from bedside.core.urls import holds_secret, without_secrets
+from bedside.core.page_addresses import holds_secret, without_secrets
 
 if TYPE_CHECKING:
     import httpx

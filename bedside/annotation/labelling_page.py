@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answers import said_field
 from bedside.annotation.fields import (
     LISTED,
     NONE,
@@ -28,7 +29,6 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import CODED_TURNS, clean, input_titles
-from bedside.annotation.opinions import said_field
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.core.errors import MissingExtraError
 from bedside.judges.rubrics.preference_rubric import level_lines

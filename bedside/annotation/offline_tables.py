@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answers import said_field
 from bedside.annotation.fields import (
     MARKED_MODES,
     NOTES,
@@ -34,7 +35,6 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import input_titles
-from bedside.annotation.opinions import said_field
 from bedside.annotation.page_words import words_of
 
 #: Rows for the entries of one list; more can be put in.

@@ -21,7 +21,7 @@ from bedside.analysis.choices import (
     Test,
     Weights,
 )
-from bedside.core.name_lists import Names, listed, listed_by_name
+from bedside.core.words import Names, listed, listed_by_name
 from bedside.ratings.names import JUDGES, is_judge
 from bedside.reports.table import Tables
 
@@ -168,9 +168,9 @@ def compare(
     from bedside.analysis.comparison import nothing_compared
     from bedside.analysis.groups import group_view
     from bedside.analysis.non_inferiority import margins_of, within_margins
-    from bedside.reports.absent_metrics import preferences_apart
     from bedside.reports.equivalence import margin_table
     from bedside.reports.levels import answered
+    from bedside.reports.table_notes import preferences_apart
     from bedside.reports.tables.comparison import comparison_table, overall_table
 
     named = listed(systems, "systems")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import RunError
 from bedside.core.files import write_json
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from bedside.ratings.suites import Suite

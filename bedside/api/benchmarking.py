@@ -15,8 +15,7 @@ from bedside.api.benchmark_steps import Benchmark, BenchmarkLimits, BenchmarkSte
 from bedside.api.judging import preview_judging
 from bedside.api.simulating import preview_simulation, simulate
 from bedside.core.errors import InputError
-from bedside.core.name_lists import Names, listed
-from bedside.core.plurals import counted
+from bedside.core.words import Names, counted, listed
 from bedside.reports.judgements import plan_table
 from bedside.reports.simulations import preview_table
 from bedside.reports.table import Tables

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bedside.api.judging import judge_settings, named_judges
 from bedside.api.run_files import RunOrFolder, open_run
 from bedside.core.errors import InputError
-from bedside.core.name_lists import Names, listed
+from bedside.core.words import Names, listed
 from bedside.ratings.names import is_judge
 from bedside.ratings.run import Run
 from bedside.reports.table import Table, Tables

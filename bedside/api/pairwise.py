@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bedside.api.judging import AskedRun, judge_settings, named_judges
 from bedside.api.run_files import RunOrFolder, open_run
-from bedside.core.name_lists import Names
+from bedside.core.words import Names
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:

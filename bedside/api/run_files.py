@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from bedside.core.errors import DataError, InputError
-from bedside.core.name_lists import Names, listed, listed_by_name
+from bedside.core.words import Names, listed, listed_by_name
 from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
 from bedside.ratings.run import Run

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bedside.core.errors import InputError
-from bedside.core.name_lists import Names, listed
+from bedside.core.words import Names, listed
 from bedside.ratings.run import Run
 
 

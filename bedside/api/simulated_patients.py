@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import RunError
-from bedside.core.name_lists import Names, listed
-from bedside.ratings.run import Run
-from bedside.ratings.run_folder import is_run
+from bedside.core.words import Names, listed
+from bedside.ratings.run import Run, is_run
 
 if TYPE_CHECKING:
     from bedside.reports.table import Tables

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError
-from bedside.core.name_lists import Names, listed
+from bedside.core.words import Names, listed
 
 if TYPE_CHECKING:
     from bedside.core.engines.contract import Engine

@@ -13,7 +13,7 @@ from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import read_names
 from bedside.cli.plans import PlanArgument, RunOption, open_plan, run_option, save_plan
 from bedside.cli.rating_page import annotate_app as annotate_app
-from bedside.core.shell_words import typed
+from bedside.core.words import typed
 
 
 @annotate_app.command("adjudicate")

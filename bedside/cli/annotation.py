@@ -16,8 +16,7 @@ from bedside.cli.options import RubricFolderOption, SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option, save_plan
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan

@@ -16,7 +16,7 @@ from bedside.cli.parsing import read_pairs
 from bedside.cli.plans import RunOption, open_plan
 from bedside.cli.progress import task_progress
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from bedside.cli.json_output import show_records
 from bedside.cli.output import say
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from bedside.judges.llm.batch_files import BatchFile

@@ -42,8 +42,7 @@ from bedside.cli.simulate import (
     say_failures,
     simulator_options,
 )
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 from bedside.ratings.names import is_human
 
 if TYPE_CHECKING:

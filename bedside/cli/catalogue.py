@@ -13,7 +13,7 @@ from bedside.cli.help import App
 from bedside.cli.json_output import show_records
 from bedside.cli.output import list_entries, note, say, say_or_show
 from bedside.core.errors import DataError, InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 readers_app: App = App(
     """List the file formats that bedside reads; show one.

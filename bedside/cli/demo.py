@@ -11,8 +11,8 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.output import say, show_tables
 from bedside.core.errors import RunError
-from bedside.core.plurals import counted
-from bedside.ratings.run_folder import is_run
+from bedside.core.words import counted
+from bedside.ratings.run import is_run
 
 #: What a judge is asked in the demonstration: what the two invented people rated.
 _RUBRICS = ("empathy", "goal_alignment", "partnership")

@@ -14,7 +14,7 @@ from bedside.cli import completion as complete
 from bedside.cli.output import note
 from bedside.cli.parsing import either
 from bedside.core.errors import BedsideError, InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.core.engines.contract import Engine

@@ -25,7 +25,7 @@ from bedside.cli.options import (
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import read_names, read_rounds, read_where
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
-from bedside.core.shell_words import typed
+from bedside.core.words import typed
 from bedside.ratings.names import JUDGES
 
 

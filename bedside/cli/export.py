@@ -12,7 +12,7 @@ from bedside.cli.json_output import show_records
 from bedside.cli.output import note, say
 from bedside.cli.parsing import read_pairs
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 #: Headings of ``--help``.
 _CARD, _HOLDS = "What its page says", "What goes into it"

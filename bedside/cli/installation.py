@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import bedside
 from bedside.core.errors import BedsideError
-from bedside.core.urls import holds_secret, without_secrets
+from bedside.core.page_addresses import holds_secret, without_secrets
 
 if TYPE_CHECKING:
     from bedside.judges.llm.model_names import ModelName

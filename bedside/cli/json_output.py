@@ -34,7 +34,7 @@ def is_json() -> bool:
 
 def keep_table(table: TableContent) -> None:
     """Have a table printed when the command ends."""
-    from bedside.reports.renderers.json import json_text
+    from bedside.reports.renderers.records import json_text
 
     tables = _TABLES.get()
     assert tables is not None

@@ -39,7 +39,7 @@ from bedside.cli.output import note, say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_rounds
 from bedside.cli.progress import judging_progress
 from bedside.core.errors import DataError
-from bedside.core.shell_words import typed
+from bedside.core.words import typed
 
 # -- ``bedside judge tune`` -----------------------------------------------------------------------------
 

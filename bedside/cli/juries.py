@@ -23,7 +23,7 @@ from bedside.cli.output import show_and_write
 from bedside.cli.parsing import check_choice, read_names, read_rounds
 from bedside.core.errors import InputError
 from bedside.core.registry import nearest
-from bedside.core.shell_words import typed
+from bedside.core.words import typed
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table

@@ -18,9 +18,8 @@ from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
 from bedside.cli.progress import task_progress
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
-from bedside.ratings.run_folder import is_run
+from bedside.core.words import counted, typed
+from bedside.ratings.run import is_run
 
 if TYPE_CHECKING:
     from bedside.annotation.label_studio_server import OwnServer

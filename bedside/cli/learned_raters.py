@@ -12,7 +12,7 @@ from bedside.cli import completion as complete
 from bedside.cli.options import HOW, WHICH, RoundOption, ScaleOption, SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import read_rounds
-from bedside.core.shell_words import typed
+from bedside.core.words import typed
 
 if TYPE_CHECKING:
     from bedside.transcripts import ReadOptions

@@ -10,8 +10,7 @@ import typer
 from bedside.cli.json_output import show_records
 from bedside.cli.output import say
 from bedside.cli.parsing import read_names
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 from bedside.ratings.names import person_name
 
 

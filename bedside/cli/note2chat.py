@@ -17,7 +17,7 @@ from bedside.cli.options import SeedOption
 from bedside.cli.output import note, say
 from bedside.cli.parsing import check_choice
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.api.note2chat_files import TrainingFiles

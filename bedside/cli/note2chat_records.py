@@ -32,7 +32,7 @@ from bedside.cli.simulate import (
     ReplayOption,
     TimeLimitOption,
 )
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     pass

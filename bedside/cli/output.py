@@ -11,8 +11,7 @@ import typer
 from bedside.cli.json_output import is_json, keep_table, show_records
 from bedside.cli.option_names import in_options
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
-from bedside.core.terminal_text import terminal_text
+from bedside.core.words import counted, terminal_text
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bedside.cli.output import note
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 #: Before so many seconds, nothing is said of the time left.
 _FIRST_SECONDS = 2.0

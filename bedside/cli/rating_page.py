@@ -15,8 +15,7 @@ from bedside.cli.options import RubricFolderOption
 from bedside.cli.output import note, say
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
 from bedside.core.errors import BedsideError, InputError
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan

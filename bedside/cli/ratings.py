@@ -13,8 +13,7 @@ from bedside.cli.options import ColumnsOption, ScaleOption
 from bedside.cli.output import note_account, say
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, reads_ratings
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 
 ratings_app: App = App(
     """Bring ratings that people already gave into a run.

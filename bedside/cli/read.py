@@ -27,7 +27,7 @@ from bedside.cli.parsing import read_options
 from bedside.cli.rating_source import MissingOption, RatingFormOption, StruckOption, TypedReading
 from bedside.cli.score import ScoredFilesArgument
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.transcripts import ReadOptions, Transcript

@@ -12,8 +12,7 @@ from bedside.cli.json_output import show_records
 from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.progress import simulation_progress
 from bedside.cli.simulate import read_prices
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from bedside.api.note2chat_training import Asking

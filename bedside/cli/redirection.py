@@ -14,8 +14,7 @@ from bedside.cli.json_output import show_records
 from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
 from bedside.cli.output import note, note_account, say
 from bedside.cli.parsing import read_options
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 
 redirection_app: App = App(
     """Fit redirection's language model to conversations.

@@ -22,7 +22,7 @@ from bedside.cli.options import (
 from bedside.cli.output import note, say, say_or_show, show_tables
 from bedside.cli.parsing import check_choice, open_source, read_names
 from bedside.core.errors import DataError, InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

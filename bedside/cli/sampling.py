@@ -15,7 +15,7 @@ from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import check_choice, read_names, read_share
 from bedside.cli.plans import run_option, save_plan
 from bedside.core.errors import InputError
-from bedside.core.shell_words import typed
+from bedside.core.words import typed
 
 if TYPE_CHECKING:
     from bedside.judges.rubrics.rubric import Rubric

@@ -64,9 +64,8 @@ from bedside.cli.output import note, note_account, say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
-from bedside.ratings.run_folder import MANIFEST
+from bedside.core.words import counted, typed
+from bedside.ratings.run import MANIFEST
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run

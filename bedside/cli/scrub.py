@@ -25,7 +25,7 @@ from bedside.cli.options import (
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_options
 from bedside.cli.score import ScoredFilesArgument
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.transcripts.identifiers.transcript_identifiers import SeenIdentifier

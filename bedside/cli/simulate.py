@@ -15,8 +15,7 @@ from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_numbers, read_pairs, read_settings, read_whole_numbers
 from bedside.cli.progress import simulation_progress
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 from bedside.ratings.names import is_human
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from bedside.cli.options import SeedOption
 from bedside.cli.output import say, say_or_show, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 
 simulation_app: App = App(
     """See what became of simulated conversations, and what stands behind them.

@@ -15,7 +15,7 @@ from bedside.cli.output import list_entries, note, say, say_or_show
 from bedside.cli.parsing import check_choice
 from bedside.cli.record_requests import made_record
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.simulation.simulators.contract import Simulator

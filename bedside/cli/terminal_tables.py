@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bedside.core.terminal_text import terminal_text
+from bedside.core.words import terminal_text
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table

@@ -45,7 +45,7 @@ from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
 from bedside.cli.progress import judging_progress
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 from bedside.core.errors import InputError
-from bedside.core.shell_words import typed
+from bedside.core.words import typed
 
 # -- The options of ``bedside validate`` that probe a judge ---------------------------------------------
 

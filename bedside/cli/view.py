@@ -20,7 +20,7 @@ from bedside.cli.output import note, say
 from bedside.cli.parsing import read_names, read_where
 from bedside.cli.progress import task_progress
 from bedside.core.errors import InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.reports.viewer.viewed_run import ViewedRun

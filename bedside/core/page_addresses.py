@@ -13,6 +13,30 @@ from urllib.parse import urlsplit
 
 from bedside.core.errors import InputError
 
+# -- Addresses of servers -------------------------------------------------------------------------------
+
+_USER = re.compile(r"(^|//)[^/#?\s]*@")
+_QUERY = re.compile(r"\?[^#\s]*")
+_PASSWORD = re.compile(r"//[^/\s:@]*:([^/\s@]+)@")
+
+
+def holds_secret(address: str) -> bool:
+    """Whether an address has a place for secrets: a user before the host, or a query."""
+    return bool(_USER.search(address) or _QUERY.search(address))
+
+
+def without_secrets(address: str) -> str:
+    """An address as it may be printed, without user, password and query."""
+    return _QUERY.sub("?…", _USER.sub(r"\1…@", address))
+
+
+def passwords_in(text: str) -> list[str]:
+    """The passwords in the addresses of a text."""
+    return _PASSWORD.findall(text)
+
+
+# -- Where a local page is served -----------------------------------------------------------------------
+
 #: Where a page is served, unless told otherwise.
 HOST, PORT = "127.0.0.1", 8086
 _HOST_HEADER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?")

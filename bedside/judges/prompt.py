@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import orjson
 
 from bedside.judges.fenced_text import clean, codes, fenced
-from bedside.judges.llm.tokens import estimate_tokens
+from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.rubric_examples import RubricExamples
 from bedside.judges.rubrics.answer_form import RubricPart
 from bedside.judges.rubrics.prompt_words import PromptWords, prompt_words

@@ -1,13 +1,48 @@
-"""Judges as raters: what the ratings table calls a language model."""
+"""Judges as raters: what the ratings table calls a language model, and the rows that its ratings are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from bedside.judges.llm.endpoints import named_models, places
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import judge_rater
+from bedside.transcripts.transcript import Transcript
+
+# -- Rows of the ratings table --------------------------------------------------------------------------
+
+
+class RatingRows:
+    """Makes rows of the ratings table, and counts them.
+
+    Args:
+        rater: whose ratings they are.
+        add: called with each row, its cells in the order of :data:`bedside.ratings.table.COLUMNS`.
+    """
+
+    def __init__(self, rater: str, add: Callable[[tuple[Any, ...]], object]) -> None:
+        self.rater = rater
+        self.count: int = 0
+        self._add = add
+
+    def add(
+        self,
+        transcript: Transcript,
+        number: int,
+        unit: str,
+        metric: str,
+        *cells: Any,
+        rater: str | None = None,
+    ) -> None:
+        """Add a rating; ``cells`` are its value, label, reason and error."""
+        head = (transcript.id, transcript.system, transcript.case_id)
+        self._add((*head, unit, metric, rater or self.rater, number, *cells))
+        self.count += 1
+
+
+# -- Judges as raters -----------------------------------------------------------------------------------
 
 
 def rater_of(name: ModelName) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.judges.llm.tokens import Token
+from bedside.judges.llm.prices import Token
 from bedside.judges.rubrics.rubric import Rubric
 
 #: Longer texts are no reply to a rubric.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.fenced_text import unsent_words
 from bedside.judges.llm.contract import known_price
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.prices import Price
@@ -17,7 +18,6 @@ from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Judgement, read_judgements
-from bedside.judges.unsent_words import unsent_words
 from bedside.transcripts.transcript import Role, Transcript, new_turns
 
 #: The rubric that is asked by.

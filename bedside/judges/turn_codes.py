@@ -22,8 +22,7 @@ from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.questions import QuestionGroup, QuestionSet
-from bedside.judges.raters import coding_rater
-from bedside.judges.rating_rows import RatingRows
+from bedside.judges.raters import RatingRows, coding_rater
 from bedside.judges.rubric_ratings import ratings_of
 from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.judges.rubrics.rubric import Rubric

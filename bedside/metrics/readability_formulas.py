@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.textstat_library import TextCounts, counting, formula, textstat_version
 from bedside.ratings.values import Value, missing

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.core.errors import MissingExtraError
-from bedside.core.unspaced_scripts import UNSPACED
+from bedside.core.words import UNSPACED
 
 #: Words, and single characters of scripts that are written without spaces.
 _TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’]\w+)?")

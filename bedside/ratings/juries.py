@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.names import jury_rater, rated_by_juries
 from bedside.ratings.table import frame_of
 

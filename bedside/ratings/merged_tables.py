@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from bedside.core.errors import RunError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.learnt_units import LEARNT, is_learnt, learnt_in, unit_digests
 from bedside.ratings.names import (
     is_human,

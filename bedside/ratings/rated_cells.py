@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.scales import Scale, number_in, set_keys, word_key
 from bedside.ratings.spellings import folded, joined_labels
 

@@ -25,11 +25,9 @@ from bedside.core.errors import RunError
 from bedside.core.files import check_no_links, empty, making, saying_where, sync, write_json
 from bedside.core.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.core.locks import hold
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 from bedside.ratings.juries import with_juries
 from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
-from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.ratings.table import (
     KEY,
     RATING_PARTS,
@@ -56,6 +54,24 @@ from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, Transcript
 if TYPE_CHECKING:
     import pandas
 
+
+# -- How the folder of a run is told from others --------------------------------------------------------
+
+#: The file in a run that says what it is.
+MANIFEST = "manifest.json"
+
+
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Whether the folder holds a run, of any format; a simulation's folder has another manifest, and holds none."""
+    if not (Path(folder) / MANIFEST).is_file():
+        return False
+    # What reads transcripts is loaded where there is something to tell apart: a shell's completion asks too.
+    from bedside.transcripts.simulation_folder import simulation_manifest
+
+    return simulation_manifest(folder) is None
+
+
+# -- The run --------------------------------------------------------------------------------------------
 
 FORMAT = 2
 #: The manifest's key of the runs that a run was merged of: of each its folder as it was named, the SHA-256 of its

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.core.unspaced_scripts import UNSPACED
+from bedside.core.words import UNSPACED
 from bedside.ratings.rated_cells import is_no_answer, is_number, whole_of
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.scales import number_in, word_scales

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from bedside.annotation.adjudication import Adjudication
 from bedside.annotation.annotation_plan import plan_hash, round_of
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 

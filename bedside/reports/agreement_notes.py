@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from bedside.analysis.agreement import Agreement
 from bedside.analysis.fresh_view import learnt_words
-from bedside.core.plurals import counted
-from bedside.reports.cell_names import rater_words
+from bedside.core.words import counted
+from bedside.reports.number_text import rater_words
 from bedside.reports.result_text import share_words
 from bedside.stats.reliability import ICC_MODELS
 

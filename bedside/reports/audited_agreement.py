@@ -10,8 +10,8 @@ from bedside.analysis.audits import audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.retest import retests
 from bedside.analysis.selection import NothingError, by_raters
-from bedside.reports.absent_metrics import preferences_apart
 from bedside.reports.table import Table, Tables
+from bedside.reports.table_notes import preferences_apart
 from bedside.reports.tables.agreement import agreement_table, audit_notes, confusion_tables
 from bedside.reports.tables.audits import audits_table
 from bedside.reports.tables.retest import retest_table

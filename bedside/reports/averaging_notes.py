@@ -11,18 +11,16 @@ import polars as pl
 from bedside.analysis.averaging import Interaction, interactions
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.study_parts import AveragedFactor
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.names import is_human, person_name
 from bedside.ratings.study_design import is_settled
-from bedside.reports.adjudication_notes import final_notes
-from bedside.reports.cell_names import rater_words
-from bedside.reports.chance_notes import chance_notes, chances_by_title
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.measures import named_metrics
-from bedside.reports.number_text import p_value
+from bedside.reports.number_text import p_value, rater_words
 from bedside.reports.simulation_methods import lost_notes
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
+from bedside.reports.table_notes import chance_notes, chances_by_title, final_notes
 
 #: Tables and figures that count what there is and average nothing, or say themselves what they average over.
 _COUNTING = frozenset(

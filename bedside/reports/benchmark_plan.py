@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.judges.call_plan import RubricPlan
 from bedside.reports.number_text import DASH, money
 from bedside.reports.table import Table

@@ -16,23 +16,22 @@ from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
 from bedside.analysis.selection import quality_metrics
 from bedside.core.errors import DataError
 from bedside.core.files import make_folder, saying_where, write_bytes, write_text
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
+from bedside.core.words import counted
 from bedside.ratings.names import turn_indices
 from bedside.ratings.run import Run
 from bedside.ratings.suites import Suite
 from bedside.ratings.table import missing_counts, wordless
 from bedside.ratings.values import failures
 from bedside.reports.averaging_notes import BY_WHERE, with_averaging_notes
-from bedside.reports.cell_names import rater_words
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, make_parts, make_tables
 from bedside.reports.figure_kind import RenderedFigure
 from bedside.reports.methods import methods
-from bedside.reports.number_text import number
-from bedside.reports.renderers.csv import csv_text
+from bedside.reports.number_text import number, rater_words
 from bedside.reports.renderers.html import LONG_WORD, attribute, templates
 from bedside.reports.renderers.latex import LatexPaper, latex
+from bedside.reports.renderers.records import csv_text
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_content import TableContent

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.plan_file import read_plan
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.names import is_human, is_judge
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.metrics.coders.testing.coder_test import CoderTest
 from bedside.reports.number_text import decimal, number
 from bedside.reports.table import Table

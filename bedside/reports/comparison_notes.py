@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bedside.analysis.comparison import Comparison, Overall
 from bedside.analysis.non_inferiority import MarginTest
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.number_text import DASH
 from bedside.reports.rater_effects import RATERS_APART, design_notes
-from bedside.reports.reasons_for_tests import said_once
 from bedside.reports.result_text import WITHOUT_VALUE
 from bedside.reports.system_tests import CORRECTION_WORDS
+from bedside.reports.table_notes import said_once
 
 #: Of intervals that are not adjusted.
 LEVEL = 0.95

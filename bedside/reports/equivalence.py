@@ -7,10 +7,18 @@ from typing import Any
 
 from bedside.analysis.gate import Gate, SafetyCheck
 from bedside.analysis.non_inferiority import ALPHA, MarginTest, Verdict
-from bedside.core.plurals import counted
-from bedside.reports.cell_names import cell_name, rater_words, several_raters
+from bedside.core.words import counted
 from bedside.reports.comparison_notes import label_notes
-from bedside.reports.number_text import DASH, decimal, n_of, number, p_value
+from bedside.reports.number_text import (
+    DASH,
+    cell_name,
+    decimal,
+    n_of,
+    number,
+    p_value,
+    rater_words,
+    several_raters,
+)
 from bedside.reports.rater_effects import RATERS_APART, design_notes
 from bedside.reports.result_text import WITHOUT_VALUE, cases_words, interval_words
 from bedside.reports.table import Table

@@ -8,7 +8,7 @@ from typing import Any
 from bedside.analysis.estimation import Estimate
 from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.people_sample import PeopleSample
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.number_text import DASH, decimal, n_of, number
 from bedside.reports.result_text import plain_words
 from bedside.reports.table import Table

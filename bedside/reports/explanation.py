@@ -12,17 +12,16 @@ import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.errors import DataError, RunError
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 from bedside.ratings.juries import jury_named
 from bedside.ratings.names import is_judge, rated_by_humans, second_ids
 from bedside.ratings.rubric_metrics import adjudicated_names, is_preference, preferred_by
 from bedside.ratings.run import run_simulations
-from bedside.reports.adjudication_notes import final_notes
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_notes import final_notes
 from bedside.transcripts.simulation_folder import STATES
 from bedside.transcripts.transcript import provenance_data
 

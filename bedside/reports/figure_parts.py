@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.ratings.values import Direction
-from bedside.reports.cell_names import ARROWS
+from bedside.reports.number_text import ARROWS
 
 #: Okabe and Ito's colours, told apart by colour-blind readers, the first ones by their shade too; markers, hatches and
 #: dashes tell them apart in grey.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.metrics.protocols.medconceal.fitting import Fit, GridPoint, HeldOut
 from bedside.reports.number_text import decimal, number
 from bedside.reports.table import Table

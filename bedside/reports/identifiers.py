@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.transcripts.identifiers.kinds import KINDS, LANGUAGES, NO_PROMISE

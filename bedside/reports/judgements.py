@@ -14,14 +14,13 @@ from bedside.analysis.metric_facts import facts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import self_agreement
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
-from bedside.core.shell_words import typed
+from bedside.core.words import counted, typed
 from bedside.judges.call_plan import RubricPlan
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.deepeval_raters.call_forecast import ABOUT, AT_LEAST
+from bedside.judges.fenced_text import unsent_lines
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement, read_judgements, read_prompt
-from bedside.judges.unsent_words import unsent_lines
 from bedside.ratings.names import is_pair, rated_by_judges, second_id
 from bedside.ratings.run import Run
 from bedside.reports.number_text import DASH, money

@@ -7,7 +7,7 @@ from typing import Any
 
 from bedside.analysis.agreement_gain import AgreementGain
 from bedside.analysis.jury_agreement import JuryAgreement
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.juries import Jury
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.result_text import bounded_record, plain_words, share_words

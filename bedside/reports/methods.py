@@ -13,7 +13,7 @@ import bedside
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.rater_effects import CONFOUNDED
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.juries import juries_in
 from bedside.ratings.names import is_human
 from bedside.ratings.run import Run

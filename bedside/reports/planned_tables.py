@@ -15,7 +15,6 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.suites import Suite
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.ratings.suites.suite import Entry, first_fault
-from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, divided_by, with_averaging_notes
 from bedside.reports.figures import FIGURES, FigureKind
 from bedside.reports.measures import TableMeasure
@@ -24,6 +23,7 @@ from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
+from bedside.reports.table_notes import absent_notes
 from bedside.reports.tables import TABLES, TableKind
 
 #: Reasons of missing values that are named where a table has nothing to show.

@@ -13,13 +13,12 @@ from bedside.analysis.preference_rows import preference_rows
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.system_preferences import PositionBias, SystemPreferences, system_preferences
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.names import is_human, person_name
 from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.table import frame_of
 from bedside.reports.averaging_notes import averaging_notes
-from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import p_value
+from bedside.reports.number_text import p_value, rater_words
 from bedside.reports.result_text import share_words
 from bedside.reports.table import Table
 from bedside.stats.result import Result

@@ -8,7 +8,7 @@ from typing import Any
 
 from bedside.analysis.metric_facts import facts
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.result_text import bounded_record, plain_words

@@ -9,7 +9,7 @@ from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import is_human
-from bedside.reports.cell_names import rater_words
+from bedside.reports.number_text import rater_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,13 @@ from bedside.analysis.rater_effects import (
     scope_in_words,
 )
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.names import person_name
-from bedside.reports.chance_notes import chance_notes, chances_by_title
-from bedside.reports.dash_notes import dash_notes
 from bedside.reports.number_text import number, signed
 from bedside.reports.result_text import interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_notes import chance_notes, chances_by_title, dash_notes
 from bedside.stats.crossed_raters import SD_RATERS
 
 #: Tables that hold systems against each other pair by pair.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.cell_names import rater_words
+from bedside.reports.number_text import rater_words
 
 
 def preferred_groups(groups: Sequence[str], raters: Sequence[str], counts: Mapping[str, int]) -> list[str]:

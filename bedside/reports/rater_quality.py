@@ -10,7 +10,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_
 from bedside.annotation.rater_alarms import APART, ERROR_RATE, HASTY_SECONDS
 from bedside.annotation.rater_quality import RaterQuality
 from bedside.annotation.training_result import TrainingResult
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.number_text import DASH, decimal, p_value
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -8,7 +8,7 @@ from typing import Any
 
 from bedside.analysis.ratings_view import ALL
 from bedside.analysis.study_order import StudyOrder
-from bedside.reports.cell_names import ARROWS, rater_words
+from bedside.reports.number_text import ARROWS, rater_words
 from bedside.reports.results_options import METRIC, RATERS, SYSTEM, ResultsOptions
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample
 

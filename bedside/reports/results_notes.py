@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bedside.analysis.metric_facts import facts
-from bedside.core.plurals import counted
-from bedside.reports.absent_metrics import absent_notes, code_notes
-from bedside.reports.cell_names import rater_words
-from bedside.reports.interval_methods import interval_note
-from bedside.reports.number_text import DASH, n_of
+from bedside.core.words import counted
+from bedside.reports.number_text import DASH, n_of, rater_words
 from bedside.reports.rater_preference import also_rated_notes
 from bedside.reports.results_compared import NO_REFERENCE
 from bedside.reports.results_deviations import ResultsDeviations
@@ -18,6 +15,7 @@ from bedside.reports.results_options import SYSTEM
 from bedside.reports.samples import MeasuredRows, Sample
 from bedside.reports.system_tests import SystemTests
 from bedside.reports.table_content import Cell, Row
+from bedside.reports.table_notes import absent_notes, code_notes, interval_note
 
 
 def results_notes(

@@ -12,17 +12,17 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.comparison import SystemValues
+from bedside.analysis.grid import OPEN, Bounds, mean_within, value_bounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
-from bedside.analysis.value_bounds import OPEN, Bounds, mean_within, value_bounds
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
+from bedside.core.words import counted
 from bedside.ratings.names import is_algorithm
 from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
-from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import TableMeasure
+from bedside.reports.number_text import rater_words
 from bedside.reports.rater_preference import preferred_groups
 from bedside.stats.result import Interval
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from bedside.analysis.self_preference import SelfPreference
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.number_text import number, p_value
 from bedside.reports.result_text import bounded_record, plain_words
 from bedside.reports.table import Table

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.simulated_actors import (
     actors_of,
     judging_actors,

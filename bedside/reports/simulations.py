@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.number_text import DASH, decimal, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

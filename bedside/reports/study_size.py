@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bedside.analysis.study_size import DifferenceSizes, KappaSizes, PairedTestSize
-from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import decimal, number
+from bedside.reports.number_text import decimal, number, rater_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 

@@ -11,14 +11,14 @@ import polars as pl
 from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import WITHOUT
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.number_text import DASH, number, p_value
-from bedside.reports.reasons_for_tests import said_once
 from bedside.reports.result_text import cases_words
 from bedside.reports.results_layout import CellKey, ResultsLayout
 from bedside.reports.results_options import SYSTEM
 from bedside.reports.samples import MeasureRow
 from bedside.reports.table_content import Cell
+from bedside.reports.table_notes import said_once
 from bedside.stats.result import Result
 
 CORRECTION_WORDS: Mapping[str | None, str] = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, cast, overload
 
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
+from bedside.core.words import counted
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table_content import TableContent

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape
 
 from bedside.core.errors import MissingExtraError
-from bedside.reports.renderers._table_layout import CONTINUED, FittedTable, Frame, in_parts
-from bedside.reports.renderers._text_width import text_width
-from bedside.reports.renderers._wrapped_text import lines
-from bedside.reports.renderers.csv import csv_text
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.latex import LatexPaper, latex
-from bedside.reports.renderers.markdown import markdown
-from bedside.reports.renderers.plain_text import xml_text
+from bedside.reports.renderers.markdown import markdown, xml_text
+from bedside.reports.renderers.records import csv_text
+from bedside.reports.renderers.table_layout import CONTINUED, FittedTable, Frame, in_parts
+from bedside.reports.renderers.wrapped_text import lines, text_width
 from bedside.reports.table_content import Cell, TableContent
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.number_text import decimal
 from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.table import Table

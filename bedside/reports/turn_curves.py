@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
+from bedside.analysis.grid import mean_within, value_bounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
-from bedside.analysis.value_bounds import mean_within, value_bounds
 from bedside.ratings.names import turn_indices
 from bedside.reports.samples import Place, counts_there, strata_of
 

@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from bedside.analysis.checked_units import Chances
+from bedside.analysis.choices import is_carded
 from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL, LevelAccuracy
-from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import JudgeCard, Validation, validate
 from bedside.analysis.verdict import FEWEST_CASES, FEWEST_UNITS
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
-from bedside.reports.dash_notes import dash_notes
+from bedside.core.words import counted
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.preference_notes import position_words
 from bedside.reports.probes import kept_probe_tables
@@ -24,8 +23,9 @@ from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.self_preference import self_preference_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_notes import dash_notes
 from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
-from bedside.stats.kappa_bands import reading
+from bedside.stats.kappa_parts import reading
 from bedside.stats.result import Result
 
 # -- Tables of how well a judge tells yes from no -------------------------------------------------------

@@ -19,8 +19,8 @@ import orjson
 import polars as pl
 
 from bedside.core.errors import DataError
-from bedside.core.name_lists import Names, listed
 from bedside.core.trace_spans import span
+from bedside.core.words import Names, listed
 from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.deepeval_raters.ratings import rate_by_deepeval
@@ -30,8 +30,7 @@ from bedside.judges.llm.endpoints import named_models
 from bedside.judges.llm.protocol import Client
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
-from bedside.judges.raters import rubric_rater
-from bedside.judges.rating_rows import RatingRows
+from bedside.judges.raters import RatingRows, rubric_rater
 from bedside.judges.rubric_ratings import asked_with, ratings_of
 from bedside.judges.rubrics.rubric import Rubric, as_data
 from bedside.judges.rubrics.rubric_files import RUBRICS

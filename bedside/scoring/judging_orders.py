@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import InputError, RegistryError
-from bedside.core.name_lists import Names, listed
 from bedside.core.registry import nearest
+from bedside.core.words import Names, listed
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, recorded_metric
 from bedside.judges.deepeval_raters.measure import library_version
 from bedside.judges.llm.endpoints import model_name

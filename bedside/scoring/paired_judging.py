@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from bedside.core.name_lists import Names, listed
+from bedside.core.words import Names, listed
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingSummary, RubricCount, Tally
@@ -22,8 +22,7 @@ from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client
 from bedside.judges.pair_question import ConversationPair, PairGroup, PairQuestion, preference_of
 from bedside.judges.prompt import Conversation
-from bedside.judges.raters import rubric_rater
-from bedside.judges.rating_rows import RatingRows
+from bedside.judges.raters import RatingRows, rubric_rater
 from bedside.judges.rubrics.rubric import Rubric, as_data
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings

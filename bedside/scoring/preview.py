@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bedside.core.errors import DataError
-from bedside.core.name_lists import Names, listed
+from bedside.core.words import Names, listed
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import Tally
 from bedside.judges.deepeval_raters.call_forecast import plan_deepeval

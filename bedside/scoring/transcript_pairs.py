@@ -17,8 +17,8 @@ from itertools import combinations, cycle
 import polars as pl
 
 from bedside.core.errors import DataError, InputError
-from bedside.core.name_lists import Names, listed
 from bedside.core.registry import nearest
+from bedside.core.words import Names, listed
 from bedside.ratings.run import Run
 from bedside.ratings.study_design import kinds_of, pairing_factors
 

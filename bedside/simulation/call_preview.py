@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bedside.core.errors import InputError
-from bedside.judges.llm.tokens import estimate_tokens
+from bedside.judges.llm.prices import estimate_tokens
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan

@@ -12,10 +12,10 @@ import polars as pl
 
 from bedside.analysis.case_values import case_means, case_values
 from bedside.analysis.deviation import deviation
+from bedside.analysis.grid import mean_within, value_bounds
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, rated_groups, system_values
 from bedside.analysis.simulated_talks import SimulatedTalk, SimulatedTalks, simulated_talks
-from bedside.analysis.value_bounds import mean_within, value_bounds
 from bedside.simulation.talk_lines import HIDDEN_FLAG
 from bedside.stats.result import Result
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from bedside.core.terminal_text import terminal_text
+from bedside.core.words import terminal_text
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import EarlyForm
 from bedside.simulation.typed_lines import TypedAt, TypedLine, TypedLines

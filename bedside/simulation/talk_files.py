@@ -13,7 +13,7 @@ import orjson
 
 from bedside.core.errors import RunError
 from bedside.core.files import replacing, write_json
-from bedside.core.shell_words import typed
+from bedside.core.words import typed
 from bedside.simulation.conversation_log import (
     ListedConversation,
     LoggedConversation,

@@ -18,7 +18,7 @@ import numpy as np
 
 from bedside.core.errors import DataError
 from bedside.stats import sampled_means
-from bedside.stats._kappa_arithmetic import chance_corrected
+from bedside.stats._blocks import two_sided
 from bedside.stats._pair_kappas import PairKappas
 from bedside.stats._rated_items import (
     NO_COMPLETE_ITEM,
@@ -36,8 +36,6 @@ from bedside.stats._resampling import (
     ResamplingPlan,
     StatisticOfTotals,
 )
-from bedside.stats._tails import two_sided
-from bedside.stats._weights import agreement_weights, penalties
 from bedside.stats.arrays import (
     Array,
     Indices,
@@ -49,6 +47,7 @@ from bedside.stats.arrays import (
     matrix,
 )
 from bedside.stats.intervals import t_interval
+from bedside.stats.kappa_parts import agreement_weights, chance_corrected, penalties
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
 

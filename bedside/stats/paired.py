@@ -13,13 +13,12 @@ from typing import Any, Literal
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._blocks import block_rows
+from bedside.stats._blocks import block_rows, rank_sum_tail
 from bedside.stats._exact import signed_rank_distribution, tail
 from bedside.stats._melded import paired_melded_bounds
 from bedside.stats._rank_intervals import pseudo_median
 from bedside.stats._resampling import Resamples, bootstrap_interval
 from bedside.stats._sign_flips import mean_bootstraps, rows_in_order, sign_flip_intervals, sign_flip_p_values
-from bedside.stats._tails import rank_sum_tail
 from bedside.stats.arrays import (
     Alternative,
     Array,

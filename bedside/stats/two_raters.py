@@ -14,7 +14,7 @@ import numpy as np
 
 from bedside.core.errors import DataError
 from bedside.stats import sampled_means
-from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, kappa_variances
+from bedside.stats._blocks import two_sided
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
     CoefficientInterval,
@@ -24,8 +24,6 @@ from bedside.stats._resampling import (
     aligned,
     leave_one_out,
 )
-from bedside.stats._tails import two_sided
-from bedside.stats._weights import penalties
 from bedside.stats.arrays import (
     Array,
     Indices,
@@ -41,6 +39,7 @@ from bedside.stats.arrays import (
     vector,
 )
 from bedside.stats.intervals import mean_bootstrap, mean_t, wilson
+from bedside.stats.kappa_parts import chance_corrected, kappa_values, kappa_variances, penalties
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bedside.core.errors import InputError
 from bedside.core.files import opened
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.transcripts.byte_source import ByteSource
 
 #: How much of a file's beginning is looked at.

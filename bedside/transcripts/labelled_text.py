@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.transcripts.timed_speech import TIME, Utterance, seconds
 from bedside.transcripts.transcript import (
     ROLE_ALIASES,

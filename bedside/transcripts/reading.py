@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from bedside.core.errors import BedsideError, InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.transcripts.byte_source import ending_of, printable_path, unreadable, without_endings
 from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
 from bedside.transcripts.factor_kinds import check_declared, declared_kinds

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.transcripts.factor_kinds import KINDS, Kind, kind_of
 from bedside.transcripts.role_evidence import look_swapped
 from bedside.transcripts.transcript import ROLES, Role, Transcript

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.transcripts.labelled_text import known_labels
 from bedside.transcripts.role_evidence import names_speaker
 from bedside.transcripts.source_file import SourceFile

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast, get_args
 
 import orjson
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 
 Role = Literal["clinician", "patient", "other"]
 ROLES: tuple[Role, ...] = get_args(Role)

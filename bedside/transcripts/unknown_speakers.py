@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.transcripts.role_evidence import SURE, role_evidence
 from bedside.transcripts.transcript import Role, Transcript
 

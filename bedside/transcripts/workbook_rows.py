@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
 from bedside.core.errors import AmbiguousError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.transcripts.byte_source import MAX_COMPANION, ByteSource, one_damage
 from bedside.transcripts.typed_rows import cell_text, held_bytes, too_large
 

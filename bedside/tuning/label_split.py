@@ -19,7 +19,7 @@ from bedside.analysis.checked_units import Chances, drawn_ratings
 from bedside.analysis.grid import grid_of
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.learnt_units import is_learnt, unit_digests
 from bedside.ratings.names import rated_by_humans
 from bedside.stats import consensus

@@ -15,12 +15,12 @@ import polars as pl
 import bedside
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.agreement_gain import AgreementGain, agreement_gains
+from bedside.analysis.choices import is_carded
 from bedside.analysis.metric_facts import MetricRatings
-from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.metrics.coders.learned.embeddings import Embeddings
 from bedside.metrics.coders.learned.training_set import text_hash
 from bedside.ratings.learnt_units import LearntUnits, learned_raters, unit_digests

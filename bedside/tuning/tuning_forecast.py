@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import Tally
 from bedside.judges.llm.contract import known_price
-from bedside.judges.llm.tokens import estimate_tokens
+from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.prompt import Question
 from bedside.judges.raters import rater_of
 from bedside.ratings.run import Run

@@ -16,7 +16,7 @@ from bedside.analysis.choices import Alternative
 from bedside.analysis.comparison import Comparison, Comparisons, SystemValues, compare, means_differ
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.core.errors import DataError
-from bedside.reports.renderers.json import json_text
+from bedside.reports.renderers.records import json_text
 from bedside.reports.tables.comparison import comparison_table, overall_table
 
 

@@ -15,8 +15,7 @@ from bedside.analysis.non_inferiority import margins_of, within_margins
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.equivalence import margin_table
 from bedside.reports.estimation import estimate_table
-from bedside.reports.renderers.csv import csv_text
-from bedside.reports.renderers.json import json_text
+from bedside.reports.renderers.records import csv_text, json_text
 from bedside.reports.tables.comparison import comparison_table, overall_table
 from bedside.reports.tables.results import results_table
 from tests.analysis.ratings_rows import Row, view

@@ -18,7 +18,7 @@ from bedside.analysis.groups import group_view
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.selection import comparable_groups
 from bedside.core.errors import DataError
-from bedside.reports.renderers.json import json_text
+from bedside.reports.renderers.records import json_text
 from bedside.transcripts.read_options import ReadOptions
 from tests.analysis.ratings_rows import view
 from tests.conftest import Call

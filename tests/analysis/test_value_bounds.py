@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bedside.analysis.grid import mean_within, value_bounds
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.value_bounds import mean_within, value_bounds
 from bedside.ratings.scales import Scale, parse_scale
 from bedside.ratings.table import frame_of
 from bedside.stats.intervals import mean_t

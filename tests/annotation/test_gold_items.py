@@ -32,8 +32,8 @@ from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables
-from bedside.reports.renderers.json import json_text
 from bedside.reports.renderers.markdown import markdown
+from bedside.reports.renderers.records import json_text
 from bedside.reports.tables.rater_quality import build
 from bedside.stats.two_raters import kappa
 from tests.annotation.study import EMPATHY, GOAL, level_of, rating_plan

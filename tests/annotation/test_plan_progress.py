@@ -20,8 +20,8 @@ from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables
-from bedside.reports.renderers.json import json_text
 from bedside.reports.renderers.markdown import markdown
+from bedside.reports.renderers.records import json_text
 from tests.annotation.study import EMPATHY, RATERS, USERS, exported, levels, rating_plan
 
 

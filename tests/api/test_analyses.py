@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bedside
-from bedside.reports.renderers.csv import csv_text
+from bedside.reports.renderers.records import csv_text
 from bedside.reports.table import Table, Tables
 
 STUDY = bedside.EXAMPLES / "study.csv"

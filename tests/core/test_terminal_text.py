@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from bedside.cli.output import note, say
-from bedside.core.terminal_text import terminal_text
+from bedside.core.words import terminal_text
 from bedside.reports.renderers.terminal import rich_table
 from bedside.reports.table_content import Cell, Column, Row, TableContent
 

@@ -41,8 +41,8 @@ from bedside.annotation.training_cases import TrainingCase
 from bedside.core.errors import BedsideError
 from bedside.judges.llm.batch_files import Answers, BatchClient
 from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.prices import Token
 from bedside.judges.llm.protocol import NotAskedError, Request, Sampling, UnusableError
-from bedside.judges.llm.tokens import Token
 from bedside.judges.prompt import PromptPiece
 from bedside.judges.reply import expected_score, parse
 from bedside.judges.rubrics.code_rubrics import CODEBOOK

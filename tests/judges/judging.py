@@ -12,8 +12,7 @@ from bedside.judges.driver import JudgingStage, ask_judge
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.prompt import ITEMS_PER_CALL, Question
 from bedside.judges.questions import QuestionGroup, QuestionSet
-from bedside.judges.raters import rater_of
-from bedside.judges.rating_rows import RatingRows
+from bedside.judges.raters import RatingRows, rater_of
 from bedside.judges.rubric_ratings import asked_with, ratings_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.settings import JudgeSettings, check_numbers

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.judges.llm.tokens import estimate_tokens
+from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.prompt import Conversation, NotAskable, Prompt, Question, pending_question
 from bedside.judges.rubrics.rubric import read
 from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric

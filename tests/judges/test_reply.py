@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.judges.llm.tokens import Token
+from bedside.judges.llm.prices import Token
 from bedside.judges.reply import MIN_COVERAGE, expected_score, parse
 from bedside.judges.rubrics.rubric import Rubric, read
 from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric

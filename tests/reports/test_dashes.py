@@ -11,9 +11,9 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.ratings.run import Run
 from bedside.reports.build import judge_cards, write_report
 from bedside.reports.contents import make_tables
-from bedside.reports.dash_notes import dash_notes
 from bedside.reports.number_text import DASH
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_notes import dash_notes
 from bedside.scoring.score import score
 from tests.conftest import conversation
 from tests.reports.made import made_run

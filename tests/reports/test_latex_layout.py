@@ -15,8 +15,8 @@ from bedside.ratings.suites import SUITES
 from bedside.reports.build import judge_cards
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import make_tables
-from bedside.reports.renderers._text_width import text_width
 from bedside.reports.renderers.latex import LatexPaper, escape_latex, latex
+from bedside.reports.renderers.wrapped_text import text_width
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -11,7 +11,7 @@ import pytest
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.metrics.protocols import medconceal, note2chat
-from bedside.metrics.protocols.measured import Measured
+from bedside.metrics.protocols.contract import Measured
 from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.build import write_report

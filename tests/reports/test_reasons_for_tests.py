@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.reports.reasons_for_tests import said_once
+from bedside.reports.table_notes import said_once
 
 
 def test_reasons_that_differ_in_numbers_alone_are_one() -> None:

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bedside.reports.renderers.csv import csv_text, safe_cell
 from bedside.reports.renderers.html import html
-from bedside.reports.renderers.json import json_text
 from bedside.reports.renderers.latex import escape_latex, latex
 from bedside.reports.renderers.markdown import escape_markdown, markdown
+from bedside.reports.renderers.records import csv_text, json_text, safe_cell
 from bedside.reports.renderers.terminal import rich_table
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -31,11 +31,10 @@ from bedside.reports.build import build_tables, write_report
 from bedside.reports.coder_test import coder_tables
 from bedside.reports.estimation import estimate_table
 from bedside.reports.number_text import between, decimal, number, p_value
-from bedside.reports.renderers.csv import csv_text
 from bedside.reports.renderers.html import html
-from bedside.reports.renderers.json import json_text
 from bedside.reports.renderers.latex import latex
 from bedside.reports.renderers.markdown import markdown
+from bedside.reports.renderers.records import csv_text, json_text
 from bedside.reports.study_size import difference_table
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -14,9 +14,9 @@ from jinja2 import UndefinedError
 
 import bedside
 from bedside.reports.build import PageFigure, Section, page
-from bedside.reports.renderers.csv import csv_text
 from bedside.reports.renderers.html import html, templates
 from bedside.reports.renderers.latex import latex
+from bedside.reports.renderers.records import csv_text
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bedside.judges.llm.prices import Price
+from bedside.judges.llm.prices import Price, estimate_tokens
 from bedside.judges.llm.protocol import Sampling
-from bedside.judges.llm.tokens import estimate_tokens
 from bedside.reports.record_plans import record_plan_table
 from bedside.simulation.actor_contract import read_actor
 from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask

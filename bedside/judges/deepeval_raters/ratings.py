@@ -16,8 +16,7 @@ from bedside.judges.driver import QueueMaker, with_judge
 from bedside.judges.judgement_queue import JudgementQueue
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client
-from bedside.judges.raters import deepeval_rater
-from bedside.judges.rating_rows import RatingRows
+from bedside.judges.raters import RatingRows, deepeval_rater
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.names import TRANSCRIPT
 from bedside.transcripts.transcript import Transcript

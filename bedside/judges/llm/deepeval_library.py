@@ -16,9 +16,8 @@ from pydantic import BaseModel, ConfigDict
 
 from bedside.core.errors import MissingExtraError
 from bedside.judges.llm.contract import missing_library
-from bedside.judges.llm.model_facts import ModelFacts
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.prices import Price
+from bedside.judges.llm.prices import ModelFacts, Price
 
 #: Set before deepeval is imported, where the user hasn't set them: it sends usage data, reads .env files, writes
 #: transcripts to the working folder, looks for updates, and retries on its own account. LiteLLM fetches prices.

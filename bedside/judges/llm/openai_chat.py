@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from bedside.judges.llm.model_facts import ModelFacts
 from bedside.judges.llm.model_names import ModelName
+from bedside.judges.llm.prices import ModelFacts, Token
 from bedside.judges.llm.protocol import (
     DeclinedError,
     FaultError,
@@ -24,7 +24,6 @@ from bedside.judges.llm.protocol import (
 )
 from bedside.judges.llm.secrets import Secrets
 from bedside.judges.llm.server_problems import ServerProblem, problem_in
-from bedside.judges.llm.tokens import Token
 
 # -- Parameters of a chat in OpenAI's form --------------------------------------------------------------
 

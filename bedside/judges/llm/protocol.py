@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal, Protocol, TypedDict, Unpack
 
 from bedside.core.errors import BedsideError
-from bedside.judges.llm.tokens import Token
+from bedside.judges.llm.prices import Token
 
 #: How long models that reason can be asked to do so; each provider takes some of these.
 REASONING_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")

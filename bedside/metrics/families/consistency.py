@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bedside.core.errors import RegistryError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.nli_parameters import NLI_PARAMETERS, named_model
 from bedside.ratings.values import NO_MODEL, Value, missing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.metrics.contract import Family, Parameter
 from bedside.metrics.readability_formulas import (
     ROLES,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.core.unspaced_scripts import UNSPACED
+from bedside.core.words import UNSPACED
 from bedside.metrics.contract import Example, Family, Metric
 from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import ROLES, Role, Transcript

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 import bedside
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.checklist_facts import FACTS, ReportedStudy
 from bedside.reports.exports.exported_study import ExportedStudy
 from bedside.reports.exports.origins import ORIGIN_WORDS, ORIGINS

@@ -6,11 +6,10 @@ from typing import Any
 
 from bedside.analysis.judge_accuracy import calibrations
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.cell_names import rater_words
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import COLOURS, panels, wrapped
 from bedside.reports.measures import named_metrics
-from bedside.reports.number_text import number
+from bedside.reports.number_text import number, rater_words
 from bedside.reports.rated_pairs import PairsOptions
 
 

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator
 
+from bedside.analysis.grid import value_bounds
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.analysis.value_bounds import value_bounds
-from bedside.reports.cell_names import rater_words
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import (
     MOST_LINES,
@@ -23,6 +22,7 @@ from bedside.reports.figure_parts import (
     wrapped,
 )
 from bedside.reports.measures import named_metrics
+from bedside.reports.number_text import rater_words
 from bedside.reports.tables.cumulative import CumulativeOptions
 from bedside.reports.turn_curves import Curve, curves_of
 

@@ -10,7 +10,6 @@ import numpy as np
 from bedside.analysis.drift import Drift, drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
-from bedside.reports.cell_names import rater_words, several_raters
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import (
     ROOM,
@@ -25,7 +24,7 @@ from bedside.reports.figure_parts import (
     wrapped,
 )
 from bedside.reports.measures import named_metrics
-from bedside.reports.number_text import DASH, signed
+from bedside.reports.number_text import DASH, rater_words, several_raters, signed
 from bedside.reports.rater_preference import rater_choice
 from bedside.reports.tables.drift import DriftOptions, drift_of
 from bedside.stats.result import Result

@@ -22,11 +22,11 @@ from bedside.reports.figure_parts import (
     width_of_names,
     wrapped,
 )
-from bedside.reports.interval_methods import interval_note
 from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.number_text import DASH
 from bedside.reports.samples import MeasureRow, Sample, Samples, interval_of, measure
 from bedside.reports.table_kind import Options
+from bedside.reports.table_notes import interval_note
 
 #: Of more transcripts a system, evenly spaced ones are shown; fewer where a figure has many systems and panels.
 _POINTS, _FEWEST = 100, 12

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from bedside.analysis.grid import value_bounds
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.trend import Trend, trend
-from bedside.analysis.value_bounds import value_bounds
 from bedside.core.errors import DataError
-from bedside.reports.cell_names import rater_words, several_raters
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import (
     MOST_LINES,
@@ -25,6 +24,7 @@ from bedside.reports.figure_parts import (
     wrapped,
 )
 from bedside.reports.measures import named_metrics
+from bedside.reports.number_text import rater_words, several_raters
 from bedside.reports.rater_preference import rater_choice
 from bedside.reports.tables.length import LengthOptions, bin_words
 

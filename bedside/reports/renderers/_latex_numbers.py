@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bedside.reports.renderers._text_width import BOLD, RAISED, text_width
+from bedside.reports.renderers.wrapped_text import BOLD, RAISED, text_width
 from bedside.reports.table_content import Cell
 
 #: Has siunitx print no zero before the point where a column's numbers have none, by the key of its version.

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.reports.renderers.plain_text import plain
+from bedside.reports.renderers.markdown import plain
 from bedside.reports.table_content import TableContent
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bedside.reports.renderers._latex_numbers import BARE_POINTS, NumberShape, aligned_cell, number_shape
-from bedside.reports.renderers._table_layout import (
+from bedside.reports.renderers.markdown import plain
+from bedside.reports.renderers.table_layout import (
     CONTINUED,
     FittedTable,
     Frame,
@@ -16,9 +17,7 @@ from bedside.reports.renderers._table_layout import (
     TablePart,
     place,
 )
-from bedside.reports.renderers._text_width import text_width
-from bedside.reports.renderers._wrapped_text import pieces, words
-from bedside.reports.renderers.plain_text import plain
+from bedside.reports.renderers.wrapped_text import pieces, text_width, words
 from bedside.reports.table_content import Cell, TableContent
 
 _LATEX = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bedside.core.terminal_text import terminal_text
+from bedside.core.words import terminal_text
 from bedside.reports.table_content import TableContent
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from pydantic import Field
 from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
-from bedside.reports.absent_metrics import absent_notes, preferences_apart
+from bedside.core.words import counted
 from bedside.reports.agreement_notes import (
     constant_notes,
     form_notes,
@@ -21,14 +20,13 @@ from bedside.reports.agreement_notes import (
     sample_notes,
     unit_notes,
 )
-from bedside.reports.cell_names import rater_words
-from bedside.reports.dash_notes import dash_notes
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, decimal, n_of, number
+from bedside.reports.number_text import DASH, decimal, n_of, number, rater_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.stats.kappa_bands import reading
+from bedside.reports.table_notes import absent_notes, dash_notes, preferences_apart
+from bedside.stats.kappa_parts import reading
 from bedside.stats.result import Result
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.

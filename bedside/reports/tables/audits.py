@@ -7,9 +7,8 @@ from typing import Any
 
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.plurals import counted
-from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import DASH
+from bedside.core.words import counted
+from bedside.reports.number_text import DASH, rater_words
 from bedside.reports.result_text import share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -14,21 +14,30 @@ from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_order import UNLISTED, StudyOrder
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
 from bedside.core.registry import nearest
-from bedside.reports.absent_metrics import absent_notes, preferences_apart
-from bedside.reports.cell_names import cell_name, rater_words, several_raters
+from bedside.core.words import counted
 from bedside.reports.comparison_notes import (
     LEVEL,
     comparison_notes,
     correction_notes,
 )
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, between, decimal, n_of, number, p_value
+from bedside.reports.number_text import (
+    DASH,
+    between,
+    cell_name,
+    decimal,
+    n_of,
+    number,
+    p_value,
+    rater_words,
+    several_raters,
+)
 from bedside.reports.result_text import cases_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
+from bedside.reports.table_notes import absent_notes, preferences_apart
 from bedside.stats.result import Result
 
 

@@ -7,13 +7,12 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.absent_metrics import absent_notes
-from bedside.reports.cell_names import ARROWS, rater_words
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import n_of, number
+from bedside.reports.number_text import ARROWS, n_of, number, rater_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
+from bedside.reports.table_notes import absent_notes
 from bedside.reports.turn_curves import curves_of
 
 _TURNS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)

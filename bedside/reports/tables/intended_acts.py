@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.plurals import counted
-from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import decimal
+from bedside.core.words import counted
+from bedside.reports.number_text import decimal, rater_words
 from bedside.reports.result_text import bounded_record, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -8,14 +8,13 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.choices import Weights
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import is_judge
-from bedside.reports.absent_metrics import absent_notes
-from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, number
+from bedside.reports.number_text import DASH, number, rater_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.stats.kappa_bands import reading
+from bedside.reports.table_notes import absent_notes
+from bedside.stats.kappa_parts import reading
 
 
 class JudgeAgreementOptions(Options):

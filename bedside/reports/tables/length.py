@@ -10,14 +10,22 @@ from pydantic import Field
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_order import UNLISTED, StudyOrder
 from bedside.analysis.trend import Bin, Trend, trend
-from bedside.core.plurals import counted
-from bedside.reports.absent_metrics import absent_notes
-from bedside.reports.cell_names import cell_name, rater_words, several_raters
+from bedside.core.words import counted
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, between, decimal, number, p_value
+from bedside.reports.number_text import (
+    DASH,
+    between,
+    cell_name,
+    decimal,
+    number,
+    p_value,
+    rater_words,
+    several_raters,
+)
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
+from bedside.reports.table_notes import absent_notes
 from bedside.stats.result import Result
 
 #: Transcripts that some system needs before a report shows trends that nobody asked for.

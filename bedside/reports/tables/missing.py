@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import cause, causes, is_failure, kinds_of_reasons
 from bedside.reports.table import Table

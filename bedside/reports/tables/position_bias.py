@@ -7,9 +7,8 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.system_preferences import PositionBias
-from bedside.core.plurals import counted
-from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import DASH, p_value
+from bedside.core.words import counted
+from bedside.reports.number_text import DASH, p_value, rater_words
 from bedside.reports.preference_notes import heading, preferences_of, record_head
 from bedside.reports.result_text import bounded_record, share_words
 from bedside.reports.table import Table

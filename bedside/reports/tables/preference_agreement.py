@@ -7,15 +7,14 @@ from typing import Any
 
 from bedside.analysis.preference_agreement import PreferenceAgreement
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.core.plurals import counted
-from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import DASH
+from bedside.core.words import counted
+from bedside.reports.number_text import DASH, rater_words
 from bedside.reports.preference_notes import agreement_of, record_head
 from bedside.reports.result_text import bounded_record, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.stats.kappa_bands import reading
+from bedside.stats.kappa_parts import reading
 
 _TITLE = "Preferences: how raters agree"
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from bedside.analysis.preference_levels import PreferenceLevels
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import decimal
+from bedside.reports.number_text import decimal, rater_words
 from bedside.reports.preference_notes import heading, levels_of, record_head
 from bedside.reports.result_text import bounded_record, share_words
 from bedside.reports.table import Table

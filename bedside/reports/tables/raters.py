@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from bedside.analysis.rater_effects import people_of, rater_severities
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.chance_notes import chance_notes, chances_by_title
 from bedside.reports.rater_effects import severity_table
 from bedside.reports.table import Table
 from bedside.reports.table_kind import TableKind
+from bedside.reports.table_notes import chance_notes, chances_by_title
 
 
 def build(view: RatingsView, seed: int = 0) -> Table | None:

@@ -12,9 +12,8 @@ from bedside.analysis.comparison import means_differ
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.study_order import StudyOrder
 from bedside.core.errors import DataError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.suites.published_numbers import PublishedNumber
-from bedside.reports.absent_metrics import preferences_apart
 from bedside.reports.measures import TableMeasure
 from bedside.reports.number_text import DASH, n_of, number, signed, trimmed
 from bedside.reports.results_compared import corpus_name, reference_samples, with_comparisons
@@ -34,6 +33,7 @@ from bedside.reports.system_tests import SystemTests, system_tests
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
+from bedside.reports.table_notes import preferences_apart
 
 # -- Where the numbers that a suite's source printed stand in a table of results ------------------------
 

@@ -9,12 +9,12 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.retest import Retest, retests
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name
-from bedside.reports.chance_notes import chance_notes
 from bedside.reports.number_text import DASH, between, decimal, signed
 from bedside.reports.result_text import bounded_record, interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
+from bedside.reports.table_notes import chance_notes
 from bedside.stats.result import Result
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
 from bedside.analysis.study_parts import SYNTHETIC
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.simulated_actors import (
     actors_of,
     judging_actors,

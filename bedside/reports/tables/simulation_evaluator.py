@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bedside.analysis.evaluator_agreement import RUBRIC, EvaluatorAgreement, evaluator_agreements
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import DASH, between, decimal, signed
+from bedside.reports.number_text import DASH, between, decimal, rater_words, signed
 from bedside.reports.result_text import bounded_record
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -7,7 +7,7 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import Loss, SimulatedTalks, reasons_of, simulated_talks
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.reports.number_text import DASH, p_value
 from bedside.reports.simulated_actors import toys_of, with_toy
 from bedside.reports.table import Table

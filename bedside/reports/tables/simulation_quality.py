@@ -8,10 +8,9 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
-from bedside.core.plurals import counted
+from bedside.core.words import counted
 from bedside.ratings.names import is_algorithm
-from bedside.reports.cell_names import ARROWS, rater_words
-from bedside.reports.number_text import number
+from bedside.reports.number_text import ARROWS, number, rater_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind

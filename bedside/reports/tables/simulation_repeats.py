@@ -8,8 +8,7 @@ from typing import Any
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.simulated_spread import PairRepeats, SystemSpread, simulated_spreads
-from bedside.reports.cell_names import ARROWS, cell_name, rater_words, several_raters
-from bedside.reports.number_text import DASH, number
+from bedside.reports.number_text import ARROWS, DASH, cell_name, number, rater_words, several_raters
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind

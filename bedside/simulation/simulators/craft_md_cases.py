@@ -14,7 +14,7 @@ from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.case_records import FileRecord
-from bedside.simulation.simulators.young_patients import speaker
+from bedside.simulation.simulators.draws import speaker
 
 FORM = "craft-md"
 _VIGNETTES = ("case_vignette", "case_desc")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from bedside.core.unspaced_scripts import HAN
+from bedside.core.words import HAN
 
 HAN_CHARACTER = re.compile(f"[{HAN}]")
 WORD = re.compile(rf"[^\W_{HAN}]+(?:['’.][^\W_]+)*")

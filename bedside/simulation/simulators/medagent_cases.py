@@ -12,7 +12,7 @@ from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.case_records import FileRecord
-from bedside.simulation.simulators.young_patients import speaker
+from bedside.simulation.simulators.draws import speaker
 
 _STUDY, _CLASS = "clinical_case_study", "mental_health_classification"
 _DIAGNOSES = ("diagnosis", "answer")

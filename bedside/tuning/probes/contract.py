@@ -27,7 +27,7 @@ class ProbeMaterial:
     Attributes:
         transcript: the conversation.
         rubric: what it is rated by.
-        language: of the probe's own texts, one of :data:`bedside.tuning.probes.text_language.LANGUAGES`.
+        language: of the probe's own texts, one of :data:`bedside.tuning.probes.turn_texts.LANGUAGES`.
         seed: of what is drawn at random.
         translation: the conversation in another language, where the variant needs one.
         paraphrase: the rubric in other words, where the variant needs one.

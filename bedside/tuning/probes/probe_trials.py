@@ -23,7 +23,7 @@ from bedside.tuning.probes.contract import (
 )
 from bedside.tuning.probes.probe_record import ProbeObservation
 from bedside.tuning.probes.showings import Showing, ShownGroup
-from bedside.tuning.probes.text_language import text_language
+from bedside.tuning.probes.turn_texts import text_language
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ from bedside.tuning.probes.passages import (
 from bedside.tuning.probes.probe_record import ProbeRecord, keep_record
 from bedside.tuning.probes.probe_trials import ProbeTrials, check_probeable
 from bedside.tuning.probes.showings import ShownGroup
-from bedside.tuning.probes.text_language import text_language
+from bedside.tuning.probes.turn_texts import text_language
 
 # -- Which transcripts a judge is probed on -------------------------------------------------------------
 

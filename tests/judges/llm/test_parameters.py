@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from bedside.judges.llm.model_facts import ModelFacts
 from bedside.judges.llm.openai_chat import ChatParameters
+from bedside.judges.llm.prices import ModelFacts
 from bedside.judges.llm.protocol import LanguageModelError, Sampling
 from bedside.judges.llm.server_problems import read_problem
 

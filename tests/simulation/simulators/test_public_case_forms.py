@@ -11,7 +11,7 @@ import pytest
 
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.case_files import case_text, check_cases, read_cases
-from bedside.simulation.simulators.young_patients import speaker
+from bedside.simulation.simulators.draws import speaker
 
 OSCE: dict[str, Any] = {
     "OSCE_Examination": {

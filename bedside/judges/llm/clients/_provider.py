@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from bedside.core.errors import RegistryError
-from bedside.core.urls import holds_secret
+from bedside.core.page_addresses import holds_secret
 from bedside.judges.llm.protocol import LanguageModelError
 
 

@@ -11,8 +11,8 @@ from bedside.judges.llm.clients._provider import Provider, base_address, environ
 from bedside.judges.llm.clients._strict_schema import strict_schema
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import listed_facts, listed_price
-from bedside.judges.llm.model_facts import ModelFacts
 from bedside.judges.llm.model_names import ModelName, provider_and_model
+from bedside.judges.llm.prices import ModelFacts
 from bedside.judges.llm.protocol import (
     Client,
     DeclinedError,

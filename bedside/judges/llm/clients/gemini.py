@@ -13,8 +13,8 @@ import orjson
 from bedside.judges.llm.clients._provider import Provider, base_address, environment_key
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import listed_facts, listed_price
-from bedside.judges.llm.model_facts import ModelFacts
 from bedside.judges.llm.model_names import ModelName, provider_and_model
+from bedside.judges.llm.prices import ModelFacts, Token
 from bedside.judges.llm.protocol import (
     Client,
     DeclinedError,
@@ -27,7 +27,6 @@ from bedside.judges.llm.protocol import (
     UnusableError,
 )
 from bedside.judges.llm.secrets import Secrets
-from bedside.judges.llm.tokens import Token
 
 _KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 _ADDRESS = "GOOGLE_GEMINI_BASE_URL"

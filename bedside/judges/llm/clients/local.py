@@ -24,9 +24,8 @@ from typing import Any
 from bedside.core.model_files import TOY, find_model, library
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.prices import Price
+from bedside.judges.llm.prices import Price, Token
 from bedside.judges.llm.protocol import Client, LanguageModelError, NotAskableError, Reply, Request, Sampling
-from bedside.judges.llm.tokens import Token
 from bedside.metrics.models.language_model import load_language_model
 
 # -- The probabilities that a model on this computer gives to continuations of a text -------------------

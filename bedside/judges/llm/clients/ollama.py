@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from bedside.core.errors import RegistryError
-from bedside.core.urls import holds_secret
+from bedside.core.page_addresses import holds_secret
 from bedside.judges.llm.clients._provider import Provider, sendable_key
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.model_names import ModelName, provider_and_model

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.measured import Measured
+from bedside.metrics.protocols.contract import Measured
 from bedside.metrics.protocols.medconceal.labels import (
     Concern,
     ConcernLabels,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from bedside.metrics.protocols.measured import Measured, mean, ratio
+from bedside.metrics.protocols.contract import Measured, mean, ratio
 from bedside.metrics.protocols.medconceal.labels import CATEGORIES, Concern, MatchProposal, SubmittedFinding
 from bedside.metrics.protocols.medconceal.quotes import bare, normalise, occurs
 from bedside.transcripts.transcript import Transcript

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bedside.metrics.coders import CODERS, people_codes
 from bedside.metrics.coders.people import majority, proper
-from bedside.metrics.protocols.measured import Measured, mean, ratio
+from bedside.metrics.protocols.contract import Measured, mean, ratio
 from bedside.metrics.protocols.medconceal.cues import challenge_cues
 from bedside.metrics.protocols.medconceal.trace import Trace
 from bedside.transcripts.language import not_english

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from bedside.core.unspaced_scripts import UNSPACED
+from bedside.core.words import UNSPACED
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _UNSPACED = re.compile(f"[{UNSPACED}]+")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from bedside.metrics.protocols.measured import Measured
+from bedside.metrics.protocols.contract import Measured
 from bedside.metrics.protocols.note2chat.history import History, K
 
 #: What becomes 0 where the true diagnosis is not among the first K: the whole reward, or its middle term.

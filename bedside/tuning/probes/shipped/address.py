@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bedside.tuning.probes.contract import Altered, Probe, ProbeMaterial, Unalterable, Variant
-from bedside.tuning.probes.turn_changes import AddedTurn, exchanges, with_turns
+from bedside.tuning.probes.turn_texts import AddedTurn, exchanges, with_turns
 
 _TEXTS = {
     "flattery": {

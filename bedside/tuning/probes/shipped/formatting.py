@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from bedside.tuning.probes.contract import Altered, Probe, ProbeMaterial, Unalterable, Variant
-from bedside.tuning.probes.text_language import sentences
-from bedside.tuning.probes.turn_changes import rated_role, with_texts
+from bedside.tuning.probes.turn_texts import rated_role, sentences, with_texts
 
 
 def _dressed(material: ProbeMaterial, *, dress: Callable[[str], str]) -> Altered | Unalterable:

@@ -7,7 +7,7 @@ from functools import partial
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Role
 from bedside.tuning.probes.contract import Altered, Probe, ProbeMaterial, Unalterable, Variant
-from bedside.tuning.probes.turn_changes import numbered
+from bedside.tuning.probes.turn_texts import numbered
 
 _TEXTS = {
     "order": {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bedside.tuning.probes.contract import Altered, Probe, ProbeMaterial, Unalterable, Variant
-from bedside.tuning.probes.text_language import joined, sentences, word_count
-from bedside.tuning.probes.turn_changes import rated_role, with_texts
+from bedside.tuning.probes.turn_texts import joined, rated_role, sentences, with_texts, word_count
 
 #: Sentences without content, none of which asks, reflects, advises or feels.
 _FILLERS = {

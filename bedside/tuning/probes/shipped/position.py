@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 
 from bedside.tuning.probes.contract import Altered, Probe, ProbeMaterial, Unalterable, Variant
-from bedside.tuning.probes.turn_changes import AddedTurn, exchanges, numbered, with_turns
+from bedside.tuning.probes.turn_texts import AddedTurn, exchanges, numbered, with_turns
 
 #: Fewer exchanges have no middle to move about in.
 _FEWEST = 4

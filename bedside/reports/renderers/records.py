@@ -1,13 +1,31 @@
-"""Tables as CSV."""
+"""Tables as CSV and as JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Mapping
 from typing import Any
 
-from bedside.reports.renderers.plain_text import plain
+from bedside.reports.renderers.markdown import plain
 from bedside.reports.table_content import TableContent
+
+# -- Tables as JSON -------------------------------------------------------------------------------------
+
+
+def json_text(table: TableContent) -> str:
+    """The table's records and notes as JSON, at full precision."""
+    content: Mapping[str, Any] = {
+        "table": table.name,
+        "title": table.title,
+        "notes": list(table.notes),
+        "rows": [dict(record) for record in table.records],
+    }
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+# -- Tables as CSV --------------------------------------------------------------------------------------
 
 #: What begins a formula in a spreadsheet, in its full-width form too.
 _FORMULA = tuple("=+-@＝＋－＠")

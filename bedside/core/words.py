@@ -1,11 +1,58 @@
-"""Arguments that take one name or several: a lone string is one name, and never its letters."""
+"""Words and names: plurals, lists of names, texts of others on a terminal and in a shell, scripts without spaces."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import overload
 
 from bedside.core.errors import InputError
+
+# -- Characters of scripts that are written without spaces between words --------------------------------
+
+#: Chinese characters.
+HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+#: Those, kana, and the scripts of Thai, Lao, Khmer and Burmese.
+UNSPACED = rf"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff{HAN}"
+
+
+# -- Text of others on a terminal -----------------------------------------------------------------------
+
+#: What commands a terminal, or has letters shown in another order than they stand in; neither tabs nor line breaks.
+_COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def terminal_text(text: str) -> str:
+    """A text that can do nothing to a terminal: what would command it is written out, as ``\\x1b``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _COMMANDS.sub(
+        lambda letter: letter[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n")
+    )
+
+
+# -- Paths and names in commands that are printed to be typed -------------------------------------------
+
+
+def typed(word: str | Path) -> str:
+    """A path or name as a shell takes it for one word, and a command for no option."""
+    text = str(word)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+# -- A count with its noun ------------------------------------------------------------------------------
+
+_IRREGULAR = {"person": "people", "jury": "juries"}
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things, in words that fit it: ``1 turn``, ``1,200 turns``, ``2 people``."""
+    return f"{count:,} {noun if count == 1 else _IRREGULAR.get(noun, f'{noun}s')}"
+
+
+# -- Arguments that take one name or several ------------------------------------------------------------
 
 #: One name, or several.
 Names = str | Iterable[str]
