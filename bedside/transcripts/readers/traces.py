@@ -409,15 +409,15 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
 
 def _with_all_told(messages: list[dict[str, Any]], calls: Sequence[_Call]) -> list[dict[str, Any]]:
     """What was said, before it also what the model was told in other calls, such as a prompt that holds the time."""
-    told = {
+    prompts = {
         message_key(message): message
         for call in calls
         for message in call.messages
         if speaker_of(message) in _TOLD
     }
     for message in messages:
-        told.pop(message_key(message), None)
-    return [*told.values(), *messages]
+        prompts.pop(message_key(message), None)
+    return [*prompts.values(), *messages]
 
 
 def _is_copy(call: _Call, other: _Call, named: str | None) -> bool:
