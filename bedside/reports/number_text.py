@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from bedside.analysis.ratings_view import PEOPLE
 from bedside.ratings.values import Direction
 
-# -- How raters -----------------------------------------------------------------------------------------
+# -- What a cell is called ------------------------------------------------------------------------------
 
 
 def rater_words(group: str) -> str:
@@ -29,7 +29,7 @@ def cell_name(metric: str, group: str, several: Collection[str], *parts: str) ->
 ARROWS: Mapping[Direction, str] = {"higher": " ↑", "lower": " ↓", "none": ""}
 
 
-# -- Numbers as tables ----------------------------------------------------------------------------------
+# -- Numbers --------------------------------------------------------------------------------------------
 
 #: Shown where there is no value.
 DASH = "–"
