@@ -28,7 +28,6 @@ from sklearn.metrics import cohen_kappa_score
 
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.annotation import label_studio_environment
 from bedside.annotation import label_studio_server as own
 from bedside.annotation.annotation_plan import AnnotationPlan, round_of
 from bedside.annotation.answer_store import plan_folder
@@ -61,7 +60,7 @@ def free_port() -> int:
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[own.OwnServer]:
     """The one server of these tests. Its empty database is kept beside its environment: making it takes a minute."""
     try:
-        label_studio_environment.ensure_environment()
+        own.ensure_environment()
     except LabelStudioError as error:
         pytest.skip(f"no Label Studio here: {error}")
     folder = tmp_path_factory.mktemp("studio") / "server"
@@ -75,8 +74,8 @@ def _empty_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a server that nobody has used yet, made by whoever needs it first."""
     import filelock
 
-    empty = label_studio_environment.environment_folder().with_name(
-        f"label-studio-{label_studio_environment.VERSION}-empty"
+    empty = own.environment_folder().with_name(
+        f"label-studio-{own.VERSION}-empty"
     )
     with filelock.FileLock(f"{empty}.lock"):
         if not (empty / "data").is_dir():

@@ -14,7 +14,6 @@ import pytest
 from bedside.core.engines.contract import Engine, TaskOutcome, call_task
 from bedside.core.errors import BedsideError, EngineError, InputError, RunError
 from bedside.core.locks import hold
-from bedside.scoring import _spread_division, _spread_parts, _spread_worker
 from bedside.scoring import spread as spreading
 from bedside.scoring.one_process import ScoringSummary
 from bedside.scoring.score import score
@@ -60,7 +59,7 @@ def spoken_by(name: str, speaker: str) -> str:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_spread_division, "_SMALLEST", 3000)
+    monkeypatch.setattr(spreading, "_SMALLEST", 3000)
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ def both(tmp_path: Path, *paths: Path, **how: Any) -> tuple[ScoringSummary, Scor
     assert_same(tmp_path / "plain", tmp_path / "spread")
     assert_nothing_kept(tmp_path / "spread")
     for part in ("transcripts", "turns", "ratings", "missing", "skipped", "reasons", "ignored"):
-        assert getattr(plain, part) == getattr(spread, part)
+        assert getattr(plain, part) == getattr(spreading, part)
     return plain, spread
 
 
@@ -126,12 +125,12 @@ def test_the_run_is_that_of_one_process(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_annomi(annomi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_spread_division, "_SMALLEST", 100_000)
+    monkeypatch.setattr(spreading, "_SMALLEST", 100_000)
     both(tmp_path, annomi)
 
 
 def test_mdd5k_with_its_labels(mdd5k: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_spread_division, "_SMALLEST", 100_000)
+    monkeypatch.setattr(spreading, "_SMALLEST", 100_000)
     plain, _ = both(tmp_path, mdd5k, metrics=["structure"])
     assert any("companion" in file["format"] for file in plain.run.manifest["transcripts"]["inputs"])
 
@@ -267,7 +266,7 @@ def test_a_file_that_all_is_wrong_with(tmp_path: Path) -> None:
 
 
 def is_part(task: Any) -> bool:
-    return isinstance(task[0], _spread_parts.ScoredPart)
+    return isinstance(task[0], spreading.ScoredPart)
 
 
 @pytest.mark.slow
@@ -342,8 +341,8 @@ def test_a_worker_of_another_make_is_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = iter(['{"bedside":"0.1.0","numpy":"9.0"}'])
-    real = _spread_worker.installed_versions
-    monkeypatch.setattr(_spread_worker, "installed_versions", lambda: next(versions, real()))
+    real = spreading.installed_versions
+    monkeypatch.setattr(spreading, "installed_versions", lambda: next(versions, real()))
     with pytest.raises(EngineError, match="install the same on all workers"):
         score([folder], tmp_path / "run", engine=Here())
 

@@ -19,7 +19,6 @@ from bedside.api.simulating import simulate
 from bedside.cli import main
 from bedside.core.engines.contract import ENGINES, Engine, open_engine
 from bedside.core.errors import EngineError, MissingExtraError, RegistryError
-from bedside.scoring import _spread_division
 from bedside.scoring import spread as spreading
 from bedside.scoring.score import score
 from tests.core.engines.clusters import ROOT, DaskCluster, started, wait_until
@@ -226,7 +225,7 @@ class Scored:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_spread_division, "_SMALLEST", 20_000)
+    monkeypatch.setattr(spreading, "_SMALLEST", 20_000)
 
 
 def test_a_cluster_gives_the_same(
@@ -313,8 +312,8 @@ def test_a_scheduler_that_stays_away_ends_in_one_line(
 COMMAND = """
 import sys
 from bedside.cli import main
-from bedside.scoring import _spread_division
-_spread_division._SMALLEST = 20_000
+from bedside.scoring import spread
+spread._SMALLEST = 20_000
 main(["score", sys.argv[1], "--out", sys.argv[2], "--engine", "local", "--workers", "2"])
 """
 
