@@ -195,6 +195,10 @@ GROUPS: dict[str, str] = {
 _VOLATILE = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(\+00:00|Z)?"), "<time>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "<address>"),
+    (re.compile(r'(/#|"anna": "|"ben": ")[\w-]{32}(?=["\s])'), r"\1<link>"),
+    # Answers hold when they were given.
+    (re.compile(r'(answers\.jsonl",\s+"sha256": ")\w+'), r"\1<digest>"),
+    (re.compile(r"Matplotlib is building the font cache.*\n"), ""),
     (re.compile(r"in \d+(\.\d+)? (s|seconds|minutes)\b"), "in <duration>"),
     (re.compile(r'("(?:seconds|duration|latency|elapsed|wall_seconds)":\s*)[\d.eE+-]+'), r"\1<duration>"),
 )
@@ -275,7 +279,11 @@ class Recorder:
     def _files(self, folder: Path, place: Path, known: dict[Path, str]) -> None:
         """Keep the files that are new or changed since the last command."""
         for path in sorted(folder.rglob("*")):
-            if not path.is_file() or path.suffix in (".lock", ".sqlite-wal", ".sqlite-shm"):
+            if (
+                not path.is_file()
+                or path.suffix in (".lock", ".sqlite-wal", ".sqlite-shm")
+                or ".cache" in path.parts
+            ):
                 continue
             text = self.steady(content(path))
             if known.get(path) != text:
@@ -467,6 +475,14 @@ def _fill(folder: Path) -> Iterator[tuple[str, str]]:
                 if (value := _value(str(column), line, "xlsx")) is not None:
                     sheet.cell(line, place).value = int(value)
         book.save(path)
+        # The library writes when it did so.
+        with zipfile.ZipFile(path) as parts:
+            held = {name: parts.read(name) for name in parts.namelist()}
+        with zipfile.ZipFile(path, "w") as parts:
+            for name, data in held.items():
+                parts.writestr(
+                    zipfile.ZipInfo(name), re.sub(rb"20\d\d-\d\d-\d\dT[\d:]+Z", b"2026-01-01T00:00:00Z", data)
+                )
     yield "filled", ""
 
 
