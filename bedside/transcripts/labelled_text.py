@@ -147,7 +147,9 @@ _DATED = re.compile(rf"[\[(<]?{_DATE}{TIME}")
 # What stands around lines and is not shown; how many things a message names; labels enough to tell a habit.
 _AROUND = " \t\f\u200e\ufeff"
 _SHOWN, _ENOUGH = 6, 6
-_CLOCK = re.compile(TIME)
+# A colon that is of no time.
+_COLON = re.compile(r"(?<!\d)[:：]|[:：](?!\d)")
+_LETTER = re.compile(r"\w")
 # So many lines are looked at for what stands instead of labels.
 _LOOKED_AT = 200
 # The longest word that makes a line begin anew.
@@ -336,10 +338,10 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     """
     stripped = [line.lstrip(_AROUND)[:_REACH] for line in lines]
     matches = {form: [pattern.match(line) for line in stripped] for form, pattern in _FORMS.items()}
-    bare = {match["name"].strip() for match in matches["colon"] if match and not match["note"]}
+    unnoted = {match["name"].strip() for match in matches["colon"] if match and not match["note"]}
 
     def is_known(name: str) -> bool:
-        return name in bare or is_speaker_word(name, roles)
+        return name in unnoted or is_speaker_word(name, roles)
 
     begins = {
         form: [match and _Beginning.of(form, match, is_known) for match in of_lines]
@@ -374,9 +376,9 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         bare = stripped[at].strip()
         if not bare or _RULE.fullmatch(bare) or _TIME_ALONE.fullmatch(bare):
             continue
-        for name in _thirds_within(lines[at], names, roles):
-            result.doubtful.setdefault(name, []).append(at)
-            result.seeming.add(name)
+        for other in _others_within(lines[at], names, roles):
+            result.doubtful.setdefault(other, []).append(at)
+            result.seeming.add(other)
         like = entries[at]
         if like is None and (like := next((one for one in of_line[at] if one.seems(names, roles)), None)):
             as_labels = like.style[1:3] in {style[1:3] for style in styles} and _begins_anew(lines, at, width)
@@ -415,13 +417,15 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     return result
 
 
-def _thirds_within(line: str, names: Collection[str], roles: Mapping[str, str]) -> Iterator[str]:
-    """Third persons whose label stands behind a sentence within a line, and who may speak there."""
+def _others_within(line: str, names: Collection[str], roles: Mapping[str, str]) -> Iterator[str]:
+    """Third persons, and sides that no line names, whose label stands behind a sentence within a line."""
     lower = all(name[0].islower() for name in names)
-    for match in _WITHIN.finditer(line) if len(_MARK.findall(line)) > 1 else ():
-        name, before = match["name"], _CLOCK.sub("", line[: match.start()])
-        third = _is_third(name) and name[0].islower() == lower and not is_no_speaker(name, roles)
-        if third and re.search(r"[:：]", before):
+    if (label := _COLON.search(line)) is None:
+        return
+    for match in _WITHIN.finditer(line, label.end()):
+        name = match["name"]
+        speaks = name not in names and (_is_third(name) or role_of(name, roles) in ("clinician", "patient"))
+        if speaks and name[0].islower() == lower and not is_no_speaker(name, roles):
             yield name
 
 
@@ -465,16 +469,21 @@ def parted(lines: Sequence[str], roles: Mapping[str, str]) -> list[tuple[int, st
     """
     labelled = labelled_lines(lines, roles)
     speakers = {*labelled.speakers}
-    lower = bool(speakers) and all(name[0].islower() for name in speakers)
 
     def is_known(name: str) -> bool:
-        said = role_of(name, roles) in ("clinician", "patient") and name[0].islower() == lower
-        return not is_no_speaker(name, roles) and (name in speakers or said or _is_told(name, roles))
+        if is_no_speaker(name, roles):
+            return False
+        sides = () if speakers else ("clinician", "patient")
+        return (
+            name in speakers
+            or _is_told(name, roles)
+            or (not name[0].islower() and role_of(name, roles) in sides)
+        )
 
     parts: list[tuple[int, str]] = []
     for at, (line, label) in enumerate(zip(lines, labelled.labels, strict=True)):
         begins = [0]
-        if _MARK.search(line):
+        if _MARK.search(line) and (letter := _LETTER.search(line)):
             said_from = len(line.rstrip()) - len(label.text) if label else 0
             found = [
                 match.start()
@@ -482,7 +491,7 @@ def parted(lines: Sequence[str], roles: Mapping[str, str]) -> list[tuple[int, st
                 if match.start() >= said_from and is_known(match["name"])
             ]
             if len(speakers) > 1 or found[:1] == [0]:
-                begins += [begin for begin in found if any(map(str.isalnum, line[:begin]))]
+                begins += [begin for begin in found if begin > letter.start()]
         parts += [(at, line[begin:end]) for begin, end in pairwise([*begins, len(line)])]
     return parts
 
@@ -706,7 +715,8 @@ def _with_more(
 
 def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
     matches = list(_LINE.finditer(text))
-    names = [match["bracket"] or match["name"].strip() for match in matches]
+    found = [_name_in_cell(match, roles) for match in matches]
+    names = [name for name, _ in found]
     known = [is_speaker_word(name, roles) for name in names]
     counts = Counter(names)
     bracketed, named = (
@@ -723,10 +733,19 @@ def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
         return bool(_NAME_IN_CELL.fullmatch(name) or (named and (few or _WORD.fullmatch(name))))
 
     return [
-        CellLabel(match.start(), match.end(), name)
-        for match, name, sure in zip(matches, names, known, strict=True)
+        CellLabel(match.start(), end, name)
+        for match, (name, end), sure in zip(matches, found, known, strict=True)
         if sure or may_be(name, bool(match["bracket"]))
     ]
+
+
+def _name_in_cell(match: re.Match[str], roles: Mapping[str, str]) -> tuple[str, int]:
+    """The name of a label, and where it ends; a note behind a known name stays in the text."""
+    name = match["bracket"] or match["name"].strip()
+    noted = _NOTED.fullmatch(name) if match["name"] else None
+    if noted and is_speaker_word(noted["name"], roles) and not _has_word(noted["note"], _THIRDS):
+        return noted["name"], match.start("name") + noted.end("name")
+    return name, match.end()
 
 
 def _has_word(name: str, words: frozenset[str]) -> bool:

@@ -276,3 +276,14 @@ def test_a_row_whose_text_goes_on_with_another_speaker_stops(tmp_path: Path) -> 
     assert str(caught.value).startswith(f"{path}:4")
     (one,) = read(path, leave_out=("labels within texts",))
     assert one.turns[2].text == "Since when? Patient: May."
+
+
+def test_a_note_behind_a_name_stays_with_the_turn(tmp_path: Path) -> None:
+    dialogue = "Doctor: Hello.\nPatient (crying): I can't. Doctor (softly): Why?"
+    path = write(tmp_path, "talk.csv", f'id,dialogue\na,"{dialogue}"\n')
+    (one,) = read(path)
+    assert [(turn.role, turn.text) for turn in one.turns] == [
+        ("clinician", "Hello."),
+        ("patient", "(crying): I can't."),
+        ("clinician", "(softly): Why?"),
+    ]

@@ -654,6 +654,11 @@ def test_two_turns_on_a_line_are_two(text: str, tmp_path: Path) -> None:
     assert told[3][1] in ("May.", "三个月。")
 
 
+def test_a_side_that_no_line_names_stops_within_a_line(tmp_path: Path) -> None:
+    with pytest.raises(AmbiguousError, match="'Therapist'"):
+        read(write(tmp_path, "talk.txt", "Doctor: Hello.\nPatient: Bad. Therapist: Why?\nDoctor: Ok.\n"))
+
+
 def test_a_label_of_a_third_within_a_line_stops_and_the_user_decides(tmp_path: Path) -> None:
     text = (
         "Doctor: Hello.\nPatient: I told the other Doctor: it hurts.\nDoctor: I see. Mother: He never says.\n"
