@@ -263,7 +263,7 @@ class _Beginning(NamedTuple):
             return cls(form, match, name)
         words, comma = note.strip(" \t,()（）[]"), note.lstrip()[0] == ","
         who = _has_word(words, _THIRDS) or any(map(is_speaker_word, words.split()))
-        if known(name) and not who and (not comma or _has_word(words, _NOISES)):
+        if known(name) and not (who or known(f"{name}{note}")) and (not comma or _has_word(words, _NOISES)):
             return cls(form, match, name, f"({words})" if comma else note.strip())
         return cls(form, match, f"{name}{note}")
 

@@ -585,6 +585,11 @@ def test_what_stands_behind_a_known_name_is_no_other_speaker(
     assert ("patient", said) in turns(write(tmp_path, "talk.txt", talk.format(line)))
 
 
+def test_a_note_is_part_of_a_name_that_the_user_gives(tmp_path: Path) -> None:
+    path = write(tmp_path, "talk.txt", TALK.format("Patient (Ben): Hi."))
+    assert ("other", "Hi.") in turns(path, roles={"Patient (Ben)": "other"})
+
+
 def test_notes_behind_names_in_chinese(tmp_path: Path) -> None:
     talk = "咨询师：你现在安全吗？\n来访者（哭泣）：我不想活了\n咨询师：多久了？\n来访者：三个月\n"
     assert turns(write(tmp_path, "talk.txt", talk))[1] == ("patient", "（哭泣）我不想活了")
