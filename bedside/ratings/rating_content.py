@@ -108,6 +108,14 @@ class RatingContent:
             todo="see the docs on ratings and runs",
         )
 
+    def twice(self) -> str:
+        """What to do where somebody rates an item twice."""
+        # Columns that no form asked for say nothing of the table.
+        columns = vars(self).get("columns")
+        if columns is None or self.table is None:
+            return "remove one of the rows"
+        return str(columns.twice(self.table[1]))
+
     def unclaimed(self) -> BedsideError:
         """The message for what is of no form."""
         if self.columns is None:

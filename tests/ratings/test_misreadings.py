@@ -697,6 +697,61 @@ def test_participants_who_may_have_rated_and_numbers_that_may_be_ratings_are_ask
     assert read_rating_file(path).ratings["transcript_id"].n_unique() == 1
 
 
+APART = "P1,1,anna,4\nP1,2,anna,3\nP1,3,anna,2\nP2,1,ben,4\nP2,2,ben,2\nP2,3,ben,5\n"
+
+
+@pytest.mark.parametrize("owner", ["family", "therapist", "pid", "Familie", "study_id"])
+@pytest.mark.parametrize("values", ["P1,P2", "Smith,Jones"])
+def test_a_column_that_each_rater_has_one_of_is_no_metric_and_is_asked_about(
+    owner: str, values: str, tmp_path: Path
+) -> None:
+    one, two = values.split(",")
+    rows = APART.replace("P1", one).replace("P2", two)
+    path = written(tmp_path, f"{owner},session,rater,kindness\n{rows}")
+    with pytest.raises(AmbiguousError, match=rf"`columns=item={owner}\+session` for two"):
+        read_rating_file(path)
+    both = read_rating_file(path, RatingReading(columns={"item": f"{owner}+session"}))
+    assert (both.account.items, list(both.account.metrics)) == (6, ["kindness"])
+    one_item = read_rating_file(path, RatingReading(columns={"item": "session"}))
+    assert (one_item.account.items, list(one_item.account.metrics)) == (3, ["kindness"])
+
+
+def test_numbers_of_people_are_asked_about_and_answers_are_not(tmp_path: Path) -> None:
+    rows = APART + "P3,1,cleo,4\nP3,2,cleo,2\nP3,3,cleo,5\n"
+    path = written(tmp_path, "family,session,rater,kindness\n" + rows.replace("P", "1"))
+    with pytest.raises(AmbiguousError, match="of family '11' and '12'"):
+        read_rating_file(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("rater_id", "1,1,1,2,2,2"),
+        ("expert_group", "A,A,A,B,B,B"),
+        ("date", "d1,d1,d1,d2,d2,d2"),
+        ("safe", "yes,yes,yes,no,no,no"),
+        ("pace", "4,4,4,3,3,3"),
+        ("stage", "open,open,shut,shut,open,open"),
+        ("family", "F1,F2,F3,F1,F2,F3"),
+    ],
+)
+def test_what_says_nothing_of_items_stops_nothing(column: str, cells: str, tmp_path: Path) -> None:
+    rows = [f"{cell},{row[3:]}" for cell, row in zip(cells.split(","), APART.splitlines(), strict=True)]
+    file = read_rating_file(written(tmp_path, f"{column},item,rater,kindness\n" + "\n".join(rows)))
+    assert file.account.items == 3
+
+
+@pytest.mark.parametrize("column", ["family", "redcap_event_name", "wave_name"])
+def test_a_column_that_tells_doubled_rows_apart_is_named(column: str, tmp_path: Path) -> None:
+    rows = APART.replace("ben", "anna")
+    path = written(tmp_path, f"{column},item,rater,kindness\n{rows}")
+    with pytest.raises(InputError) as error:
+        read_rating_file(path)
+    assert f"`columns=item={column}+item` for items" in str(error.value)
+    again = read_rating_file(path, RatingReading(columns={"round": column}))
+    assert (again.account.items, again.account.ratings) == (3, 6)
+
+
 # -- rows under a table ----------------------------------------------------------------------------------
 
 
