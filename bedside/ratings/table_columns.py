@@ -72,15 +72,6 @@ _DERIVED = frozenset(
     """.split()
 )
 _DERIVED_PARTS = re.compile("^(mean|avg|average|median|sd|std)_|_(mean|avg|average|median|sd|std)$")
-#: What a row under a table may be called besides, in which something was computed from those above.
-_COMPUTED_ROWS = frozenset(
-    """kappa cohen_s_kappa cohens_kappa fleiss_kappa weighted_kappa icc alpha krippendorff_s_alpha krippendorffs_alpha
-    percent_agreement correlation count overall grand_total subtotal total sum means averages stdabw mittelwert
-    summe gesamt durchschnitt standardabweichung mittelwerte moyenne promedio media média totale
-    """.split()
-)
-#: An id that is a word, with no number in it.
-_WORD = re.compile(r"\D{3,}")
 #: Columns that are sums: of raters something computed, of metrics a metric of its own.
 _SUMS = frozenset(("total", "sum", "total_score", "sum_score", "overall_mean"))
 #: Columns that count or describe something, and are no rater's.
@@ -146,22 +137,6 @@ def is_derived(name: str) -> bool:
     """Whether a column of this name was computed from ratings, such as their mean."""
     word = plain(name)
     return word in _DERIVED or bool(_DERIVED_PARTS.search(word))
-
-
-def computed_rows(items: Iterable[str]) -> frozenset[str]:
-    """Names in the column of items that are of rows under a table, such as its mean: none where an item is a word, too.
-
-    >>> sorted(computed_rows(["a1", "a2", "Mean", "SD"])), sorted(computed_rows(["calm", "mean"]))
-    (['Mean', 'SD'], [])
-    """
-    distinct = set(items)
-    computed = {
-        item
-        for item in distinct
-        if not re.search(r"\d", item) and (plain(item) in _COMPUTED_ROWS or is_derived(item))
-    }
-    others = distinct - computed - {""}
-    return frozenset(computed if others and not any(map(_WORD.fullmatch, others)) else ())
 
 
 def has_rater_kind(name: str) -> bool:

@@ -771,6 +771,84 @@ def test_means_and_kappas_under_a_table_are_no_items_and_it_is_said(
     assert crossed.account.items == 2
 
 
+TEN = "5,5 4,4 3,2 2,2 1,1 5,4 4,4 4,5 2,2 3,3".split()
+
+
+def ten_items(below: str, ids: str = "s{}") -> str:
+    """Ten items of two raters, and rows below, parted by semicolons."""
+    rows = [f"{ids.format(number)},{cells}" for number, cells in enumerate(TEN)]
+    return "session,rater 1,rater 2\n" + "\n".join([*rows, *below.split(";")]) + "\n"
+
+
+@pytest.mark.parametrize("ids", ["s{}", "{}", "P1-{}"])
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Mittelwert,3.3,3.2;Anzahl,10,10",
+        "Ø,3.3,3.2;Summe,33,32;Median,3.5,3.5;%,66,64;Std.abw.,1.3,1.2;Varianz,1.7,1.5;Min,1,1",
+        "N,10,10",
+        "n,10,10;max,5,5;ICC,0.92,",
+        "M,3.3,3.2;SD,1.3,1.2",
+        "Missing,0,0",
+        "Media,3.3,3.2;Desv. est.,1.3,1.2",
+        "平均,3.3,3.2;标准差,1.3,1.2",
+        # Words that nobody knows, with numbers that say it.
+        'Keskiarvo,"3,3","3,2";Mean,3.3,3.2',
+        "Lukumäärä,10,10;Sum,33,32",
+        "Hajonta,1.34,1.40;SD,1.3,1.2",
+    ],
+)
+def test_rows_below_are_left_out_by_their_names_or_numbers(ids: str, below: str, tmp_path: Path) -> None:
+    file = read_rating_file(written(tmp_path, ten_items(below, ids)))
+    assert (file.account.items, file.account.ratings) == (10, 20)
+    (left,) = file.account.file.left_out.items()
+    assert left[1] == below.count(";") + 1
+    assert all(row.split(",")[0] in left[0] for row in below.split(";"))
+
+
+@pytest.mark.parametrize("below", ["pilot,3,4", "Mean,3.3,3.2;pilot,3,4", "Quux,0.4,0.9"])
+def test_a_last_row_that_may_be_an_item_or_computed_is_asked_about(below: str, tmp_path: Path) -> None:
+    path = written(tmp_path, ten_items(below))
+    with pytest.raises(
+        AmbiguousError, match="`columns=item=session` for an item, else remove the row"
+    ) as error:
+        read_rating_file(path)
+    assert error.value.where == f"{path}:{12 + below.count(';')}"
+    file = read_rating_file(path, RatingReading(columns={"item": "session"}))
+    assert file.account.items == 11
+    assert "is taken for an item" in remarks(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        (ten_items("s10,3,3"), 11),
+        # A note below holds no rating.
+        (ten_items("Rated in March,,"), 10),
+        # Neither are items of several forms odd.
+        ("item,rater 1,rater 2\na-1,1,2\nb7,2,2\nc_2,3,3\nlast,2,1\n", 4),
+        # A first row, or one between others, is no row below.
+        ("item,rater 1,rater 2\npilot,1,2\ns1,2,2\ns2,3,3\ns3,2,1\n", 4),
+        # Nor one of which somebody is named who rated it.
+        ("item,rater,value\ns1,a,1\ns2,a,2\ns3,a,3\npilot,a,1\n", 4),
+        # Words, of which one is a statistic's name.
+        ("item,rater 1,rater 2\nkind,1,2\nrude,2,2\ncalm,4,3\nmean,2,3\n", 4),
+    ],
+)
+def test_ordinary_last_rows_are_items(text: str, items: int, tmp_path: Path) -> None:
+    assert read_rating_file(written(tmp_path, text)).account.items == items
+
+
+def test_a_mean_below_items_that_are_words_is_known_by_its_numbers(tmp_path: Path) -> None:
+    names = "Anna Ben Cleo Dan Eva Finn Gus Hal Ida Jo".split()
+    text = ten_items("Mean,3.3,3.2")
+    for number, name in enumerate(names):
+        text = text.replace(f"s{number},", f"{name},")
+    file = read_rating_file(written(tmp_path, text))
+    assert file.account.items == 10
+    assert file.account.file.left_out == {"rows computed from those above (Mean)": 1}
+
+
 def test_items_that_are_words_may_be_called_mean(tmp_path: Path) -> None:
     file = read_rating_file(written(tmp_path, "item,rater 1,rater 2\ncalm,1,2\nrude,3,3\nmean,2,2\n"))
     assert file.account.items == 3
