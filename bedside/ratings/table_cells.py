@@ -398,6 +398,26 @@ def column_name(position: int) -> str:
     return f"column {position + 1}, without a name"
 
 
+def crossed_names(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """The parts of names that are each of some with each of others; None where they aren't.
+
+    >>> crossed_names(["anna_warmth", "anna_pace", "ben_warmth", "ben_pace"])
+    (['anna', 'ben'], ['warmth', 'pace'])
+    >>> crossed_names(["anna_warmth", "ben_pace"])
+    """
+    for mark in "_-.: /":
+        for part in (str.partition, str.rpartition):
+            pairs = {(left, right) for left, _, right in (part(name, mark) for name in names)}
+            one, two = (list(dict.fromkeys(part(name, mark)[at] for name in names)) for at in (0, 2))
+            if (
+                all((*one, *two))
+                and min(len(one), len(two)) > 1
+                and len(one) * len(two) == len(pairs) == len(names)
+            ):
+                return one, two
+    return None
+
+
 def quoted_columns(names: Sequence[str]) -> str:
     """Some names of columns, for a message."""
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""

@@ -72,11 +72,13 @@ _DERIVED = frozenset(
     """.split()
 )
 _DERIVED_PARTS = re.compile("^(mean|avg|average|median|sd|std)_|_(mean|avg|average|median|sd|std)$")
-#: Columns that are sums: of raters something computed, of metrics a metric of its own.
-_SUMS = frozenset(("total", "sum", "total_score", "sum_score", "overall_mean"))
+#: Columns that are sums and the like: of raters something computed or agreed on, of metrics a metric of its own.
+_SUMS = frozenset(
+    "total sum total_score sum_score overall_mean final final_score final_rating gold gold_standard icc".split()
+)
 #: Columns that count or describe something, and are no rater's.
 _FACT = re.compile(
-    "age|sex|gender|years?|(n|num|no|nr|number|count)_.+|(.+_)?(words?|turns?|tokens?|characters|chars|length|count|wpm|minutes)"
+    "(.+_)?(age|sex|gender)|years?|(n|num|no|nr|number|count)_.+|(.+_)?(words?|turns?|tokens?|characters|chars|length|count|wpm|minutes)"
 )
 _KIND = re.compile("(human|judge|algorithm):.")
 #: What nobody calls a metric: a word for people who rate, with a number or a letter.

@@ -106,6 +106,32 @@ def test_names_that_prove_nothing_are_asked_about(name: str, tmp_path: Path) -> 
         read_rating_file(written(tmp_path, f"item,{name}\na,4,5\n"))
 
 
+@pytest.mark.parametrize(
+    "names", ["anna_warmth,anna_pace,ben_warmth,ben_pace", "warm tone r1,warm tone r2,pace r1,pace r2"]
+)
+def test_raters_with_metrics_in_one_name_are_neither_offered_as_raters(names: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"item,{names}\na,4,5,3,2\n")
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(path)
+    assert "write the names in two rows, one of raters and one of metrics" in str(error.value)
+    assert "by_rater" not in str(error.value)
+
+
+def test_answers_beside_data_of_a_task_are_named_and_several_labels_explained(tmp_path: Path) -> None:
+    task = {"id": 1, "text": "x", "kindness": 4, "annotator": 2, "annotation_id": 3, "lead_time": 1}
+    path = written(tmp_path, json.dumps([task]), "min.json")
+    with pytest.raises(AmbiguousError, match="name the answers with `metrics=NAME`"):
+        read_rating_file(path)
+    assert values(read_rating_file(path, RatingReading(metrics=["kindness"]))) == [4]
+    result = {"from_name": "code", "to_name": "text", "type": "choices", "value": {"choices": ["a", "b"]}}
+    annotation = {"id": 1, "completed_by": 1, "result": [result], "was_cancelled": False}
+    several = written(
+        tmp_path, json.dumps([{"id": 1, "data": {"text": "x"}, "annotations": [annotation]}]), "l.json"
+    )
+    with pytest.raises(InputError, match="1 answers of several labels; a rating is one label or one number"):
+        read_rating_file(several)
+
+
 def test_rubrics_scales_and_words_for_raters_decide(tmp_path: Path) -> None:
     path = written(tmp_path, "item,system,empathy,alliance\na,A,4,5\nb,B,2,3\n")
     file = read_rating_file(path, RatingReading(known=known_names()))
@@ -246,6 +272,42 @@ def test_a_number_that_may_stand_for_no_answer_is_asked_about(
     "answers", ["50 77 99", "2 5 9", "-1 0 1", "1 2 3 4 5 6 7 9", "-3 -1 2", "0.5 -9 2.5"]
 )
 def test_numbers_among_their_like_are_ratings(answers: str, tmp_path: Path) -> None:
+    rows = "".join(f"{at},anna,{number}\n" for at, number in enumerate(answers.split()))
+    file = read_rating_file(written(tmp_path, "item,rater,value\n" + rows))
+    assert values(file) == [float(number) for number in answers.split()]
+
+
+@pytest.mark.parametrize("typed", ["44", "22", "33", "45", "50", "55", "100", "-34"])
+@pytest.mark.parametrize(
+    "others", ["1 2 3 4 5 4 3 2", "1 2 4 5 4 5 2 1", "0 1 2 3 0 1 2 3", "1 1.5 2 3 2.5 2 3 2"]
+)
+def test_a_number_far_from_all_levels_is_asked_about(others: str, typed: str, tmp_path: Path) -> None:
+    rows = "".join(f"{at},anna,{number}\n" for at, number in enumerate([*others.split(), typed]))
+    path = written(tmp_path, "item,rater,value\n" + rows)
+    with pytest.raises(
+        AmbiguousError, match=rf"{typed} of rating .*mend it, or `missing={typed}`.*`scales=rating="
+    ):
+        read_rating_file(path)
+    assert values(read_rating_file(path, RatingReading(missing=parse_missing(["rating="]))))[-1] == float(
+        typed
+    )
+    assert len(values(read_rating_file(path, RatingReading(missing=parse_missing([typed]))))) == 8
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "0 10 20 30 20 10 0 10 100",
+        "0 5 3 12 7 20 11 2 100",
+        "1 2 3 2 1 3 2 1 10",
+        "1 2 3 4 5 4 3 2 7",
+        "1 2 3 4 5 44 44 44 44",
+        "1 2 3 44",
+        "0 0 0 0 1 0 0 1 50",
+        "1 2 3 8 9 10 4 7 15",
+    ],
+)
+def test_sparse_ends_of_longer_scales_are_ratings(answers: str, tmp_path: Path) -> None:
     rows = "".join(f"{at},anna,{number}\n" for at, number in enumerate(answers.split()))
     file = read_rating_file(written(tmp_path, "item,rater,value\n" + rows))
     assert values(file) == [float(number) for number in answers.split()]
@@ -858,10 +920,13 @@ def test_items_that_are_words_may_be_called_mean(tmp_path: Path) -> None:
 
 
 def test_ages_and_numbers_of_words_are_no_raters(tmp_path: Path) -> None:
-    path = written(tmp_path, "item,age,n_words,word count,anna,ben\na,33,120,9,1,2\nb,45,80,8,3,3\n")
+    path = written(
+        tmp_path,
+        "item,age,patient_age,n_words,word count,anna,ben,final\na,33,31,120,9,1,2,2\nb,45,32,80,8,3,3,3\n",
+    )
     file = read_rating_file(path, RatingReading(form="by_rater"))
     assert list(file.account.raters) == ["human:anna", "human:ben"]
-    assert file.account.file.unused == ["age", "n_words", "word count"]
+    assert file.account.file.unused == ["age", "patient_age", "n_words", "word count", "final"]
     # A number that people counted is a metric all the same.
     counted = written(tmp_path, "item,rater,n_questions\na,anna,3\na,ben,4\n")
     assert list(read_rating_file(counted).account.metrics) == ["n_questions"]
