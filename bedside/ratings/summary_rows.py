@@ -71,14 +71,16 @@ def summary_rows(
         rest = set(last) - known - short
         if len(rest) > min(_MOST, len(others)):
             rest = set()
-        found = _equal(rest, ids, rows, at)
-        left = rest - found
+        equal_rows = _equal(rest, ids, rows, at)
+        left = rest - equal_rows
         odd = [position for position, name in enumerate(ids) if name in left]
         alike = len(others) >= _FEWEST and len({re.sub(r"\d+", "0", name) for name in others}) == 1
         held = (
             position for position in odd if any(not is_no_answer(cell) for cell in _cells(rows[position], at))
         )
-        return SummaryRows(frozenset(known | short | found), next(held, None) if alike and rows else None)
+        return SummaryRows(
+            frozenset(known | short | equal_rows), next(held, None) if alike and rows else None
+        )
     last, others = _last(ids, lambda name: bool(_WORD.fullmatch(name)) or name in known)
     others -= known
     if others and not any(map(_WORD.fullmatch, others)):
@@ -130,7 +132,7 @@ def _equal(
     places = [position for position, name in enumerate(ids) if name in names]
     times = Counter(ids[position] for position in places)
     top = places[0]
-    found = set()
+    equal_rows = set()
     above = {column: _numbers(rows[:top], column) for column in at}
     statistics = {column: _statistics(numbers) for column, numbers in above.items()}
     for position in places:
@@ -146,8 +148,8 @@ def _equal(
             same = equal if number == 0 else same & equal
             new = new or number_in(cell.replace(",", ".", 1)) not in above[column]
         if same and new and times[ids[position]] == 1:
-            found.add(ids[position])
-    return found
+            equal_rows.add(ids[position])
+    return equal_rows
 
 
 def _numbers(rows: Sequence[Sequence[str]], column: int) -> list[float]:

@@ -369,19 +369,19 @@ def _computed_items(
     if item_at is None:
         return frozenset()
     ids = [cells[item_at].strip() if item_at < len(cells) else "" for _, cells in rows]
-    found = summary_rows(ids, [cells for _, cells in rows], rated)
-    if found.unsettled is None:
-        return found.computed
-    odd = ids[found.unsettled]
+    summary = summary_rows(ids, [cells for _, cells in rows], rated)
+    if summary.unsettled is None:
+        return summary.computed
+    odd = ids[summary.unsettled]
     if "item" not in content.reading.columns:
         raise AmbiguousError(
             f"{odd!r} is no {column} as the others are ({ids[0]!r}): the row may be of an item, or computed from those "
             "above",
-            where=rows[found.unsettled][0],
+            where=rows[summary.unsettled][0],
             todo=f"say `columns=item={column}` for an item, else remove the row",
         )
     content.account.remark(f"{odd!r} is taken for an item, though it is called otherwise than all others.")
-    return found.computed
+    return summary.computed
 
 
 def _computed(items: Iterable[str]) -> str:
@@ -408,13 +408,13 @@ def crossed_names(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
     for mark in "_-.: /":
         for part in (str.partition, str.rpartition):
             pairs = {(left, right) for left, _, right in (part(name, mark) for name in names)}
-            one, two = (list(dict.fromkeys(part(name, mark)[at] for name in names)) for at in (0, 2))
+            before, behind = (list(dict.fromkeys(part(name, mark)[at] for name in names)) for at in (0, 2))
             if (
-                all((*one, *two))
-                and min(len(one), len(two)) > 1
-                and len(one) * len(two) == len(pairs) == len(names)
+                all((*before, *behind))
+                and min(len(before), len(behind)) > 1
+                and len(before) * len(behind) == len(pairs) == len(names)
             ):
-                return one, two
+                return before, behind
     return None
 
 

@@ -272,13 +272,13 @@ def table_columns(
     if "item" not in mapping:
         _check_items(cells_of, rows, names)
         before = [name for name in owners if _is_within(name, cells_of, rows, names)]
-    told = {"", *names.values(), *owners, *before}
-    nested = _of_the_raters([name for name in header if name not in told], cells_of, names, reading)
+    taken = {"", *names.values(), *owners, *before}
+    nested = _of_the_raters([name for name in header if name not in taken], cells_of, names, reading)
     if nested and "item" not in mapping:
         raise _one_or_two(
             nested[0], cells_of, rows, names, f", or `scales={nested[0]}=…` where raters said it"
         )
-    left = told.union(nested)
+    left = taken.union(nested)
     free = [name for name in header if name not in left and not reading.is_among(name, reading.without)]
     chosen = list(filter(reading.is_chosen, free))
     rated = chosen or [
@@ -486,9 +486,9 @@ def _of_the_raters(
     items = cells_of[names["item"]]
     rated = [at for at, (item, rater) in enumerate(zip(items, raters, strict=True)) if item and rater]
     again = len({(items[at], raters[at]) for at in rated}) - len({raters[at] for at in rated})
-    found: list[str] = []
+    owners: list[str] = []
     if again < 2:
-        return found
+        return owners
     for name in header:
         word, cells = plain(name), cells_of[name]
         if reading.knows_metric(name) or _OF_RATER.search(word) or is_derived(name):
@@ -510,8 +510,8 @@ def _of_the_raters(
             continue
         answers = any(map(is_no_answer, values)) or word_scales(values) or _is_decimal(list(values))
         if not answers and not {value.casefold() for value in values} <= _YES_NO:
-            found.append(name)
-    return found
+            owners.append(name)
+    return owners
 
 
 def _pair_columns(
