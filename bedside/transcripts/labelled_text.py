@@ -357,7 +357,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     if not chosen:
         return LabelledLines([None] * len(lines))
     forms = [chosen, *(form for form in _FORMS if form not in (chosen, *_ALONE))]
-    of_line = [[one for form in forms if (one := begins[form][at])] for at in range(len(lines))]
+    of_line = [[shape for form in forms if (shape := begins[form][at])] for at in range(len(lines))]
     entries = [
         next((one for one in ones if one.name in names or _is_told(one.name, roles)), None)
         for ones in of_line
@@ -485,13 +485,13 @@ def parted(lines: Sequence[str], roles: Mapping[str, str]) -> list[tuple[int, st
         begins = [0]
         if _MARK.search(line) and (letter := _LETTER.search(line)):
             said_from = len(line.rstrip()) - len(label.text) if label else 0
-            found = [
+            labels_at = [
                 match.start()
                 for match in _WITHIN.finditer(line)
                 if match.start() >= said_from and is_known(match["name"])
             ]
-            if len(speakers) > 1 or found[:1] == [0]:
-                begins += [begin for begin in found if begin > letter.start()]
+            if len(speakers) > 1 or labels_at[:1] == [0]:
+                begins += [begin for begin in labels_at if begin > letter.start()]
         parts += [(at, line[begin:end]) for begin, end in pairwise([*begins, len(line)])]
     return parts
 
@@ -699,7 +699,7 @@ def _with_more(
     labels: list[CellLabel], pattern: re.Pattern[str], text: str, fits: Callable[[str], bool]
 ) -> list[CellLabel]:
     """Labels in order, with those that match a pattern, whose name fits, and that stand in none of the others."""
-    found = (
+    candidates = (
         # A note behind a name stays in the text.
         CellLabel(
             match.start(),
@@ -710,7 +710,7 @@ def _with_more(
     )
     more = [
         one
-        for one in found
+        for one in candidates
         if fits(one.name) and not any(label.start < one.end and one.start < label.end for label in labels)
     ]
     return sorted([*labels, *more])
@@ -718,8 +718,8 @@ def _with_more(
 
 def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
     matches = list(_LINE.finditer(text))
-    found = [_name_in_cell(match, roles) for match in matches]
-    names = [name for name, _ in found]
+    named_until = [_name_in_cell(match, roles) for match in matches]
+    names = [name for name, _ in named_until]
     known = [is_speaker_word(name, roles) for name in names]
     counts = Counter(names)
     bracketed, named = (
@@ -737,7 +737,7 @@ def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
 
     return [
         CellLabel(match.start(), end, name)
-        for match, (name, end), sure in zip(matches, found, known, strict=True)
+        for match, (name, end), sure in zip(matches, named_until, known, strict=True)
         if sure or may_be(name, bool(match["bracket"]))
     ]
 
