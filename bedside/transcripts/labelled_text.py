@@ -349,8 +349,8 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     }
     chosen, names, most = "", set[str](), 0
     for form, of_lines in begins.items():
-        begun = [one.name for one in of_lines if one and (form == "full" or "," not in one.name)]
-        speakers = _speakers(form, begun, roles)
+        begun = [shape.name for shape in of_lines if shape and (form == "full" or "," not in shape.name)]
+        speakers = _speakers(form, begun, roles) if begun else set()
         count = sum(name in speakers for name in begun)
         if len(speakers) > 1 and count > most and form not in _UNUSUAL:
             chosen, names, most = form, speakers, count
@@ -359,8 +359,8 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     forms = [chosen, *(form for form in _FORMS if form not in (chosen, *_ALONE))]
     of_line = [[shape for form in forms if (shape := begins[form][at])] for at in range(len(lines))]
     entries = [
-        next((one for one in ones if one.name in names or _is_told(one.name, roles)), None)
-        for ones in of_line
+        next((shape for shape in shapes if shape.name in names or _is_told(shape.name, roles)), None)
+        for shapes in of_line
     ]
     styles = {beginning.style for beginning in entries if beginning}
     timed = all(style[3] for style in styles)
@@ -380,12 +380,14 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             result.doubtful.setdefault(other, []).append(at)
             result.seeming.add(other)
         like = entries[at]
-        if like is None and (like := next((one for one in of_line[at] if one.seems(names, roles)), None)):
+        if like is None and (
+            like := next((shape for shape in of_line[at] if shape.seems(names, roles)), None)
+        ):
             as_labels = like.style[1:3] in {style[1:3] for style in styles} and _begins_anew(lines, at, width)
             like = like if as_labels else None
             if like:
                 result.seeming.add(like.name)
-        like = like or next((one for one in of_line[at] if one.is_like(chosen, roles)), None)
+        like = like or next((shape for shape in of_line[at] if shape.is_like(chosen, roles)), None)
         alike = like is not None and like.style in styles
         if like is not None and entries[at] is None:
             if _is_third(like.name) or (alike and timed and like.form == chosen):
@@ -467,6 +469,8 @@ def parted(lines: Sequence[str], roles: Mapping[str, str]) -> list[tuple[int, st
         lines: of a text.
         roles: role by speaker, from the user.
     """
+    if not any(match.start() for line in lines for match in _WITHIN.finditer(line)):
+        return [*enumerate(lines)]
     labelled = labelled_lines(lines, roles)
     speakers = {*labelled.speakers}
 
@@ -503,6 +507,8 @@ def _is_told(name: str, roles: Mapping[str, str]) -> bool:
 
 def names_two_speakers(text: str, roles: Mapping[str, str]) -> bool:
     """Whether the lines of a text begin with the names of two speakers or more."""
+    if "\n" not in text and len(_MARK.findall(text)) < 2:
+        return False
     return len(labelled_lines([line for _, line in parted(text.splitlines(), roles)], roles).speakers) > 1
 
 
