@@ -9,6 +9,7 @@ from typing import Any
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.core.registry import Registry
 from bedside.ratings.rated_cells import RatedCell
+from bedside.ratings.rating_content import SETS as SETS
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.spellings import plain
 from bedside.ratings.table_columns import COLUMN_NAMES
@@ -99,8 +100,7 @@ def form_of(content: RatingContent) -> RatingForm:
     return possible[0][0]
 
 
-#: What the account calls answers that are no single label or number.
-SETS = "answers of several labels"
+#: What the account calls answers that hold no rating.
 SPANS = "rankings and labels of parts of the text"
 SKIPPED = "items that somebody skipped"
 #: A field that is longer names nothing.

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from bedside.core.errors import AmbiguousError, InputError
@@ -88,6 +89,9 @@ _NUMBERED = (
 )
 
 
+#: The highest level of a scale whose levels are few, and fewest ratings that show it.
+_SHORT, _FEWEST_RATED = 10, 6
+
 #: Numbers with what they are out of: ``80%``, ``82,5 %``, ``4/5``.
 _NUMBER = r"(?P<number>\d{1,15}(?:\.\d+|,\d{1,2})?)"
 _PERCENT = re.compile(_NUMBER + r"\s*(?P<whole>%)")
@@ -122,6 +126,30 @@ def possible_codes(numbers: Iterable[float]) -> list[float]:
         or (code < 0 <= low and whole and high > 2)
         or (7 < code < 10 and steps and code - high > 2)
     )
+
+
+def far_numbers(times: Mapping[float, int]) -> list[float]:
+    """Rare numbers far from all others, which are levels of a short scale: mistyped, it may be.
+
+    Args:
+        times: how often each number was given.
+
+    >>> far_numbers({1: 4, 2: 5, 3: 4, 5: 6, 44: 1}), far_numbers({1: 4, 2: 5, 3: 4, 10: 1})
+    ([44], [])
+    >>> far_numbers({0: 4, 10: 5, 20: 4, 30: 6, 100: 1}), far_numbers({1: 4, 2: 5, 3: 4, 44: 5})
+    ([], [])
+    """
+    far = sorted(number for number in times if abs(number) > _SHORT)
+    levels = sorted(times.keys() - set(far))
+    rated = sum(times[level] for level in levels)
+    if not far or len(levels) < 3 or rated < _FEWEST_RATED:
+        return []
+    gaps = [right - left for left, right in pairwise(levels)]
+    # A scale of which no more than one level in a row is lacking.
+    is_scale = max(gaps) <= 2 * min(gaps) and all(level * 2 == int(level * 2) for level in levels)
+    rare = sum(times[number] for number in far) <= max(1, (rated + 1) // 10)
+    top = max(map(abs, levels))
+    return far if is_scale and rare and all(abs(number) > 2 * top for number in far) else []
 
 
 def is_code(number: float) -> bool:
@@ -362,21 +390,26 @@ class MetricAnswers:
         return bool(labels)
 
     def _check_codes(self, cells: Sequence[RatedCell]) -> None:
-        """See that no number can stand for no answer."""
+        """See that no number can stand for no answer, or be mistyped."""
         places: dict[float, str] = {}
+        times: Counter[float] = Counter()
         for cell in cells:
             number = self._number(cell, cell.value.strip())
             if number is not None:
                 places.setdefault(number, cell.where)
+                times[number] += 1
         codes = possible_codes(places)
+        far = [] if codes else far_numbers(times)
+        codes = codes or far
         if codes:
             others = places.keys() - set(codes)
             shown = ",".join(f"{code:g}" for code in codes)
+            mistyped, mend = (", mistyped,", "mend it, or ") if far else ("", "")
             raise AmbiguousError(
-                f"{shown} of {self.metric} may be a rating or stand for no answer: others are from {min(others):g} to "
-                f"{max(others):g}",
+                f"{shown} of {self.metric} may be a rating{mistyped} or stand for no answer: others are from "
+                f"{min(others):g} to {max(others):g}",
                 where=places[codes[0]],
-                todo=f"`missing={shown}` takes it for no answer, `missing={self.metric}=` for a rating, as does "
+                todo=f"{mend}`missing={shown}` takes it for no answer, `missing={self.metric}=` for a rating, as does "
                 f"a scale that has it (`scales={self.metric}=…`)",
             )
 

@@ -34,6 +34,8 @@ from bedside.transcripts.typed_rows import (
 
 #: Most rows of a table, and letters of text.
 _MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
+#: What the account calls answers that are no single label or number.
+SETS = "answers of several labels"
 #: Rows that are looked at for two rows of column names.
 _FIRST_ROWS = 3
 #: Place and cells of each row.
@@ -102,11 +104,23 @@ class RatingContent:
 
     def without_ratings(self) -> InputError:
         """The message for what holds no rating."""
+        left = ", ".join(f"{count:,} {noun}" for noun, count in self.account.left_out.items())
         return InputError(
-            "it holds no rating" if self.place == FRAME else "the file holds no rating",
+            ("it holds no rating" if self.place == FRAME else "the file holds no rating")
+            + (f"; left out: {left}" if left else ""),
             where=self.place,
-            todo="see the docs on ratings and runs",
+            todo="a rating is one label or one number: ask what may have several as a question each, and export again"
+            if SETS in self.account.left_out
+            else "see the docs on ratings and runs",
         )
+
+    def twice(self) -> str:
+        """What to do where somebody rates an item twice."""
+        # Columns that no form asked for say nothing of the table.
+        columns = vars(self).get("columns")
+        if columns is None or self.table is None:
+            return "remove one of the rows"
+        return str(columns.twice(self.table[1]))
 
     def unclaimed(self) -> BedsideError:
         """The message for what is of no form."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -362,7 +362,7 @@ def read_rating_frame(frame: Frame, reading: RatingReading = AS_IT_SAYS) -> Rati
 
 
 def _read(content: RatingContent, name: str) -> RatingFile:
-    ratings = _FileRatings(content.reading, content.account)
+    ratings = _FileRatings(content.reading, content.account, content.twice)
     form = form_of(content)
     ratings.add_cells(form.read(content))
     if not ratings.rows:
@@ -377,6 +377,7 @@ class _FileRatings:
     Args:
         reading: what the user said.
         account: takes what was assumed.
+        twice: says what to do where somebody rates an item twice.
 
     Attributes:
         rows: of the ratings table.
@@ -384,8 +385,14 @@ class _FileRatings:
         scales: of each metric.
     """
 
-    def __init__(self, reading: RatingReading, account: FileAccount) -> None:
+    def __init__(
+        self,
+        reading: RatingReading,
+        account: FileAccount,
+        twice: Callable[[], str] = lambda: "remove one of the rows",
+    ) -> None:
         self._reading = reading
+        self._twice = twice
         self._account = account
         self.rows: list[tuple[Any, ...]] = []
         self.places: dict[tuple[Any, ...], str] = {}
@@ -610,7 +617,7 @@ class _FileRatings:
             raise InputError(
                 f"{cell.rater} rates {cell.item!r} on {answers.metric} twice",
                 where=f"{self.places[key]} and {where}",
-                todo="remove one of the rows",
+                todo=self._twice(),
             )
         self.places[key] = where
         value, label = answers.read(cell)

@@ -12,14 +12,14 @@ from typing import Literal
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.ratings.form_contract import FormClaim
 from bedside.ratings.rated_cells import RatedCell
-from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.rating_content import RatingContent, Rows
 from bedside.ratings.scales import number_in
 from bedside.ratings.spellings import plain
+from bedside.ratings.summary_rows import summary_rows
 from bedside.ratings.table_columns import (
     COLUMN_NAMES,
     ITEM_NAMES,
     TableColumns,
-    computed_rows,
     is_about_the_row,
     is_derived,
     names_rater,
@@ -89,7 +89,9 @@ class TableCells:
             if name in self.columns.names
         }
         item_at = positions.get("item")
-        computed = computed_rows(cells[item_at].strip() for _, cells in self._rows if item_at is not None)
+        # A row that says who rated is no computed one, unless its name says so.
+        at = [] if "rater" in positions else [self._header.index(name) for name in self.columns.rated]
+        computed = _computed_items(self._content, self._rows, item_at, at, self.columns.names.get("item", ""))
         for where, cells in self._rows:
             row = {"metric": "", **{name: cells[position].strip() for name, position in positions.items()}}
             if row.get("item") in computed:
@@ -311,12 +313,9 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
         content.account.columns[f"{upper} {above}, {below}"] = below
     content.account.unused = crossed.others
     item_at = crossed.names["item"]
-    computed = computed_rows(
-        cells[item_at].strip()
-        for _, rows in content.typed_tables
-        for _, cells in rows[2:]
-        if item_at < len(cells)
-    )
+    typed = [row for _, rows in content.typed_tables for row in rows[2:]]
+    pairs = [position for position, _, _ in crossed.pairs]
+    computed = _computed_items(content, typed, item_at, pairs, content.account.columns["item"])
     for sheet, rows in content.typed_tables:
         if [cells for _, cells in rows[:2]] != content.first_rows[:2]:
             raise InputError(
@@ -352,6 +351,39 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
                 )
 
 
+def _computed_items(
+    content: RatingContent, rows: Rows, item_at: int | None, rated: Sequence[int], column: str
+) -> frozenset[str]:
+    """What stands in the item's column of rows that were computed from those above.
+
+    Args:
+        content: says what the user said of the item, and takes a remark.
+        rows: place and cells of each row.
+        item_at: position of the item's column.
+        rated: positions of the columns that hold ratings.
+        column: the item's column.
+
+    Raises:
+        AmbiguousError: the last row may be one, or of an item.
+    """
+    if item_at is None:
+        return frozenset()
+    ids = [cells[item_at].strip() if item_at < len(cells) else "" for _, cells in rows]
+    summary = summary_rows(ids, [cells for _, cells in rows], rated)
+    if summary.unsettled is None:
+        return summary.computed
+    odd = ids[summary.unsettled]
+    if "item" not in content.reading.columns:
+        raise AmbiguousError(
+            f"{odd!r} is no {column} as the others are ({ids[0]!r}): the row may be of an item, or computed from those "
+            "above",
+            where=rows[summary.unsettled][0],
+            todo=f"say `columns=item={column}` for an item, else remove the row",
+        )
+    content.account.remark(f"{odd!r} is taken for an item, though it is called otherwise than all others.")
+    return summary.computed
+
+
 def _computed(items: Iterable[str]) -> str:
     """What the account calls rows of these names."""
     return f"rows computed from those above ({', '.join(sorted(items))})"
@@ -364,6 +396,26 @@ def column_name(position: int) -> str:
     'column 3, without a name'
     """
     return f"column {position + 1}, without a name"
+
+
+def crossed_names(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """The parts of names that are each of some with each of others; None where they aren't.
+
+    >>> crossed_names(["anna_warmth", "anna_pace", "ben_warmth", "ben_pace"])
+    (['anna', 'ben'], ['warmth', 'pace'])
+    >>> crossed_names(["anna_warmth", "ben_pace"])
+    """
+    for mark in "_-.: /":
+        for part in (str.partition, str.rpartition):
+            pairs = {(left, right) for left, _, right in (part(name, mark) for name in names)}
+            before, behind = (list(dict.fromkeys(part(name, mark)[at] for name in names)) for at in (0, 2))
+            if (
+                all((*before, *behind))
+                and min(len(before), len(behind)) > 1
+                and len(before) * len(behind) == len(pairs) == len(names)
+            ):
+                return before, behind
+    return None
 
 
 def quoted_columns(names: Sequence[str]) -> str:

@@ -72,20 +72,13 @@ _DERIVED = frozenset(
     """.split()
 )
 _DERIVED_PARTS = re.compile("^(mean|avg|average|median|sd|std)_|_(mean|avg|average|median|sd|std)$")
-#: What a row under a table may be called besides, in which something was computed from those above.
-_COMPUTED_ROWS = frozenset(
-    """kappa cohen_s_kappa cohens_kappa fleiss_kappa weighted_kappa icc alpha krippendorff_s_alpha krippendorffs_alpha
-    percent_agreement correlation count overall grand_total subtotal total sum means averages stdabw mittelwert
-    summe gesamt durchschnitt standardabweichung mittelwerte moyenne promedio media média totale
-    """.split()
+#: Columns that are sums and the like: of raters something computed or agreed on, of metrics a metric of its own.
+_SUMS = frozenset(
+    "total sum total_score sum_score overall_mean final final_score final_rating gold gold_standard icc".split()
 )
-#: An id that is a word, with no number in it.
-_WORD = re.compile(r"\D{3,}")
-#: Columns that are sums: of raters something computed, of metrics a metric of its own.
-_SUMS = frozenset(("total", "sum", "total_score", "sum_score", "overall_mean"))
 #: Columns that count or describe something, and are no rater's.
 _FACT = re.compile(
-    "age|sex|gender|years?|(n|num|no|nr|number|count)_.+|(.+_)?(words?|turns?|tokens?|characters|chars|length|count|wpm|minutes)"
+    "(.+_)?(age|sex|gender)|years?|(n|num|no|nr|number|count)_.+|(.+_)?(words?|turns?|tokens?|characters|chars|length|count|wpm|minutes)"
 )
 _KIND = re.compile("(human|judge|algorithm):.")
 #: What nobody calls a metric: a word for people who rate, with a number or a letter.
@@ -115,6 +108,17 @@ _OWNER = re.compile(
 _PLACE = re.compile(
     "(site|centre|center|clinic|hospital|ward|practice|team|school|group|condition|arm)(_?(id|no|nr|number|code))?"
 )
+#: What says which rating a row's is.
+_OF_KEY = ("item", "second", "rater", "metric", "turn", "replicate", "round")
+#: Answers, whoever gives one of them only.
+_YES_NO = frozenset("yes no y n true false ja nein oui non sí si sì não sim present absent".split())
+#: Words that look like ids: ``P1``, ``family-03``.
+_ID = re.compile(r"[^\W\d_]+[-_. ]?[0-9]+")
+#: Columns that say who a rater is.
+_OF_RATER = re.compile(
+    "(^|_)(rater|annotator|coder|evaluator|expert|reviewer|assessor|judge|grader|scorer|labell?er|user|worker|prolific"
+    "|respondent|response|submission|assignment|form|survey)s?(_|$)"
+)
 #: Columns that hold what was said in a conversation.
 _SAID = re.compile(
     "(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)"
@@ -135,22 +139,6 @@ def is_derived(name: str) -> bool:
     """Whether a column of this name was computed from ratings, such as their mean."""
     word = plain(name)
     return word in _DERIVED or bool(_DERIVED_PARTS.search(word))
-
-
-def computed_rows(items: Iterable[str]) -> frozenset[str]:
-    """Names in the column of items that are of rows under a table, such as its mean: none where an item is a word, too.
-
-    >>> sorted(computed_rows(["a1", "a2", "Mean", "SD"])), sorted(computed_rows(["calm", "mean"]))
-    (['Mean', 'SD'], [])
-    """
-    distinct = set(items)
-    computed = {
-        item
-        for item in distinct
-        if not re.search(r"\d", item) and (plain(item) in _COMPUTED_ROWS or is_derived(item))
-    }
-    others = distinct - computed - {""}
-    return frozenset(computed if others and not any(map(_WORD.fullmatch, others)) else ())
 
 
 def has_rater_kind(name: str) -> bool:
@@ -186,6 +174,38 @@ class TableColumns:
     def of_raters(self) -> list[str]:
         """Columns that can be raters': sums are something computed there, and an age or a number of words is none."""
         return [name for name in self.rated if plain(name) not in _SUMS and not _FACT.fullmatch(plain(name))]
+
+    def twice(self, rows: Sequence[tuple[str, list[str]]]) -> str:
+        """What to do where somebody rates an item twice: a column may tell the rows apart."""
+        todo = "remove one of the rows"
+        names = self.names
+        of_key = [*self.before_item, *(names[name] for name in _OF_KEY if name in names)]
+        at = [self.header.index(name) for name in of_key]
+        keys = [tuple(row[position].strip() for position in at) for _, row in rows]
+        doubled = len(keys) - len(set(keys))
+        likely: dict[str, bool] = {}
+        left = {"", *of_key, *self.comments, *(names.get(name, "") for name in ("value", "reason", "drawn"))}
+        rated = set(self.rated)
+        for position, name in enumerate(self.header):
+            cells = [row[position].strip() for _, row in rows]
+            # A number of the row's own tells nothing, and few ratings may differ by chance.
+            if (
+                not doubled
+                or name in left
+                or not len(set(zip(keys, cells, strict=True))) == len(keys) > len(set(cells))
+            ):
+                continue
+            if name not in rated or doubled > 2 or all(map(_ID.fullmatch, cells)):
+                likely[name] = name in rated and all(map(is_number, cells))
+        if not likely or "item" not in names:
+            return todo
+        name = min(likely, key=likely.__getitem__)
+        ways = [f"`columns=item={'+'.join((*self.before_item, name, names['item']))}` for items of their own"]
+        if "round" not in names:
+            ways.append(f"`columns=round={name}` for another round of the same")
+        if "rater" not in names and not any(map(names_rater, self.rated)):
+            ways.append(f"`columns=rater={name}` for other raters")
+        return f"{name!r} tells the rows apart: say {', '.join(ways)}; else {todo}"
 
     def missing(self, name: str) -> InputError:
         """The message for a column that is needed and isn't there."""
@@ -252,7 +272,13 @@ def table_columns(
     if "item" not in mapping:
         _check_items(cells_of, rows, names)
         before = [name for name in owners if _is_within(name, cells_of, rows, names)]
-    left = {"", *names.values(), *owners}
+    taken = {"", *names.values(), *owners, *before}
+    nested = _of_the_raters([name for name in header if name not in taken], cells_of, names, reading)
+    if nested and "item" not in mapping:
+        raise _one_or_two(
+            nested[0], cells_of, rows, names, f", or `scales={nested[0]}=…` where raters said it"
+        )
+    left = taken.union(nested)
     free = [name for name in header if name not in left and not reading.is_among(name, reading.without)]
     chosen = list(filter(reading.is_chosen, free))
     rated = chosen or [
@@ -394,13 +420,8 @@ def _is_within(
     """
     if "item" not in names:
         return False
-    column, cells = names["item"], cells_of[owner]
-    first: dict[str, int] = {}
-    differing = (
-        at for at, item in enumerate(cells_of[column]) if cells[first.setdefault(item, at)] != cells[at]
-    )
-    at = next(differing, None)
-    if at is None:
+    cells = cells_of[owner]
+    if _parted(cells_of[names["item"]], cells) is None:
         return False
     has_raters = "rater" in names or any(map(names_rater, cells_of))
     # What one rater rated twice is two items.
@@ -415,7 +436,7 @@ def _is_within(
     )
     if has_raters and not is_doubled and "rater" in names and "metric" in names:
         # Who rated one metric of an item here and another there rated one item.
-        both = zip(cells_of[column], cells_of[names["rater"]], strict=True)
+        both = zip(cells_of[names["item"]], cells_of[names["rater"]], strict=True)
         of_both: dict[tuple[str, str], str] = {}
         if any(of_both.setdefault(key, cell) != cell for key, cell in zip(both, cells, strict=True)):
             return False
@@ -424,12 +445,73 @@ def _is_within(
     if has_raters and (is_doubled or has_ids):
         return True
     rater = "" if has_raters else f", or `columns=rater={owner}` where each rated"
-    item = cells_of[column][at]
-    raise AmbiguousError(
-        f"{column} {item!r} is of {owner} {cells[first[item]]!r} and {cells[at]!r}: it may be one item or two",
+    raise _one_or_two(owner, cells_of, rows, names, rater)
+
+
+def _parted(items: Sequence[str], cells: Sequence[str]) -> tuple[int, int] | None:
+    """The first two rows of one item in which a column says different things; None where there are none."""
+    first: dict[str, int] = {}
+    rows = ((first.setdefault(item, at), at) for at, item in enumerate(items))
+    return next(((one, at) for one, at in rows if cells[one] != cells[at]), None)
+
+
+def _one_or_two(
+    owner: str,
+    cells_of: Mapping[str, list[str]],
+    rows: Sequence[tuple[str, list[str]]],
+    names: Mapping[str, str],
+    more: str,
+) -> AmbiguousError:
+    """The message for an item's id that stands beside two cells of a column."""
+    column, cells = names["item"], cells_of[owner]
+    one, at = _parted(cells_of[column], cells) or (0, 0)
+    return AmbiguousError(
+        f"{column} {cells_of[column][at]!r} is of {owner} {cells[one]!r} and {cells[at]!r}: it may be one item or two",
         where=rows[at][0],
-        todo=f"say `columns=item={owner}+{column}` for two, `columns=item={column}` for one{rater}",
+        todo=f"say `columns=item={owner}+{column}` for two, `columns=item={column}` for one{more}",
     )
+
+
+def _of_the_raters(
+    header: Iterable[str],
+    cells_of: Mapping[str, list[str]],
+    names: Mapping[str, str],
+    reading: RatingReading,
+) -> list[str]:
+    """Columns that say the same in all rows of a rater and other things of other raters, whatever the item: of whom or
+    what the rater's items are, or who the rater is, and no answers."""
+    if not {"item", "rater"} <= names.keys():
+        return []
+    raters = cells_of[names["rater"]]
+    items = cells_of[names["item"]]
+    rated = [at for at, (item, rater) in enumerate(zip(items, raters, strict=True)) if item and rater]
+    again = len({(items[at], raters[at]) for at in rated}) - len({raters[at] for at in rated})
+    owners: list[str] = []
+    if again < 2:
+        return owners
+    for name in header:
+        word, cells = plain(name), cells_of[name]
+        if reading.knows_metric(name) or _OF_RATER.search(word) or is_derived(name):
+            continue
+        if (
+            word in _ABOUT
+            or comment_about(name) is not None
+            or (is_about_the_row(name) and word[-3:] != "_id")
+        ):
+            continue
+        of_rater: dict[str, str] = {}
+        if not all(cells[at] and of_rater.setdefault(raters[at], cells[at]) == cells[at] for at in rated):
+            continue
+        values = {cells[at] for at in rated}
+        shared = [items[at] for at in rated], [cells[at] for at in rated]
+        # Few answers of few raters may be the same by chance.
+        chance = 1 if all(map(_ID.fullmatch, values)) else 2 if not all(map(is_number, values)) else 3
+        if len(values) < max(2, chance) or again <= chance or _parted(*shared) is None:
+            continue
+        answers = any(map(is_no_answer, values)) or word_scales(values) or _is_decimal(list(values))
+        if not answers and not {value.casefold() for value in values} <= _YES_NO:
+            owners.append(name)
+    return owners
 
 
 def _pair_columns(

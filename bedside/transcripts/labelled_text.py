@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.core.words import counted
-from bedside.transcripts.timed_speech import TIME, Utterance, seconds
+from bedside.transcripts.timed_speech import TIME, Utterance, joined_text, seconds
 from bedside.transcripts.transcript import (
     ROLE_ALIASES,
     THIRD_WORDS,
@@ -40,7 +41,7 @@ _SHORT_WORDS = {word for pair in _SHORT for word in pair}
 _REACH = 250
 _DATE = r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?[ \u202f]+"
 _LEAD = (
-    r"(?:>[ \t]*)*(?P<item>(?:[-*•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?)"
+    r"(?:>[ \t]*)*(?P<item>(?:[-–—•][ \t]*|\*[ \t]+)?(?:\d{1,4}[.)][ \t]+)?)"
     rf"(?:[\[(<]?[ \t]*(?P<date>{_DATE})?(?P<start>{TIME})(?P<half>[ \u202f]?[AaPp]\.?[Mm]\b\.?)?"
     rf"(?:[ \t]*(?:-->|[-–—])[ \t]*(?P<stop>{TIME}))?[ \t]*[\])>]?[ \t]*(?:[-–—][ \t]+)?)?"
     r"(?:\d{1,4}[.)][ \t]+)?"
@@ -49,27 +50,35 @@ _NAME = r"[^\W\d_][^:：\n\t\[\]()<>{}|*\"“”!?,;]{0,39}?"
 # As Teams and address books have it: Lee, Jane (Therapist).
 _FULL_NAME = r"[^\W\d_][^:：\n\t\[\]<>{}|*\"“”!?;]{0,59}?"
 _AFTER = rf"(?:[ \t]*[\[(]?(?P<after>{TIME})[\])]?)?"
+# What stands behind a name and is no part of it: Patient (crying): … or Patient, crying: …
+_NOTE = (
+    r"(?P<note>[ \t]*(?:[(（\[][^()（）\[\]\n:：]{1,40}[)）\]]|,[ \t][^\W\d_][^:：\n\t,;.?!()\[\]]{0,29}))"
+)
 _IN_BRACKETS = r"(?P<name>[^\W\d_][^\[\]()\n]{0,39})"
 _FORMS = {
     form: re.compile(_LEAD + end)
     for form, end in {
-        "colon": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME}){_AFTER}[ \t]*(?P=mark)?[ \t]*[:：](?!//|\d\d)"
-        r"(?P<close>[*_]{0,3})",
+        "colon": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME}){_AFTER}{_NOTE}?(?:[ \t]*[\[(]?(?P<later>{TIME})[\])]?)?"
+        r"[ \t]*(?P=mark)?[ \t]*[:：](?!//|\d\d)(?P<close>[*_]{0,3})",
         "bracket": rf"\[{_IN_BRACKETS}\](?:[ \t]*[:：]|[ \t]+(?P<after>{TIME})[ \t]*$)?",
         "round": rf"\({_IN_BRACKETS}\)[ \t]*[:：]?",
         "time": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?:[ \t]+|[ \t]*\()\[?(?P<after>{TIME})[\])]?(?P=mark)[ \t]*$",
+        "timed": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})[ \t]*[\[(](?P<after>{TIME})[\])](?P=mark)[ \t]+(?=\S)",
         "dash": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]+[-–—][ \t]+(?P<close>[*_]{{0,3}})",
         "tab": rf"(?P<mark>)(?P<name>{_NAME})[ ]*\t",
         "closed": rf"\[{_IN_BRACKETS}\][ \t]+(?P<after>{TIME})[ \t]*$",
         "full": rf"(?P<name>{_FULL_NAME})(?:[ ]{{2,}}|\t[ \t]*)(?P<after>{TIME})[ \t]*$",
         "heading": rf"#{{1,6}}[ \t]+(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]*$",
         "alone": rf"(?P<mark>[*_]{{0,3}})(?P<name>{_NAME})(?P=mark)[ \t]*$",
+        "quoted": rf"(?P<name>[\"“„«‘]{_NAME})[ \t]*[:：](?!//)",
+        "ended": rf"(?P<name>{_NAME}[;.；])[ \t]+(?=\S)",
     }.items()
 }
 # Forms in which names that nobody knows are told by standing twice or more.
-_TELLING = ("colon", "time", "dash", "closed", "full")
-# Forms in which only known names stand.
+_TELLING = ("colon", "time", "timed", "dash", "closed", "full")
+# Forms in which only known names stand, and those in which one is always in doubt.
 _ALONE = ("heading", "alone")
+_UNUSUAL = ("quoted", "ended")
 # What a name looks like: up to four words of which the first begins with a capital or a letter that has none.
 _LOOKS = re.compile(r"[^\W\d_a-z][\w.'’-]*,?(?:[ ](?:[\w.'’-]+|\([^)]*\))){0,3}")
 # What may be a name though it stands once or twice: one word, or up to four that all begin so.
@@ -95,6 +104,11 @@ _PAGE = re.compile(
     re.I,
 )
 _DIRECTION = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))[.]?\s*")
+# A name with a note in brackets behind it.
+_NOTED = re.compile(r"(?P<name>[^()（）\[\]\n]{1,40}?)[ \t]*(?P<note>[(（\[][^()（）\[\]\n]{1,40}[)）\]])")
+# What stands between a name and further words of a label.
+_BETWEEN = re.compile(r"(?:['’]s?)?[\s/&+,(（\[]+")
+_IN_TURN = "Lines in brackets stay in the turn before them"
 # What WhatsApp writes where a picture or a message was, in the languages of its exports.
 _OMITTED = re.compile(
     r"<?(?:(?:media|image|video|audio|sticker|document|gif|contact card) omitted|medien ausgeschlossen|"
@@ -133,6 +147,13 @@ _DATED = re.compile(rf"[\[(<]?{_DATE}{TIME}")
 # What stands around lines and is not shown; how many things a message names; labels enough to tell a habit.
 _AROUND = " \t\f\u200e\ufeff"
 _SHOWN, _ENOUGH = 6, 6
+# A colon that is of no time.
+_COLON = re.compile(r"(?<!\d)[:：]|[:：](?!\d)")
+_LETTER = re.compile(r"\w")
+# So many lines are looked at for what stands instead of labels.
+_LOOKED_AT = 200
+# The longest word that makes a line begin anew.
+_WIDEST = 12
 # Headings that say a conversation of its own begins: its id, or a number that may be that of a part.
 _ID = re.compile(
     r"(?:#{1,6}[ \t]+)?[*_]{0,3}(?:(?:dialogue|dialog|conversation|transcript)[ _-]?)?id[ \t]*[=:][ \t]*"
@@ -182,8 +203,9 @@ _WORD = re.compile(r"[^\W\d_][\w.'’-]{0,29}")
 _WORDS_IN_BRACKETS = re.compile(r"[^\W\d_][\w.'’/-]*(?: [\w.'’/-]+){0,2}")
 # Within a line, what stands behind a sentence like a label: one or two words and a colon, or a known name in brackets.
 _WITHIN = re.compile(
-    r"(?:(?<=[.?!…。！？”\")\]])|(?<=[.?!…。！？”\")\]] )|\A)[ \t]*"
-    r"(?P<name>[^\W\d_][\w.'’-]{0,19}(?: [^\W\d_a-z][\w.'’-]{0,19})?)[ \t]*[:：](?!//)"
+    r"(?:(?<=[.?!…。！？)\]])|(?<=[.?!…。！？)\]] )|(?<=[\w.?!…。！？][”\"])|(?<=[\w.?!…。！？][”\"] )|\A)[ \t]*"
+    r"[*_]{0,3}(?P<name>[^\W\d_][\w.'’-]{0,19}(?: (?:[^\W\d_a-z][\w.'’-]{0,19}|\d{1,4}))?)"
+    rf"{_NOTE}?[ \t]*[*_]{{0,3}}[:：](?!//)[*_]{{0,3}}"
 )
 _BRACKET_WITHIN = re.compile(r"\[[ \t]*(?P<name>[^\]\n]{1,40}?)[ \t]*\](?:[ \t]*[:：])?")
 
@@ -199,6 +221,8 @@ class LabelledLines:
         labels: of each line, who speaks and what follows on it; None for one that goes on with what is before it.
         plain: beginnings of lines that look like a label and are words of a turn, with the numbers of their lines.
         doubtful: those of which nothing tells whether they are.
+        seeming: names among these that say one who speaks, though they don't stand as labels do.
+        assumed: those in lower case that were taken for speakers because every line has a label.
         unlabelled: numbers of lines that seem to lack a label.
         times: numbers of lines above a label that hold its time.
         end: number of the line below all labels with which a transcriber ends.
@@ -208,6 +232,8 @@ class LabelledLines:
     labels: list[Utterance | None]
     plain: dict[str, list[int]] = field(default_factory=dict)
     doubtful: dict[str, list[int]] = field(default_factory=dict)
+    seeming: set[str] = field(default_factory=set)
+    assumed: dict[str, list[int]] = field(default_factory=dict)
     unlabelled: list[int] = field(default_factory=list)
     times: set[int] = field(default_factory=set)
     end: int = sys.maxsize
@@ -220,14 +246,26 @@ class LabelledLines:
 
 
 class _Beginning(NamedTuple):
-    """A line that begins in one of the forms as one with a label does."""
+    """A line that begins in one of the forms as one with a label does: the name, and a note behind it."""
 
     form: str
     match: re.Match[str]
+    name: str
+    note: str = ""
 
-    @property
-    def name(self) -> str:
-        return self.match["name"].strip()
+    @classmethod
+    def of(cls, form: str, match: re.Match[str], known: Callable[[str], bool]) -> _Beginning:
+        """What stands behind a known name and names nobody is a note; else it is part of the name."""
+        name, note = match["name"].strip(), (match.groupdict().get("note") or "")
+        if form == "full" and (noted := _NOTED.fullmatch(name)):
+            name, note = noted["name"], name[noted.end("name") :]
+        if not note:
+            return cls(form, match, name)
+        words, comma = note.strip(" \t,()（）[]"), note.lstrip()[0] == ","
+        who = _has_word(words, _THIRDS) or any(map(is_speaker_word, words.split()))
+        if known(name) and not (who or known(f"{name}{note}")) and (not comma or _has_word(words, _NOISES)):
+            return cls(form, match, name, f"({words})" if comma else note.strip())
+        return cls(form, match, f"{name}{note}")
 
     @property
     def behind(self) -> str:
@@ -237,7 +275,7 @@ class _Beginning(NamedTuple):
     def style(self) -> tuple[str, bool, bool, bool, bool]:
         """Its form, whether it is an item of a list, in bold, with a time, and with words behind it."""
         parts = self.match.groupdict()
-        timed = bool(parts["start"] or parts.get("after"))
+        timed = bool(parts["start"] or parts.get("after") or parts.get("later"))
         return self.form, bool(parts["item"]), bool(parts.get("mark")), timed, bool(self.behind)
 
     def is_like(self, chosen: str, roles: Mapping[str, str]) -> bool:
@@ -248,21 +286,40 @@ class _Beginning(NamedTuple):
         if self.form in ("bracket", "round"):
             told = bool(self.behind or self.match.groupdict().get("after"))
             return told and _may_be_bracketed(self.name) and (chosen == self.form or third)
-        named = self.form not in _ALONE and _MAY_BE.fullmatch(self.name) is not None
-        return self.form in (chosen, "colon") and (third or named)
+        noted = _NOTED.fullmatch(self.name)
+        base = noted["name"] if noted and _may_be_bracketed(noted["note"].strip("()（）[]")) else self.name
+        named = self.form not in _ALONE and _MAY_BE.fullmatch(base) is not None
+        return self.form in (chosen, "colon", "timed") and (third or named)
+
+    def seems(self, names: Collection[str], roles: Mapping[str, str]) -> bool:
+        """Whether it says one who speaks, though not as labels do: ``Patient and wife: …``, ``Maria (wife): …``."""
+        if is_no_speaker(self.name, roles) or (self.name[0].islower() and not any(map(str.islower, names))):
+            return False
+        if self.form in _UNUSUAL:
+            name = self.name.strip('"“„«‘;.；')
+            return name in names and (len(name) > 3 or not self.name.endswith("."))
+        if self.form not in ("colon", "timed", "dash"):
+            return False
+        noted = _NOTED.fullmatch(self.name)
+        if noted and _has_word(noted["note"], THIRD_WORDS):
+            return True
+        words = _BETWEEN.split(self.name)
+        first = [name for number in (1, 2, 3) if len(name := " ".join(words[:number])) > 1]
+        sides = ("clinician", "patient")
+        return any(role_of(name) in sides or (name in names and len(name) > 3) for name in first)
 
     def label(self, line: str) -> Utterance:
         """What it says of the whole line."""
-        parts = {"close": "", "mark": "", "after": None, **self.match.groupdict()}
+        parts = {"close": "", "mark": "", "after": None, "later": None, **self.match.groupdict()}
         text = line.lstrip(_AROUND)[self.match.end() :].strip()
         if parts["mark"] and not parts["close"]:
             text = text.removeprefix(parts["mark"]).strip()
+        text = joined_text((self.note, text))
         if parts["date"] or parts["half"]:
             time = f"{parts['date'] or ''}{parts['start']}{parts['half'] or ''}"
             return Utterance(self.name, text, time=" ".join(time.split()))
-        start, stop = (
-            seconds(part) if part else None for part in (parts["start"] or parts["after"], parts["stop"])
-        )
+        begins = parts["start"] or parts["after"] or parts["later"]
+        start, stop = (seconds(part) if part else None for part in (begins, parts["stop"]))
         return Utterance(self.name, text, start=start, stop=stop)
 
 
@@ -281,38 +338,56 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
     """
     stripped = [line.lstrip(_AROUND)[:_REACH] for line in lines]
     matches = {form: [pattern.match(line) for line in stripped] for form, pattern in _FORMS.items()}
+    unnoted = {match["name"].strip() for match in matches["colon"] if match and not match["note"]}
+
+    def is_known(name: str) -> bool:
+        return name in unnoted or is_speaker_word(name, roles)
+
+    begins = {
+        form: [match and _Beginning.of(form, match, is_known) for match in of_lines]
+        for form, of_lines in matches.items()
+    }
     chosen, names, most = "", set[str](), 0
-    for form, of_lines in matches.items():
-        begun = [match["name"].strip() for match in of_lines if match]
-        speakers = _speakers(form, begun, roles)
+    for form, of_lines in begins.items():
+        begun = [shape.name for shape in of_lines if shape and (form == "full" or "," not in shape.name)]
+        speakers = _speakers(form, begun, roles) if begun else set()
         count = sum(name in speakers for name in begun)
-        if len(speakers) > 1 and count > most:
+        if len(speakers) > 1 and count > most and form not in _UNUSUAL:
             chosen, names, most = form, speakers, count
     if not chosen:
         return LabelledLines([None] * len(lines))
     forms = [chosen, *(form for form in _FORMS if form not in (chosen, *_ALONE))]
-    of_line = [
-        [_Beginning(form, match) for form in forms if (match := matches[form][at])]
-        for at in range(len(lines))
-    ]
+    of_line = [[shape for form in forms if (shape := begins[form][at])] for at in range(len(lines))]
     entries = [
-        next((beginning for beginning in begins if beginning.name in names), None) for begins in of_line
+        next((shape for shape in shapes if shape.name in names or _is_told(shape.name, roles)), None)
+        for shapes in of_line
     ]
     styles = {beginning.style for beginning in entries if beginning}
     timed = all(style[3] for style in styles)
     strangers: dict[str, list[tuple[int, _Beginning, bool]]] = {}
+    width = max(map(len, lines))
     goes_on: list[int] = []
     awaited = False  # whether what was said by whom the last line named is still to come
     known = [at for at, beginning in enumerate(entries) if beginning]
     below = range(known[-1] + 1, len(lines))
-    end = next((at for at in below if _ENDS.fullmatch(stripped[at].strip())), sys.maxsize)
+    end = next((at for at in below if _is_end(stripped[at], stripped[at - 1])), sys.maxsize)
+    result = LabelledLines([], end=end)
     for at in range(known[0], min(end, len(lines))):
         bare = stripped[at].strip()
         if not bare or _RULE.fullmatch(bare) or _TIME_ALONE.fullmatch(bare):
             continue
-        like = entries[at] or next(
-            (beginning for beginning in of_line[at] if beginning.is_like(chosen, roles)), None
-        )
+        for other in _others_within(lines[at], names, roles):
+            result.doubtful.setdefault(other, []).append(at)
+            result.seeming.add(other)
+        like = entries[at]
+        if like is None and (
+            like := next((shape for shape in of_line[at] if shape.seems(names, roles)), None)
+        ):
+            as_labels = like.style[1:3] in {style[1:3] for style in styles} and _begins_anew(lines, at, width)
+            like = like if as_labels else None
+            if like:
+                result.seeming.add(like.name)
+        like = like or next((shape for shape in of_line[at] if shape.is_like(chosen, roles)), None)
         alike = like is not None and like.style in styles
         if like is not None and entries[at] is None:
             if _is_third(like.name) or (alike and timed and like.form == chosen):
@@ -322,14 +397,19 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         if not (alike or awaited or entries[at]):
             goes_on.append(at)
         awaited = like is not None and not like.behind
-    result = LabelledLines([], end=end)
     names_two = sum(plain_name(name) in map(plain_name, roles) for name in names) > 1
     for name, places in strangers.items():
         if not goes_on:
+            if name[0].islower():
+                result.assumed[name] = [at for at, _, _ in places]
             for at, like, _ in places:
                 entries[at] = like
         else:
-            doubtful = len(places) > 2 or (not names_two and any(alike for _, _, alike in places))
+            doubtful = (
+                name in result.seeming
+                or len(places) > 2
+                or (not names_two and any(alike for _, _, alike in places))
+            )
             (result.doubtful if doubtful else result.plain)[name] = [at for at, _, _ in places]
     result.labels = [beginning and beginning.label(lines[at]) for at, beginning in enumerate(entries)]
     _take_times_above(result, stripped)
@@ -337,6 +417,30 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
         result.unlabelled = _unlabelled(result.labels, goes_on, stripped)
     _number_turns(result)
     return result
+
+
+def _others_within(line: str, names: Collection[str], roles: Mapping[str, str]) -> Iterator[str]:
+    """Third persons, and sides that no line names, whose label stands behind a sentence within a line."""
+    lower = all(name[0].islower() for name in names)
+    if (label := _COLON.search(line)) is None:
+        return
+    for match in _WITHIN.finditer(line, label.end()):
+        name = match["name"]
+        speaks = name not in names and (_is_third(name) or role_of(name, roles) in ("clinician", "patient"))
+        if speaks and name[0].islower() == lower and not is_no_speaker(name, roles):
+            yield name
+
+
+def _is_end(line: str, before: str) -> bool:
+    """Whether a transcriber ends with a line, or begins a part of another kind, such as a summary."""
+    return bool(_ENDS.fullmatch(line.strip()) or (not before.strip() and _SECTION.fullmatch(line)))
+
+
+def _begins_anew(lines: Sequence[str], at: int, width: int) -> bool:
+    """Whether a line is none that a text's width made of the one before."""
+    before = lines[at - 1].rstrip() if at else ""
+    first = min(len(lines[at].split(maxsplit=1)[0]), _WIDEST)
+    return not before.strip() or bool(_SENTENCE.search(before)) or len(before) + first < width
 
 
 def _take_times_above(result: LabelledLines, lines: Sequence[str]) -> None:
@@ -358,9 +462,54 @@ def _take_times_above(result: LabelledLines, lines: Sequence[str]) -> None:
             )
 
 
+def parted(lines: Sequence[str], roles: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Number and text of each line, and of the parts of those in which another's known label stands behind a sentence.
+
+    Args:
+        lines: of a text.
+        roles: role by speaker, from the user.
+    """
+    if not any(match.start() for line in lines for match in _WITHIN.finditer(line)):
+        return [*enumerate(lines)]
+    labelled = labelled_lines(lines, roles)
+    speakers = {*labelled.speakers}
+
+    def is_known(name: str) -> bool:
+        if is_no_speaker(name, roles):
+            return False
+        sides = () if speakers else ("clinician", "patient")
+        return (
+            name in speakers
+            or _is_told(name, roles)
+            or (not name[0].islower() and role_of(name, roles) in sides)
+        )
+
+    parts: list[tuple[int, str]] = []
+    for at, (line, label) in enumerate(zip(lines, labelled.labels, strict=True)):
+        begins = [0]
+        if _MARK.search(line) and (letter := _LETTER.search(line)):
+            said_from = len(line.rstrip()) - len(label.text) if label else 0
+            labels_at = [
+                match.start()
+                for match in _WITHIN.finditer(line)
+                if match.start() >= said_from and is_known(match["name"])
+            ]
+            if len(speakers) > 1 or labels_at[:1] == [0]:
+                begins += [begin for begin in labels_at if begin > letter.start()]
+        parts += [(at, line[begin:end]) for begin, end in pairwise([*begins, len(line)])]
+    return parts
+
+
+def _is_told(name: str, roles: Mapping[str, str]) -> bool:
+    """Whether the user says the role of this one."""
+    return plain_name(name) in map(plain_name, roles) and not is_no_speaker(name, roles)
+
+
 def names_two_speakers(text: str, roles: Mapping[str, str]) -> bool:
     """Whether the lines of a text begin with the names of two speakers or more."""
-    return len(labelled_lines(text.splitlines(), roles).speakers) > 1
+    if "\n" not in text and len(_MARK.findall(text)) < 2:
+        return False
+    return len(labelled_lines([line for _, line in parted(text.splitlines(), roles)], roles).speakers) > 1
 
 
 def _is_third(name: str) -> bool:
@@ -383,7 +532,7 @@ def _speakers(form: str, names: list[str], roles: Mapping[str, str]) -> set[str]
         return set()  # Sections of a report.
     if form in _ALONE:
         return known
-    bases = {base for name in known if is_speaker_word(base := _NUMBER.sub("", name), roles)}
+    bases = {base for name in counts if is_speaker_word(base := _NUMBER.sub("", name), roles)}
     lacking = 2 - len(known)
     if form in _TELLING and lacking > 0:
         weights: Counter[str] = Counter()
@@ -415,16 +564,35 @@ def _unlabelled(
     """Lines that seem to lack a label: the only one of a text that goes on with the one before, and those between two
     labels of one speaker where speakers take turns elsewhere."""
     names = [(at, label.speaker) for at, label in enumerate(labels) if label]
-    sentences = [at for at in goes_on if is_speech(lines[at]) and _SENTENCE.search(lines[at])]
-    if len(names) < _ENOUGH or not sentences:
+    if len(names) < _ENOUGH:
         return []
-    if len(goes_on) == 1:
-        return sentences
+    if len(goes_on) == 1 and is_speech(lines[goes_on[0]]) and _SENTENCE.search(lines[goes_on[0]]):
+        return [*goes_on]
     same = [(before, after) for (before, one), (after, other) in pairwise(names) if one == other]
-    between = [[at for at in sentences if before < at < after][:1] for before, after in same]
     # Where hardly any other line goes on with the one before, fewer who take turns tell the habit.
     most = 0.1 if len(goes_on) > len(same) else 0.25
-    return [at for (at,) in between] if all(between) and len(same) <= most * len(names) else []
+    if len(same) > most * len(names):
+        return []
+    width, counts = max(map(len, lines)), Counter(lines)
+
+    def may_be_said(at: int) -> bool:
+        line = lines[at].strip()
+        beside = (
+            _DIRECTION.fullmatch(line) or _PAGE.fullmatch(line) or _HEADING.match(line) or _heading_kind(line)
+        )
+        # Whoever types seldom ends with a full stop; what comes again is no words.
+        whole = (
+            counts[lines[at]] == 1 and not (beside or _TITLED.match(line)) and _begins_anew(lines, at, width)
+        )
+        return is_speech(line) and bool(_SENTENCE.search(line) or whole)
+
+    between = [
+        next(
+            (at for at in goes_on[bisect(goes_on, before) : bisect(goes_on, after)] if may_be_said(at)), None
+        )
+        for before, after in same
+    ]
+    return [at for at in between if at is not None] if None not in between else []
 
 
 def _number_turns(result: LabelledLines) -> None:
@@ -492,6 +660,12 @@ def cell_labels(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
     return known if len(known) > len(labels) else labels
 
 
+def labels_within(text: str) -> Iterator[str]:
+    """Names that stand behind a sentence within a text as labels do."""
+    if _MARK.search(text):
+        yield from (match["name"] for match in _WITHIN.finditer(text) if match.start())
+
+
 def known_labels(text: str, roles: Mapping[str, str]) -> int:
     """How many of a text's labels name known speakers."""
     return sum(is_speaker_word(label.name, roles) for label in cell_labels(text, roles))
@@ -531,10 +705,18 @@ def _with_more(
     labels: list[CellLabel], pattern: re.Pattern[str], text: str, fits: Callable[[str], bool]
 ) -> list[CellLabel]:
     """Labels in order, with those that match a pattern, whose name fits, and that stand in none of the others."""
-    found = (CellLabel(match.start(), match.end(), match["name"]) for match in pattern.finditer(text))
+    candidates = (
+        # A note behind a name stays in the text.
+        CellLabel(
+            match.start(),
+            match.start("note") if match.groupdict().get("note") else match.end(),
+            match["name"],
+        )
+        for match in pattern.finditer(text)
+    )
     more = [
         one
-        for one in found
+        for one in candidates
         if fits(one.name) and not any(label.start < one.end and one.start < label.end for label in labels)
     ]
     return sorted([*labels, *more])
@@ -542,7 +724,8 @@ def _with_more(
 
 def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
     matches = list(_LINE.finditer(text))
-    names = [match["bracket"] or match["name"].strip() for match in matches]
+    named_until = [_name_in_cell(match, roles) for match in matches]
+    names = [name for name, _ in named_until]
     known = [is_speaker_word(name, roles) for name in names]
     counts = Counter(names)
     bracketed, named = (
@@ -559,10 +742,19 @@ def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
         return bool(_NAME_IN_CELL.fullmatch(name) or (named and (few or _WORD.fullmatch(name))))
 
     return [
-        CellLabel(match.start(), match.end(), name)
-        for match, name, sure in zip(matches, names, known, strict=True)
+        CellLabel(match.start(), end, name)
+        for match, (name, end), sure in zip(matches, named_until, known, strict=True)
         if sure or may_be(name, bool(match["bracket"]))
     ]
+
+
+def _name_in_cell(match: re.Match[str], roles: Mapping[str, str]) -> tuple[str, int]:
+    """The name of a label, and where it ends; a note behind a known name stays in the text."""
+    name = match["bracket"] or match["name"].strip()
+    noted = _NOTED.fullmatch(name) if match["name"] else None
+    if noted and is_speaker_word(noted["name"], roles) and not _has_word(noted["note"], _THIRDS):
+        return noted["name"], match.start("name") + noted.end("name")
+    return name, match.end()
 
 
 def _has_word(name: str, words: frozenset[str]) -> bool:
@@ -645,10 +837,11 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
         InputError: no two speakers are named.
         AmbiguousError: the text may be of several conversations, or nothing tells who speaks a line.
     """
+    lines = [(lines[at][0], part) for at, part in parted([text for _, text in lines], source.options.roles)]
     labelled = labelled_lines([text for _, text in lines], source.options.roles)
     if len(labelled.speakers) < 2:
         raise InputError(
-            "no lines begin with the names of two speakers",
+            f"no lines begin with the names of two speakers{_named_within(lines, source.options.roles)}",
             where=source.name,
             todo="begin each turn with who speaks, such as Doctor: and Patient:, "
             "or say who is who with `roles=NAME=clinician`",
@@ -697,11 +890,21 @@ def labelled_speech(source: TranscriptMaker, lines: Sequence[Line]) -> tuple[lis
             account.note_unread("headings", line, place)
         else:
             if _DIRECTION.fullmatch(written):
-                account.remark(f"Lines in brackets stay in the turn before them, such as that of {place}.")
+                if not any(remark.startswith(_IN_TURN) for remark in account.remarks):
+                    account.remark(f"{_IN_TURN}, such as that of {place}.")
             elif is_speech(line):
                 account.note_joined(line, place)
             speech[-1].go_on(line)
     return speech, reference
+
+
+def _named_within(lines: Sequence[Line], roles: Mapping[str, str]) -> str:
+    """Where a name stands in a line like a label, but not at its beginning, as the end of a sentence."""
+    pattern = _anywhere(tuple(roles))
+    for place, text in lines[:_LOOKED_AT]:
+        if (match := pattern.search(text[:_REACH])) and (before := text[: match.start()].strip()):
+            return f": {match['name']!r} stands in {_number(place)} behind {before!r:.30}"
+    return ""
 
 
 def set_aside(source: TranscriptMaker, name: str, text: str, place: str) -> None:
@@ -830,26 +1033,31 @@ def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Seque
         source.account.remark("Numbers behind labels, as in T1 and C1, are taken for those of turns.")
     if source.unknown is not None:
         return  # Another reading tells what else is wrong.
-    if labelled.doubtful:
+    doubtful = labelled.doubtful or labelled.assumed
+    if doubtful:
         shown = _some(
             f"{name!r} ({counted(len(at), 'line')}, such as {_number(lines[at[0]][0])}: "
             f"{lines[at[0]][1].strip():.50})"
-            for name, at in labelled.doubtful.items()
+            for name, at in doubtful.items()
         )
         doubt = f"{shown} may be who speaks, or words of the turn before"
-        example = next(iter(labelled.doubtful))
-        name = f'"{example}"' if re.search(r"\W", example) else example
-        decides = (
-            f"say that it is no speaker with `roles={name}=text`, or who it is, such as `roles={name}=other`; what "
-            "stands once or twice is text where `roles` names two who speak"
+        example = next(iter(doubtful))
+        shielded = re.sub(r'[",]', "?", example)
+        name = f'"{shielded}"' if re.search(r"\W", example) else example
+        instead = (
+            f"who it is, such as `roles={name}=other`" if shielded == example else "begin it with who says it"
         )
+        decides = f"say that it is no speaker with `roles={name}=text`, or {instead}"
+        if labelled.doubtful and not labelled.seeming & labelled.doubtful.keys():
+            decides += "; what stands once or twice is text where `roles` names two who speak"
         labels = list(filter(None, labelled.labels))
         try:
             source.roles([label.speaker for label in labels], [label.where for label in labels])
         except UnknownSpeakerError as error:
             error.beside = f"{doubt}: {decides}"
             raise
-        raise AmbiguousError(doubt, where=lines[labelled.doubtful[example][0]][0], todo=decides)
+        if labelled.doubtful:
+            raise AmbiguousError(doubt, where=lines[labelled.doubtful[example][0]][0], todo=decides)
     if labelled.unlabelled:
         place, text = lines[labelled.unlabelled[0]]
         raise AmbiguousError(

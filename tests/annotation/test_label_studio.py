@@ -74,9 +74,7 @@ def _empty_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a server that nobody has used yet, made by whoever needs it first."""
     import filelock
 
-    empty = own.environment_folder().with_name(
-        f"label-studio-{own.VERSION}-empty"
-    )
+    empty = own.environment_folder().with_name(f"label-studio-{own.VERSION}-empty")
     with filelock.FileLock(f"{empty}.lock"):
         if not (empty / "data").is_dir():
             fresh = tmp_path_factory.mktemp("fresh")

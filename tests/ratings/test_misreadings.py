@@ -106,6 +106,32 @@ def test_names_that_prove_nothing_are_asked_about(name: str, tmp_path: Path) -> 
         read_rating_file(written(tmp_path, f"item,{name}\na,4,5\n"))
 
 
+@pytest.mark.parametrize(
+    "names", ["anna_warmth,anna_pace,ben_warmth,ben_pace", "warm tone r1,warm tone r2,pace r1,pace r2"]
+)
+def test_raters_with_metrics_in_one_name_are_neither_offered_as_raters(names: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"item,{names}\na,4,5,3,2\n")
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(path)
+    assert "write the names in two rows, one of raters and one of metrics" in str(error.value)
+    assert "by_rater" not in str(error.value)
+
+
+def test_answers_beside_data_of_a_task_are_named_and_several_labels_explained(tmp_path: Path) -> None:
+    task = {"id": 1, "text": "x", "kindness": 4, "annotator": 2, "annotation_id": 3, "lead_time": 1}
+    path = written(tmp_path, json.dumps([task]), "min.json")
+    with pytest.raises(AmbiguousError, match="name the answers with `metrics=NAME`"):
+        read_rating_file(path)
+    assert values(read_rating_file(path, RatingReading(metrics=["kindness"]))) == [4]
+    result = {"from_name": "code", "to_name": "text", "type": "choices", "value": {"choices": ["a", "b"]}}
+    annotation = {"id": 1, "completed_by": 1, "result": [result], "was_cancelled": False}
+    several = written(
+        tmp_path, json.dumps([{"id": 1, "data": {"text": "x"}, "annotations": [annotation]}]), "l.json"
+    )
+    with pytest.raises(InputError, match="1 answers of several labels; a rating is one label or one number"):
+        read_rating_file(several)
+
+
 def test_rubrics_scales_and_words_for_raters_decide(tmp_path: Path) -> None:
     path = written(tmp_path, "item,system,empathy,alliance\na,A,4,5\nb,B,2,3\n")
     file = read_rating_file(path, RatingReading(known=known_names()))
@@ -246,6 +272,42 @@ def test_a_number_that_may_stand_for_no_answer_is_asked_about(
     "answers", ["50 77 99", "2 5 9", "-1 0 1", "1 2 3 4 5 6 7 9", "-3 -1 2", "0.5 -9 2.5"]
 )
 def test_numbers_among_their_like_are_ratings(answers: str, tmp_path: Path) -> None:
+    rows = "".join(f"{at},anna,{number}\n" for at, number in enumerate(answers.split()))
+    file = read_rating_file(written(tmp_path, "item,rater,value\n" + rows))
+    assert values(file) == [float(number) for number in answers.split()]
+
+
+@pytest.mark.parametrize("typed", ["44", "22", "33", "45", "50", "55", "100", "-34"])
+@pytest.mark.parametrize(
+    "others", ["1 2 3 4 5 4 3 2", "1 2 4 5 4 5 2 1", "0 1 2 3 0 1 2 3", "1 1.5 2 3 2.5 2 3 2"]
+)
+def test_a_number_far_from_all_levels_is_asked_about(others: str, typed: str, tmp_path: Path) -> None:
+    rows = "".join(f"{at},anna,{number}\n" for at, number in enumerate([*others.split(), typed]))
+    path = written(tmp_path, "item,rater,value\n" + rows)
+    with pytest.raises(
+        AmbiguousError, match=rf"{typed} of rating .*mend it, or `missing={typed}`.*`scales=rating="
+    ):
+        read_rating_file(path)
+    assert values(read_rating_file(path, RatingReading(missing=parse_missing(["rating="]))))[-1] == float(
+        typed
+    )
+    assert len(values(read_rating_file(path, RatingReading(missing=parse_missing([typed]))))) == 8
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "0 10 20 30 20 10 0 10 100",
+        "0 5 3 12 7 20 11 2 100",
+        "1 2 3 2 1 3 2 1 10",
+        "1 2 3 4 5 4 3 2 7",
+        "1 2 3 4 5 44 44 44 44",
+        "1 2 3 44",
+        "0 0 0 0 1 0 0 1 50",
+        "1 2 3 8 9 10 4 7 15",
+    ],
+)
+def test_sparse_ends_of_longer_scales_are_ratings(answers: str, tmp_path: Path) -> None:
     rows = "".join(f"{at},anna,{number}\n" for at, number in enumerate(answers.split()))
     file = read_rating_file(written(tmp_path, "item,rater,value\n" + rows))
     assert values(file) == [float(number) for number in answers.split()]
@@ -697,6 +759,61 @@ def test_participants_who_may_have_rated_and_numbers_that_may_be_ratings_are_ask
     assert read_rating_file(path).ratings["transcript_id"].n_unique() == 1
 
 
+APART = "P1,1,anna,4\nP1,2,anna,3\nP1,3,anna,2\nP2,1,ben,4\nP2,2,ben,2\nP2,3,ben,5\n"
+
+
+@pytest.mark.parametrize("owner", ["family", "therapist", "pid", "Familie", "study_id"])
+@pytest.mark.parametrize("values", ["P1,P2", "Smith,Jones"])
+def test_a_column_that_each_rater_has_one_of_is_no_metric_and_is_asked_about(
+    owner: str, values: str, tmp_path: Path
+) -> None:
+    one, two = values.split(",")
+    rows = APART.replace("P1", one).replace("P2", two)
+    path = written(tmp_path, f"{owner},session,rater,kindness\n{rows}")
+    with pytest.raises(AmbiguousError, match=rf"`columns=item={owner}\+session` for two"):
+        read_rating_file(path)
+    both = read_rating_file(path, RatingReading(columns={"item": f"{owner}+session"}))
+    assert (both.account.items, list(both.account.metrics)) == (6, ["kindness"])
+    one_item = read_rating_file(path, RatingReading(columns={"item": "session"}))
+    assert (one_item.account.items, list(one_item.account.metrics)) == (3, ["kindness"])
+
+
+def test_numbers_of_people_are_asked_about_and_answers_are_not(tmp_path: Path) -> None:
+    rows = APART + "P3,1,cleo,4\nP3,2,cleo,2\nP3,3,cleo,5\n"
+    path = written(tmp_path, "family,session,rater,kindness\n" + rows.replace("P", "1"))
+    with pytest.raises(AmbiguousError, match="of family '11' and '12'"):
+        read_rating_file(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("rater_id", "1,1,1,2,2,2"),
+        ("expert_group", "A,A,A,B,B,B"),
+        ("date", "d1,d1,d1,d2,d2,d2"),
+        ("safe", "yes,yes,yes,no,no,no"),
+        ("pace", "4,4,4,3,3,3"),
+        ("stage", "open,open,shut,shut,open,open"),
+        ("family", "F1,F2,F3,F1,F2,F3"),
+    ],
+)
+def test_what_says_nothing_of_items_stops_nothing(column: str, cells: str, tmp_path: Path) -> None:
+    rows = [f"{cell},{row[3:]}" for cell, row in zip(cells.split(","), APART.splitlines(), strict=True)]
+    file = read_rating_file(written(tmp_path, f"{column},item,rater,kindness\n" + "\n".join(rows)))
+    assert file.account.items == 3
+
+
+@pytest.mark.parametrize("column", ["family", "redcap_event_name", "wave_name"])
+def test_a_column_that_tells_doubled_rows_apart_is_named(column: str, tmp_path: Path) -> None:
+    rows = APART.replace("ben", "anna")
+    path = written(tmp_path, f"{column},item,rater,kindness\n{rows}")
+    with pytest.raises(InputError) as error:
+        read_rating_file(path)
+    assert f"`columns=item={column}+item` for items" in str(error.value)
+    again = read_rating_file(path, RatingReading(columns={"round": column}))
+    assert (again.account.items, again.account.ratings) == (3, 6)
+
+
 # -- rows under a table ----------------------------------------------------------------------------------
 
 
@@ -716,6 +833,84 @@ def test_means_and_kappas_under_a_table_are_no_items_and_it_is_said(
     assert crossed.account.items == 2
 
 
+TEN = "5,5 4,4 3,2 2,2 1,1 5,4 4,4 4,5 2,2 3,3".split()
+
+
+def ten_items(below: str, ids: str = "s{}") -> str:
+    """Ten items of two raters, and rows below, parted by semicolons."""
+    rows = [f"{ids.format(number)},{cells}" for number, cells in enumerate(TEN)]
+    return "session,rater 1,rater 2\n" + "\n".join([*rows, *below.split(";")]) + "\n"
+
+
+@pytest.mark.parametrize("ids", ["s{}", "{}", "P1-{}"])
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Mittelwert,3.3,3.2;Anzahl,10,10",
+        "Ø,3.3,3.2;Summe,33,32;Median,3.5,3.5;%,66,64;Std.abw.,1.3,1.2;Varianz,1.7,1.5;Min,1,1",
+        "N,10,10",
+        "n,10,10;max,5,5;ICC,0.92,",
+        "M,3.3,3.2;SD,1.3,1.2",
+        "Missing,0,0",
+        "Media,3.3,3.2;Desv. est.,1.3,1.2",
+        "平均,3.3,3.2;标准差,1.3,1.2",
+        # Words that nobody knows, with numbers that say it.
+        'Keskiarvo,"3,3","3,2";Mean,3.3,3.2',
+        "Lukumäärä,10,10;Sum,33,32",
+        "Hajonta,1.34,1.40;SD,1.3,1.2",
+    ],
+)
+def test_rows_below_are_left_out_by_their_names_or_numbers(ids: str, below: str, tmp_path: Path) -> None:
+    file = read_rating_file(written(tmp_path, ten_items(below, ids)))
+    assert (file.account.items, file.account.ratings) == (10, 20)
+    (left,) = file.account.file.left_out.items()
+    assert left[1] == below.count(";") + 1
+    assert all(row.split(",")[0] in left[0] for row in below.split(";"))
+
+
+@pytest.mark.parametrize("below", ["pilot,3,4", "Mean,3.3,3.2;pilot,3,4", "Quux,0.4,0.9"])
+def test_a_last_row_that_may_be_an_item_or_computed_is_asked_about(below: str, tmp_path: Path) -> None:
+    path = written(tmp_path, ten_items(below))
+    with pytest.raises(
+        AmbiguousError, match="`columns=item=session` for an item, else remove the row"
+    ) as error:
+        read_rating_file(path)
+    assert error.value.where == f"{path}:{12 + below.count(';')}"
+    file = read_rating_file(path, RatingReading(columns={"item": "session"}))
+    assert file.account.items == 11
+    assert "is taken for an item" in remarks(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        (ten_items("s10,3,3"), 11),
+        # A note below holds no rating.
+        (ten_items("Rated in March,,"), 10),
+        # Neither are items of several forms odd.
+        ("item,rater 1,rater 2\na-1,1,2\nb7,2,2\nc_2,3,3\nlast,2,1\n", 4),
+        # A first row, or one between others, is no row below.
+        ("item,rater 1,rater 2\npilot,1,2\ns1,2,2\ns2,3,3\ns3,2,1\n", 4),
+        # Nor one of which somebody is named who rated it.
+        ("item,rater,value\ns1,a,1\ns2,a,2\ns3,a,3\npilot,a,1\n", 4),
+        # Words, of which one is a statistic's name.
+        ("item,rater 1,rater 2\nkind,1,2\nrude,2,2\ncalm,4,3\nmean,2,3\n", 4),
+    ],
+)
+def test_ordinary_last_rows_are_items(text: str, items: int, tmp_path: Path) -> None:
+    assert read_rating_file(written(tmp_path, text)).account.items == items
+
+
+def test_a_mean_below_items_that_are_words_is_known_by_its_numbers(tmp_path: Path) -> None:
+    names = "Anna Ben Cleo Dan Eva Finn Gus Hal Ida Jo".split()
+    text = ten_items("Mean,3.3,3.2")
+    for number, name in enumerate(names):
+        text = text.replace(f"s{number},", f"{name},")
+    file = read_rating_file(written(tmp_path, text))
+    assert file.account.items == 10
+    assert file.account.file.left_out == {"rows computed from those above (Mean)": 1}
+
+
 def test_items_that_are_words_may_be_called_mean(tmp_path: Path) -> None:
     file = read_rating_file(written(tmp_path, "item,rater 1,rater 2\ncalm,1,2\nrude,3,3\nmean,2,2\n"))
     assert file.account.items == 3
@@ -725,10 +920,13 @@ def test_items_that_are_words_may_be_called_mean(tmp_path: Path) -> None:
 
 
 def test_ages_and_numbers_of_words_are_no_raters(tmp_path: Path) -> None:
-    path = written(tmp_path, "item,age,n_words,word count,anna,ben\na,33,120,9,1,2\nb,45,80,8,3,3\n")
+    path = written(
+        tmp_path,
+        "item,age,patient_age,n_words,word count,anna,ben,final\na,33,31,120,9,1,2,2\nb,45,32,80,8,3,3,3\n",
+    )
     file = read_rating_file(path, RatingReading(form="by_rater"))
     assert list(file.account.raters) == ["human:anna", "human:ben"]
-    assert file.account.file.unused == ["age", "n_words", "word count"]
+    assert file.account.file.unused == ["age", "patient_age", "n_words", "word count", "final"]
     # A number that people counted is a metric all the same.
     counted = written(tmp_path, "item,rater,n_questions\na,anna,3\na,ben,4\n")
     assert list(read_rating_file(counted).account.metrics) == ["n_questions"]

@@ -266,3 +266,24 @@ def test_a_dialogue_goes_on_behind_a_label_only(tmp_path: Path) -> None:
     path = write(tmp_path, "u.csv", "id,talk,response\na,Patient: It hurts.,Please rest your knee.\n")
     with pytest.raises(InputError, match="one side speaks in the dialogue"):
         read(path, columns={"dialogue": "talk", "answer": "response"})
+
+
+def test_a_row_whose_text_goes_on_with_another_speaker_stops(tmp_path: Path) -> None:
+    table = "id,speaker,text\na,Doctor,Hello.\na,Patient,Hi.\na,Doctor,Since when? Patient: May.\na,Patient,Yes.\n"
+    path = write(tmp_path, "rows.csv", table)
+    with pytest.raises(AmbiguousError, match="the label of 'Patient'") as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:4")
+    (one,) = read(path, leave_out=("labels within texts",))
+    assert one.turns[2].text == "Since when? Patient: May."
+
+
+def test_a_note_behind_a_name_stays_with_the_turn(tmp_path: Path) -> None:
+    dialogue = "Doctor: Hello.\nPatient (crying): I can't. Doctor (softly): Why?"
+    path = write(tmp_path, "talk.csv", f'id,dialogue\na,"{dialogue}"\n')
+    (one,) = read(path)
+    assert [(turn.role, turn.text) for turn in one.turns] == [
+        ("clinician", "Hello."),
+        ("patient", "(crying): I can't."),
+        ("clinician", "(softly): Why?"),
+    ]

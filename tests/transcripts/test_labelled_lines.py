@@ -557,3 +557,181 @@ def test_what_a_document_has_beside_its_paragraphs_is_counted_or_stops(tmp_path:
     with pytest.raises(AmbiguousError, match="I never slept at all"):
         read(path)
     assert turns(path, leave_out=["tables"])
+
+
+TALK = "Doctor: Hello.\nPatient: I cough at night.\nDoctor: Since when?\n{}\nDoctor: Do you smoke?\nPatient: No.\n"
+WRAPPED = (
+    "Doctor: Good morning, what brings you in today? I have read the\nletter.\nPatient: I have had a cough for weeks.\n"
+    "Doctor: How long has that been going on, and did you see anyone\nabout it before?\n{}\nDoctor: Do you smoke, "
+    "or did you ever smoke in your life, even\nif only at parties?\nPatient: No.\nDoctor: Good.\nPatient: Fine.\n"
+)
+
+
+@pytest.mark.parametrize("talk", [TALK, WRAPPED])
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Patient (crying): I can't.", "(crying) I can't."),
+        ("Patient [crying]: I can't.", "[crying] I can't."),
+        ("Patient, crying: I can't.", "(crying) I can't."),
+        ("Patient (crying) (03:15): I can't.", "(crying) I can't."),
+        ("Patient (03:15) I can't.", "I can't."),
+        ("-Patient: I can't.", "I can't."),
+    ],
+)
+def test_what_stands_behind_a_known_name_is_no_other_speaker(
+    talk: str, line: str, said: str, tmp_path: Path
+) -> None:
+    assert ("patient", said) in turns(write(tmp_path, "talk.txt", talk.format(line)))
+
+
+def test_a_note_is_part_of_a_name_that_the_user_gives(tmp_path: Path) -> None:
+    path = write(tmp_path, "talk.txt", TALK.format("Patient (Ben): Hi."))
+    assert ("other", "Hi.") in turns(path, roles={"Patient (Ben)": "other"})
+
+
+def test_notes_behind_names_in_chinese(tmp_path: Path) -> None:
+    talk = "咨询师：你现在安全吗？\n来访者（哭泣）：我不想活了\n咨询师：多久了？\n来访者：三个月\n"
+    assert turns(write(tmp_path, "talk.txt", talk))[1] == ("patient", "（哭泣）我不想活了")
+
+
+@pytest.mark.parametrize("talk", [TALK, WRAPPED])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Patient's wife Maria",
+        "Maria (wife)",
+        "Patient and wife",
+        "Patient via the interpreter",
+        "Doctor, one thing",
+    ],
+)
+def test_a_label_that_says_one_who_speaks_with_other_words_stops(
+    talk: str, name: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "talk.txt", talk.format(f"{name}: I can't."))
+    with pytest.raises(InputError, match=name.replace("(", r"\(").replace(")", r"\)")):
+        read(path)
+    assert ("other", "I can't.") in turns(path, roles={name: "other"})
+    two = {"Doctor": "clinician", "Patient": "patient"}
+    with pytest.raises(InputError):
+        read(path, roles=two)
+    clinicians = [text for role, text in turns(path, roles={**two, name: "text"}) if role == "clinician"]
+    assert f"\n{name}: I can't." in "".join(clinicians)
+
+
+@pytest.mark.parametrize("line", ["Patient; I can't.", "Patient. I can't.", '"Patient: I can\'t."'])
+def test_a_label_with_another_mark_stops(line: str, tmp_path: Path) -> None:
+    with pytest.raises(AmbiguousError, match="may be who speaks") as caught:
+        read(write(tmp_path, "talk.txt", WRAPPED.format(line)))
+    assert "=text`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I asked the clinic, where everyone knows me, and then there the\npatient advocate said: wait.",
+        "He said the patient said: no.",
+        "- Patient safety: it counts.\n- First: rest.",
+        "Thank you so much for all of that, it really helps me a lot, my\nPatient. I mean it.",
+    ],
+)
+def test_a_role_word_within_running_text_is_no_label(line: str, tmp_path: Path) -> None:
+    assert len(turns(write(tmp_path, "talk.txt", WRAPPED.format(f"Patient: Yes.\n{line}")))) == 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Doctor: Hello. Patient: Hi.\nDoctor: Since when?  Patient: May.\n",
+        "Doctor: Hello.\nPatient: Hi.\nDoctor: Since\nwhen? Patient: May.\n",
+        "Anna: Hello.\nBen: Hi.\nAnna: Since when? Ben: May.\nAnna: Ah.\nBen: Yes.\n",
+        "1. Doctor: Hello.\n2. Patient: Hi.\n3. Doctor: Since when? Patient: May.\n",
+        "**Doctor:** Hello.\n**Patient:** Hi.\n**Doctor:** Since when? **Patient:** May.\n",
+        "咨询师：你好。\n来访者：你好。\n咨询师：多久了？来访者：三个月。\n",
+        "咨询师：你好。来访者：你好。\n咨询师：多久了？来访者：三个月。\n",
+    ],
+)
+def test_two_turns_on_a_line_are_two(text: str, tmp_path: Path) -> None:
+    roles = {"Anna": "clinician", "Ben": "patient"}
+    told = turns(write(tmp_path, "talk.txt", text), roles=roles)
+    assert [role for role, _ in told][:4] == ["clinician", "patient"] * 2
+    assert told[3][1] in ("May.", "三个月。")
+
+
+def test_a_side_that_no_line_names_stops_within_a_line(tmp_path: Path) -> None:
+    with pytest.raises(AmbiguousError, match="'Therapist'"):
+        read(write(tmp_path, "talk.txt", "Doctor: Hello.\nPatient: Bad. Therapist: Why?\nDoctor: Ok.\n"))
+
+
+def test_a_label_of_a_third_within_a_line_stops_and_the_user_decides(tmp_path: Path) -> None:
+    text = (
+        "Doctor: Hello.\nPatient: I told the other Doctor: it hurts.\nDoctor: I see. Mother: He never says.\n"
+    )
+    path = write(tmp_path, "talk.txt", text)
+    with pytest.raises(AmbiguousError, match="'Mother'") as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:3")
+    assert turns(path, roles={"Mother": "text"})[2] == ("clinician", "I see. Mother: He never says.")
+    assert turns(path, roles={"Mother": "other"})[2:] == [
+        ("clinician", "I see."),
+        ("other", "He never says."),
+    ]
+
+
+LACKING = "".join(f"Doctor: Hello {n}\nPatient: Hi {n}\n" for n in range(5)) + (
+    "Doctor: And then?\n{}\nDoctor: Are you safe?\nPatient: Yes\n"
+)
+
+
+@pytest.mark.parametrize("line", ["I do not want to live any more", "我真的不想活了，怎么办"])
+def test_a_line_that_lacks_its_label_stops_without_a_full_stop(line: str, tmp_path: Path) -> None:
+    text = LACKING.format(line)
+    with pytest.raises(AmbiguousError, match="this line begins with no speaker") as caught:
+        read(write(tmp_path, "talk.txt", text))
+    assert ":12" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[cries for a long time]",
+        "Clinic A - do not share",
+        "Page 2 of 3",
+        "Part Two Of It",
+        "Codes: empathy 4",
+    ],
+)
+def test_a_line_that_is_no_speech_between_two_labels_of_one_goes_on(line: str, tmp_path: Path) -> None:
+    text = LACKING.format(line)
+    text += f"{line}\n" if line.startswith("Clinic") else ""
+    assert len(turns(write(tmp_path, "talk.txt", text), roles={"Codes": "text"})) == 13
+
+
+def test_a_summary_below_the_talk_is_no_turn(tmp_path: Path) -> None:
+    text = "Doctor: Hello.\nPatient: Hi.\n\nSummary\nThe patient coughs since March.\n"
+    path = write(tmp_path, "talk.txt", text)
+    with pytest.raises(AmbiguousError, match="lines below the end"):
+        read(path)
+    assert turns(path, leave_out=("lines below the end",))[1] == ("patient", "Hi.")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Doctor 1: Hello.\nPatient: Hi.\nDoctor 2: Why?\nPatient: May.\n", "'Doctor 1'.*'Doctor 2'"),
+        ("DOCTOR 001: Hello.\nPATIENT 002: Hi.\n", "'DOCTOR 001'.*'PATIENT 002'"),
+        ("1 Doctor: Hello.\n2 Patient: Hi.\n", "'Doctor' stands in line 1 behind '1'"),
+        ("Doctor: There are the\nfollowing: rest.\nPatient: Ok.\n", "`roles=following=text`"),
+    ],
+)
+def test_what_stands_instead_of_labels_is_named(text: str, names: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=names):
+        read(write(tmp_path, "talk.txt", text))
+
+
+def test_lines_in_brackets_are_told_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "talk.txt", "Doctor: Hello.\n(Hola.)\nPatient: Hi.\n(Hola.)\n")
+    reading = Reading([path])
+    list(reading)
+    assert sum("in brackets" in remark for remark in reading.account.remarks) == 1

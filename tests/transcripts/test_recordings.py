@@ -804,3 +804,17 @@ def test_recognised_recordings_as_a_direct_reading_has_them() -> None:
     assert (turn.text, turn.meta["start"], turn.meta["stop"]) == (only["text"], 0.17, 25.14)
     with pytest.raises(InputError, match="without telling its speakers apart"):
         read(folder / "whisper_timestamped.json")
+
+
+def test_two_who_speak_in_a_cue_and_a_note_behind_a_name(tmp_path: Path) -> None:
+    cues = ["Doctor: Hello.", "Patient (crying): I can't. Doctor: Since when?", "Patient: May."]
+    text = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{cue}\n\n" for n, cue in enumerate(cues, 1))
+    (one,) = read(write(tmp_path, "talk.srt", text))
+    assert [turn.text for turn in one.turns] == ["Hello.", "(crying) I can't.", "Since when?", "May."]
+
+
+def test_another_who_speaks_in_captions_without_a_name_stops(tmp_path: Path) -> None:
+    cues = [">> DOCTOR: Hello.", ">> PATIENT: Hi.", ">> Since when?", ">> PATIENT: May."]
+    text = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{cue}\n\n" for n, cue in enumerate(cues, 1))
+    with pytest.raises(AmbiguousError, match="another speaks"):
+        read(write(tmp_path, "talk.srt", text))

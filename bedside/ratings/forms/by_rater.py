@@ -8,7 +8,7 @@ from bedside.core.errors import InputError
 from bedside.ratings.form_contract import FormClaim, RatingForm
 from bedside.ratings.rated_cells import RatedCell
 from bedside.ratings.rating_content import RatingContent
-from bedside.ratings.table_cells import TableCells, quoted_columns
+from bedside.ratings.table_cells import TableCells, crossed_names, quoted_columns
 from bedside.ratings.table_columns import has_rater_kind, names_rater
 
 
@@ -19,6 +19,14 @@ def _claims(content: RatingContent) -> FormClaim | None:
     raters = columns.of_raters()
     if not raters or ("metric" not in columns.names and any(map(content.reading.knows_metric, raters))):
         return None
+    crossed = None if "metric" in columns.names else crossed_names(raters)
+    if crossed is not None:
+        one, two = map(quoted_columns, crossed)
+        return FormClaim(
+            f"{one} and {two} are raters and metrics, or metrics and raters",
+            "write the names in two rows, one of raters and one of metrics (`form=raters_over_metrics` or "
+            "`form=metrics_over_raters`)",
+        )
     return FormClaim(
         f"{quoted_columns(raters)} are raters",
         "`form=by_rater`",

@@ -77,12 +77,16 @@ def _texts(content: RatingContent, records: Records) -> set[str]:
     answers: dict[str, list[str]] = {}
     for where, record in records:
         fields = [field for field in _answer_fields(record) if isinstance(record[field], str)]
+        chosen = content.reading.metrics is not None
+        if chosen:
+            fields = list(filter(content.reading.is_chosen, fields))
         # A task whose data begins with a number of its own has all its data behind it.
-        if fields and next(iter(record)) in ("id", fields[0]):
+        if not chosen and fields and next(iter(record)) in ("id", fields[0]):
             raise AmbiguousError(
                 f"{quoted_columns(fields)} may be answers or the task's own data",
                 where=where,
-                todo="export the annotations as JSON in place of JSON-MIN: there the two are apart",
+                todo="name the answers with `metrics=NAME`, or export the annotations as JSON in place of JSON-MIN: "
+                "there the two are apart",
             )
         for field in fields:
             answers.setdefault(field, []).append(record[field])
@@ -112,8 +116,8 @@ def _is_typed(value: Any) -> bool:
 
 def _answer(content: RatingContent, where: str, value: Any) -> str | None:
     """What was answered to one question; None, and counted, where that is no rating and no text."""
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
     parts = _parts(value)
     if _is_typed(value):
         return "\n".join(str(line) for part in parts for line in _parts(part["text"]))

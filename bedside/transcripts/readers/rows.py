@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from bedside.core.errors import InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.labelled_text import labels_within
 from bedside.transcripts.message_lists import MODEL_SPEAKERS
 from bedside.transcripts.row_order import by_number, in_order
 from bedside.transcripts.source_file import SourceFile
@@ -52,6 +53,8 @@ _ANNOMI_CODES: Mapping[str, tuple[str, ...]] = {
     "main_behaviour": ("main_therapist_behaviour",),
     "client_talk": ("client_talk_type",),
 }
+# What the user names where labels within a text are words of it.
+_WITHIN = "labels within texts"
 _NOT_CODED = {"", "n/a", "na"}
 
 
@@ -125,12 +128,28 @@ class _Utterances:
         """The turns of a transcript's rows."""
         utterances = self._divided(group, varying)
         opening = [rows[0] for rows in utterances]
+        if not self._source.options.leaves_out(_WITHIN):
+            self._check_labels(opening)
         return self._source.turns(
             [row[self.speaker] for _, row in opening],
             [row[self.text] for _, row in opening],
             [place for place, _ in opening],
             [self._known(rows, varying) for rows in utterances],
         )
+
+    def _check_labels(self, rows: Group) -> None:
+        """An error where another speaker's label stands behind a sentence of a text: two may speak in it."""
+        names = {row[self.speaker].strip() for _, row in rows}
+        for where, row in rows:
+            who = row[self.speaker].strip()
+            for name in labels_within(row[self.text]):
+                if name != who and name in names:
+                    raise AmbiguousError(
+                        f"the text of {who!r:.40} goes on with the label of {name!r:.40}: {row[self.text]:.60}",
+                        where=where,
+                        todo=f'give what each says a row of its own, or say with `leave_out="{_WITHIN}"` that they '
+                        "are words of one",
+                    )
 
     def _divided(self, group: Group, varying: Mapping[str, int]) -> list[Group]:
         """The rows of each utterance (several where several people coded it), in order of the turns."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 
-from bedside.core.errors import InputError
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts.contract import Claim, Head, Reader
-from bedside.transcripts.labelled_text import LabelledLines, labelled_lines, set_aside, settle_labels
+from bedside.transcripts.labelled_text import LabelledLines, labelled_lines, parted, set_aside, settle_labels
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import (
     NO_SPEAKER,
@@ -33,6 +33,8 @@ _LOOK = re.compile(
 _WORDS = re.compile(r"[^\W\d_]{3}")
 # What one of two who speak in a cue says, behind a dash.
 _DASHED = re.compile(r"(?:\A|(?<=[.?!…]) )[-–—] ?[^\W_]")
+# What captions have where another begins to speak.
+_ANOTHER = ">>"
 _BLOCK = re.compile(r"(NOTE|STYLE|REGION)(?:[ \t].*)?")
 
 
@@ -123,7 +125,7 @@ def _check_dashes(source: SourceFile, rows: Sequence[_Row], labelled: LabelledLi
             for (_, _, (_, text)), label in of_cue
         )
         _, _, (place, text) = of_cue[-1][0]
-        if dashes > 1 and not all(label for _, label in of_cue[-dashes:]):
+        if dashes > 1 and sum(label is not None for _, label in of_cue) < dashes:
             raise InputError(
                 f"dashes say that two speak in this cue, and not who: {text:.60}",
                 where=place,
@@ -149,8 +151,15 @@ def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Ut
         empty += len(rows) == before
     if empty:
         source.account.left_out["empty cues"] += empty
+    roles = source.options.roles
+    if not voiced:
+        rows = [
+            (cue, who, (place, part))
+            for at, part in parted([text for _, _, (_, text) in rows], roles)
+            for cue, who, (place, _) in rows[at : at + 1]
+        ]
     lines = [line for _, _, line in rows]
-    labelled = labelled_lines([] if voiced else [text for _, text in lines], source.options.roles)
+    labelled = labelled_lines([] if voiced else [text for _, text in lines], roles)
     if not voiced and not labelled.speakers:
         raise InputError(
             "the subtitles name nobody who speaks",
@@ -159,6 +168,13 @@ def _speech(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Ut
         )
     if not voiced:
         _check_dashes(source, rows, labelled)
+        for (place, text), label in zip(lines, labelled.labels, strict=True):
+            if label is None and text.startswith(_ANOTHER):
+                raise AmbiguousError(
+                    f"{_ANOTHER} says that another speaks, and not who: {text:.60}",
+                    where=place,
+                    todo="write the name and a colon behind it",
+                )
         settle_labels(source, labelled, lines)
     speaker, named = NO_SPEAKER, 0
     for (cue, who, (_, text)), label in zip_longest(rows, labelled.labels):
