@@ -24,7 +24,7 @@ from scipy import stats
 
 from bedside.analysis.study_size import sizes_for_difference, sizes_for_kappa
 from bedside.stats import overlapping, paired
-from bedside.stats.kappa_parts import penalties
+from bedside.stats._kappa_parts import penalties
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.rater_models import rater_model
 

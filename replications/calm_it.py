@@ -9,7 +9,7 @@ import polars as pl
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.scoring.score import score
 from bedside.stats.change import percentage_change
-from bedside.stats.kappa_parts import reading
+from bedside.stats.kappa_bands import reading
 from replications._figures import Figure
 
 SOURCE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bedside.stats import unpaired
-from bedside.stats.kappa_parts import reading
+from bedside.stats.kappa_bands import reading
 from replications._figures import Figure
 
 SOURCE = "Chandra et al., “Reasoning Is Not All You Need”, ACL 2026: counts of right diagnoses, and means with SDs."

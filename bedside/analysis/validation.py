@@ -12,7 +12,7 @@ import polars as pl
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances, CheckedUnits, checked_units, drawn_ratings
-from bedside.analysis.choices import Weights, kind_words
+from bedside.analysis.choices import Weights
 from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.judge_accuracy import (
     EXPECTED,
@@ -25,6 +25,7 @@ from bedside.analysis.judge_accuracy import (
     yes_level,
 )
 from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.rater_kinds import kind_words
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import beside_preferences
 from bedside.analysis.self_preference import SelfPreference, self_preferences

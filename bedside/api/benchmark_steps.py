@@ -24,7 +24,8 @@ from bedside.api.run_files import Report
 from bedside.api.simulating import Simulation, simulate
 from bedside.core.errors import InputError, RunError
 from bedside.core.words import typed
-from bedside.ratings.run import Run, is_run
+from bedside.ratings.run import Run
+from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bedside.api.run_files import open_run
 from bedside.core.errors import InputError, RunError
 from bedside.core.words import Names, listed
-from bedside.ratings.run import Run, is_run
+from bedside.ratings.run import Run
+from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
 
 if TYPE_CHECKING:

@@ -231,7 +231,7 @@ def read_candidates(files: Iterable[str | Path]) -> tuple[CandidateInterview, ..
     """
     from pydantic import ValidationError
 
-    from bedside.core.json_shape import complaints, key_name
+    from bedside.core.model_errors import complaints, key_name
     from bedside.metrics.protocols.note2chat.turn_candidates import CandidateInterview
     from bedside.simulation.simulators.case_records import records
 

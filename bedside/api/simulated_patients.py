@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import RunError
 from bedside.core.words import Names, listed
-from bedside.ratings.run import Run, is_run
+from bedside.ratings.run import Run
+from bedside.ratings.run_folder import is_run
 
 if TYPE_CHECKING:
     from bedside.reports.table import Tables

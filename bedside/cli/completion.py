@@ -20,7 +20,7 @@ from typing import Any
 import typer
 
 from bedside.ratings.names import ALGORITHMS, HUMANS, JUDGES, JURIES, human_rater
-from bedside.ratings.run import MANIFEST
+from bedside.ratings.run_folder import MANIFEST
 
 _PACKAGE = Path(__file__).parents[1]
 #: A name and what it is, as a shell shows it.

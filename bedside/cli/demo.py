@@ -12,7 +12,7 @@ from bedside.cli import completion as complete
 from bedside.cli.output import say, show_tables
 from bedside.core.errors import RunError
 from bedside.core.words import counted
-from bedside.ratings.run import is_run
+from bedside.ratings.run_folder import is_run
 
 #: What a judge is asked in the demonstration: what the two invented people rated.
 _RUBRICS = ("empathy", "goal_alignment", "partnership")

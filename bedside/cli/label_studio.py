@@ -19,7 +19,7 @@ from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_
 from bedside.cli.progress import task_progress
 from bedside.core.errors import InputError
 from bedside.core.words import counted, typed
-from bedside.ratings.run import is_run
+from bedside.ratings.run_folder import is_run
 
 if TYPE_CHECKING:
     from bedside.annotation.label_studio_server import OwnServer

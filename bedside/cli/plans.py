@@ -9,7 +9,7 @@ import typer
 
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.words import typed
-from bedside.ratings.run import is_run
+from bedside.ratings.run_folder import is_run
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan

@@ -65,7 +65,7 @@ from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.core.errors import InputError
 from bedside.core.words import counted, typed
-from bedside.ratings.run import MANIFEST
+from bedside.ratings.run_folder import MANIFEST
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run

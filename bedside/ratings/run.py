@@ -28,6 +28,7 @@ from bedside.core.locks import hold
 from bedside.core.words import counted, typed
 from bedside.ratings.juries import with_juries
 from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
+from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.ratings.table import (
     KEY,
     RATING_PARTS,
@@ -53,22 +54,6 @@ from bedside.transcripts.transcript import PROVENANCE_SPEAKERS, Transcript
 
 if TYPE_CHECKING:
     import pandas
-
-
-# -- How the folder of a run is told from others --------------------------------------------------------
-
-#: The file in a run that says what it is.
-MANIFEST = "manifest.json"
-
-
-def is_run(folder: str | os.PathLike[str]) -> bool:
-    """Whether the folder holds a run, of any format; a simulation's folder has another manifest, and holds none."""
-    if not (Path(folder) / MANIFEST).is_file():
-        return False
-    # What reads transcripts is loaded where there is something to tell apart: a shell's completion asks too.
-    from bedside.transcripts.simulation_folder import simulation_manifest
-
-    return simulation_manifest(folder) is None
 
 
 # -- The run --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.stats.kappa_parts import reading
+from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
 from bedside.tuning.rater_training import LearnedRaterTrial
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from bedside.analysis.checked_units import Chances
-from bedside.analysis.choices import is_carded
 from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL, LevelAccuracy
+from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import JudgeCard, Validation, validate
 from bedside.analysis.verdict import FEWEST_CASES, FEWEST_UNITS
@@ -25,7 +25,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_notes import dash_notes
 from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
-from bedside.stats.kappa_parts import reading
+from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
 
 # -- Tables of how well a judge tells yes from no -------------------------------------------------------

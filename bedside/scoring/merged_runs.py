@@ -36,17 +36,16 @@ from bedside.ratings.merged_tables import (
 from bedside.ratings.names import is_human, rated_by_algorithms
 from bedside.ratings.run import (
     FORMAT,
-    MANIFEST,
     PARTS_FILE,
     PARTS_KEY,
     RATINGS_FILE,
     SIMULATIONS,
     Run,
-    is_run,
     merge_simulations,
     new_run,
     write_new_run,
 )
+from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import TRANSCRIPT_FOLDER, missing_counts
 from bedside.scoring.judging_orders import STORE, recorded_judgings

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from bedside.core.errors import InputError, RunError
 from bedside.core.trace_spans import span
 from bedside.core.words import Names, listed
-from bedside.ratings.run import FORMAT, Run, is_run, keep_simulations, new_run, write_new_run
+from bedside.ratings.run import FORMAT, Run, keep_simulations, new_run, write_new_run
+from bedside.ratings.run_folder import is_run
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.table import wordless
 from bedside.scoring.one_process import ScoringPass, ScoringSummary

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bedside.stats._kappa_parts import kappa_values, kappa_values_of_sums
 from bedside.stats.arrays import Array, Indices, Mask
-from bedside.stats.kappa_parts import kappa_values, kappa_values_of_sums
 from bedside.stats.sampled_items import SampledItems
 
 

@@ -30,7 +30,7 @@ from bedside.stats.result import Interval, Result
 
 
 @dataclass(frozen=True)
-class PairRegression:
+class _PairRegression:
     """The regression of groups of systems; those of a group have one strength.
 
     Attributes:
@@ -50,7 +50,7 @@ class PairRegression:
     has_position: bool
 
     @classmethod
-    def of(cls, table: Array, groups: Sequence[Sequence[int]]) -> PairRegression:
+    def of(cls, table: Array, groups: Sequence[Sequence[int]]) -> _PairRegression:
         """Of shares of wins (cases × systems × systems), among the systems of these groups."""
         member = np.full(table.shape[1], -1, dtype=np.intp)
         for place, systems in enumerate(groups):
@@ -125,7 +125,7 @@ class PairRegression:
         """Whether the one shown first, or the one shown second, won every comparison."""
         return bool((np.nansum(self.shares) == 0) or (np.nansum(1 - self.shares) == 0))
 
-    def without_place(self) -> PairRegression:
+    def without_place(self) -> _PairRegression:
         """The same without the effect of the place."""
         return replace(self, has_position=False)
 
@@ -214,7 +214,7 @@ class PairRegression:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonGraph:
+class _ComparisonGraph:
     """Systems, and who of them had any share of a win over whom.
 
     Strengths are finite within a group in which each system has, through others if need be, a share of a win over each
@@ -227,7 +227,7 @@ class ComparisonGraph:
     beat: Mask
 
     @classmethod
-    def of(cls, table: Array, merged: tuple[int, int] | None = None) -> ComparisonGraph:
+    def of(cls, table: Array, merged: tuple[int, int] | None = None) -> _ComparisonGraph:
         """The graph of shares of wins (cases × systems × systems); two systems may count as one."""
         won = np.nansum(table, axis=0) + np.nansum(1 - table, axis=0).T > 0
         if merged is not None:
@@ -377,11 +377,11 @@ def strengths(
 
 def _on_one_scale(table: Array, names: Sequence[str], level: float) -> tuple[_Unfitted, list[str]]:
     """The largest group of systems whose strengths are finite, and of each other one why it isn't among them."""
-    graph = ComparisonGraph.of(table)
+    graph = _ComparisonGraph.of(table)
     joined = graph.largest_joined() if names else []
     if len(joined) < 2:
         return _Unfitted(len(names)), [graph.reason(system, (), names) for system in range(len(names))]
-    regression = PairRegression.of(table, [[system] for system in joined])
+    regression = _PairRegression.of(table, [[system] for system in joined])
     if regression.is_decided_by_place:
         reason = "which of two was shown first, and not which systems they were, decides who is preferred"
         return _Unfitted(len(names)), [reason] * len(names)
@@ -462,7 +462,7 @@ class _Fitted(_Unfitted):
     """
 
     def __init__(
-        self, regression: PairRegression, on_scale: tuple[int, ...], count: int, level: float, remark: str
+        self, regression: _PairRegression, on_scale: tuple[int, ...], count: int, level: float, remark: str
     ) -> None:
         super().__init__(count)
         self.on_scale = on_scale
@@ -554,8 +554,8 @@ def _equal_scores(table: Array, pair: tuple[int, int]) -> Array | None:
     Other strengths and the effect of the place are those that fit best where the two are one. Systems that beat this
     one, or lose to it, throughout, have no part: what they do is expected with certainty.
     """
-    groups = ComparisonGraph.of(table, merged=pair).joined_with(pair)
-    regression = PairRegression.of(table, groups)
+    groups = _ComparisonGraph.of(table, merged=pair).joined_with(pair)
+    regression = _PairRegression.of(table, groups)
     if regression.is_decided_by_place:
         return None
     if regression.is_separated:

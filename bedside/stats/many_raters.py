@@ -19,6 +19,7 @@ import numpy as np
 from bedside.core.errors import DataError
 from bedside.stats import sampled_means
 from bedside.stats._blocks import two_sided
+from bedside.stats._kappa_parts import agreement_weights, chance_corrected, penalties
 from bedside.stats._pair_kappas import PairKappas
 from bedside.stats._rated_items import (
     NO_COMPLETE_ITEM,
@@ -47,7 +48,6 @@ from bedside.stats.arrays import (
     matrix,
 )
 from bedside.stats.intervals import t_interval
-from bedside.stats.kappa_parts import agreement_weights, chance_corrected, penalties
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
 
@@ -55,7 +55,7 @@ from bedside.stats.sampled_items import SampledItems
 
 
 @dataclass(frozen=True, slots=True)
-class GwetParts:
+class _GwetParts:
     """What Gwet's AC takes from each distinct item.
 
     Attributes:
@@ -71,7 +71,7 @@ class GwetParts:
     factor: float
 
     @classmethod
-    def of(cls, rows: Array, weights: Array) -> GwetParts:
+    def of(cls, rows: Array, weights: Array) -> _GwetParts:
         """From counts of raters (items × levels) and weights of agreement (levels × levels)."""
         k = weights.shape[0]
         several = rows.sum(axis=1) >= 2
@@ -493,7 +493,7 @@ def gwet_ac(
         return blank.no_value(NO_PAIR)
     members = plan.members(items.kept)
     rows, multiplicity = merged(counts, members)
-    parts = GwetParts.of(rows, w)
+    parts = _GwetParts.of(rows, w)
     observed, chance = (float(part[0]) for part in parts.agreement(multiplicity[None, :]))
     estimate = (observed - chance) / (1 - chance)
     # Gwet's formula for a table of two raters divides by n, that for raw ratings by n − 1.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
+from bedside.stats._kappa_parts import kappa_values, penalties
 from bedside.stats.arrays import Array, Scale, levels, matrix, vector
-from bedside.stats.kappa_parts import kappa_values, penalties
 
 #: Others whose tables of joint counts are in memory at once.
 _ROWS = 20_000

@@ -38,7 +38,7 @@ from bedside.stats.result import Interval, Result
 # -- The tests and intervals of discordant pairs of zeros and ones --------------------------------------
 
 
-def discordance_test(only_x: int, only_y: int, method: str) -> tuple[float, float]:
+def _discordance_test(only_x: int, only_y: int, method: str) -> tuple[float, float]:
     """Statistic and p-value of discordant pairs, of which there is at least one."""
     from scipy.stats import binom
     from statsmodels.stats import contingency_tables
@@ -56,7 +56,7 @@ def discordance_test(only_x: int, only_y: int, method: str) -> tuple[float, floa
     return statistic, p
 
 
-def discordance_tail(only_x: int, only_y: int, alternative: str) -> float:
+def _discordance_tail(only_x: int, only_y: int, alternative: str) -> float:
     """One-sided exact p of discordant pairs."""
     from scipy.stats import binom
 
@@ -64,7 +64,7 @@ def discordance_tail(only_x: int, only_y: int, alternative: str) -> float:
     return float(binom.sf(leading - 1, only_x + only_y, 0.5))
 
 
-def discordance_interval(only_x: int, only_y: int, n: int, interval: str, level: float) -> Interval:
+def _discordance_interval(only_x: int, only_y: int, n: int, interval: str, level: float) -> Interval:
     """Bonett and Price's or the melded interval of the share of ones in x minus that in y."""
     if interval == "bonett-price":
         return _bonett_price(only_x, only_y, n, level)
@@ -503,7 +503,7 @@ def mcnemar_from_table(
     result = replace(
         blank,
         estimate=estimate,
-        interval=discordance_interval(only_x, only_y, n, interval, level),
+        interval=_discordance_interval(only_x, only_y, n, interval, level),
         effect=paired_odds_ratio(only_x, only_y, level=level),
         details={
             "share in x": float(counts[0].sum() / n),
@@ -514,8 +514,8 @@ def mcnemar_from_table(
     )
     if discordant == 0:
         return replace(result, missing="no p-value: no discordant pair")
-    statistic, p = discordance_test(only_x, only_y, method)
+    statistic, p = _discordance_test(only_x, only_y, method)
     if alternative != "two-sided":
-        p = discordance_tail(only_x, only_y, alternative)
+        p = _discordance_tail(only_x, only_y, alternative)
     error = float(np.sqrt(max(0.0, discordant / n - estimate**2) / n))
     return replace(result, statistic=statistic, p=p, standard_error=error)

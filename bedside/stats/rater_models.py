@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from bedside.core.errors import DataError
+from bedside.stats._kappa_parts import kappa_values
 from bedside.stats.arrays import Array, Indices, chosen, vector
-from bedside.stats.kappa_parts import kappa_values
 
 #: What raters do where they disagree.
 Disagreement = Literal["guessing", "near"]

@@ -10,6 +10,7 @@ import numpy as np
 from bedside.core.errors import DataError
 from bedside.stats._blocks import blocks
 from bedside.stats._exact import signed_rank_distribution, tail
+from bedside.stats._kappa_parts import agreement_weights, kappa_variances, penalties
 from bedside.stats.arrays import (
     Alternative,
     Array,
@@ -23,7 +24,6 @@ from bedside.stats.arrays import (
     seed_in_words,
     vector,
 )
-from bedside.stats.kappa_parts import agreement_weights, kappa_variances, penalties
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.paired import ALTERNATIVES
 from bedside.stats.rater_models import Disagreement, RaterModel, rater_model

@@ -26,7 +26,7 @@ from bedside.stats.result import Interval, Result
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MeanPart:
+class _MeanPart:
     """The mean of a random sample, as a part of a sum.
 
     Attributes:
@@ -58,9 +58,9 @@ class MeanPart:
         return spread
 
 
-def mean_part(
+def _mean_part(
     values: Array, clusters: Indices, factor: float, *, left_out: Array | None = None, added: float = 0.0
-) -> MeanPart:
+) -> _MeanPart:
     """The mean of values, times a factor, as a part of a sum.
 
     Args:
@@ -81,11 +81,11 @@ def mean_part(
         distances = distances + left_out
     shares = sizes / values.size
     errors = factor * np.bincount(member, distances) / values.size / np.sqrt(1 - shares)
-    return MeanPart(numbers, errors, sizes, added)
+    return _MeanPart(numbers, errors, sizes, added)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SumOfMeans:
+class _SumOfMeans:
     """A mean over cells, or the difference of two.
 
     Attributes:
@@ -94,11 +94,11 @@ class SumOfMeans:
     """
 
     value: float
-    parts: tuple[MeanPart, ...]
+    parts: tuple[_MeanPart, ...]
 
-    def __sub__(self, other: SumOfMeans) -> SumOfMeans:
+    def __sub__(self, other: _SumOfMeans) -> _SumOfMeans:
         turned = tuple(replace(part, errors=-part.errors) for part in other.parts)
-        return SumOfMeans(self.value - other.value, self.parts + turned)
+        return _SumOfMeans(self.value - other.value, self.parts + turned)
 
     @property
     def variance(self) -> float:
@@ -219,7 +219,7 @@ class _CellMean:
         labelled: units it rests on.
     """
 
-    total: SumOfMeans
+    total: _SumOfMeans
     unlabelled: float
     shrunk: float
     weight: float
@@ -355,7 +355,7 @@ def _blank(name: str, question: _Question, units: tuple[JudgedUnits, ...]) -> Re
     )  # fmt: skip
 
 
-def _finished(blank: Result, total: SumOfMeans, by_case: bool) -> Result:
+def _finished(blank: Result, total: _SumOfMeans, by_case: bool) -> Result:
     error = float(np.sqrt(total.variance))
     return replace(
         blank,
@@ -364,7 +364,7 @@ def _finished(blank: Result, total: SumOfMeans, by_case: bool) -> Result:
     )
 
 
-def _freedom(total: SumOfMeans) -> dict[str, float | None]:
+def _freedom(total: _SumOfMeans) -> dict[str, float | None]:
     return {"degrees of freedom": total.freedom if np.isfinite(total.freedom) else None}
 
 
@@ -439,7 +439,7 @@ def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _C
     labelled, total = units.labelled, units.judge.size
     tuned, slope = _tuned_weights(units) if question.ratings == "both" else ({}, 0.0)
     value = shift = weight = unlabelled = 0.0
-    parts: list[MeanPart] = []
+    parts: list[_MeanPart] = []
     for cell in np.unique(units.cells):
         inside = units.cells == cell
         seen, rest = inside & labelled, inside & ~labelled
@@ -450,7 +450,7 @@ def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _C
         if trust > 0:
             value += share * trust * float(units.judge[rest].mean())
             if question.about == "cases":
-                parts.append(mean_part(units.judge[rest], clusters[rest], share * trust))
+                parts.append(_mean_part(units.judge[rest], clusters[rest], share * trust))
                 unlabelled += parts[-1].variance
         if question.about == "run" and left == 0:
             continue
@@ -464,9 +464,9 @@ def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _C
             added, moved = _pseudo_labels(errors, apart * units.judge[inside], np.unique(clusters[seen]).size)
         elif 0 < trust < 1:
             left_out = _left_out(units, inside, seen, slope)
-        parts.append(mean_part(errors, clusters[seen], factor, left_out=left_out, added=factor**2 * added))
+        parts.append(_mean_part(errors, clusters[seen], factor, left_out=left_out, added=factor**2 * added))
         shift += share * moved
-    return _CellMean(SumOfMeans(value, tuple(parts)), unlabelled, value + shift, weight, int(labelled.sum()))
+    return _CellMean(_SumOfMeans(value, tuple(parts)), unlabelled, value + shift, weight, int(labelled.sum()))
 
 
 def _influence(inside: Mask, seen: Mask) -> float:
@@ -549,7 +549,7 @@ def _interval(cell_mean: _CellMean, question: _Question) -> tuple[Interval | Non
 
 
 def _difference_interval(
-    means: list[_CellMean], total: SumOfMeans, question: _Question
+    means: list[_CellMean], total: _SumOfMeans, question: _Question
 ) -> tuple[Interval | None, str | None]:
     """The interval of a difference, or why there is none."""
     if not question.share:

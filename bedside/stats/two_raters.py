@@ -15,6 +15,7 @@ import numpy as np
 from bedside.core.errors import DataError
 from bedside.stats import sampled_means
 from bedside.stats._blocks import two_sided
+from bedside.stats._kappa_parts import chance_corrected, kappa_values, kappa_variances, penalties
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
     CoefficientInterval,
@@ -39,7 +40,6 @@ from bedside.stats.arrays import (
     vector,
 )
 from bedside.stats.intervals import mean_bootstrap, mean_t, wilson
-from bedside.stats.kappa_parts import chance_corrected, kappa_values, kappa_variances, penalties
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
 
@@ -47,7 +47,7 @@ from bedside.stats.sampled_items import SampledItems
 
 
 @dataclass(frozen=True, slots=True)
-class JointRatings:
+class _JointRatings:
     """Two raters' ratings of the items that both rated.
 
     Attributes:
@@ -68,16 +68,16 @@ class JointRatings:
         """The position of each item in the flattened joint counts."""
         return self.x * len(self.scale) + self.y
 
-    def counts(self) -> JointCounts:
+    def counts(self) -> _JointCounts:
         """How many items each pair of levels was given."""
         k = len(self.scale)
         counts = np.bincount(self.cells, minlength=k * k).reshape(k, k).astype(np.float64)
         clustered = None if self.members is None else (self.cells, self.members)
-        return JointCounts(counts, self.scale, self.dropped, clustered)
+        return _JointCounts(counts, self.scale, self.dropped, clustered)
 
 
 @dataclass(frozen=True, slots=True)
-class JointCounts:
+class _JointCounts:
     """Counts of items by the first rater's level (row) and the second's (column).
 
     Attributes:
@@ -118,7 +118,7 @@ class JointCounts:
         )
 
 
-def joint_ratings(a: Any, b: Any, scale: Scale | None, clusters: Any) -> JointRatings:
+def _joint_ratings(a: Any, b: Any, scale: Scale | None, clusters: Any) -> _JointRatings:
     """Two lists of ratings as codes, without the items that miss one.
 
     Raises:
@@ -137,7 +137,7 @@ def joint_ratings(a: Any, b: Any, scale: Scale | None, clusters: Any) -> JointRa
     y = coded(second, used, "ratings of the second rater")
     both = (x >= 0) & (y >= 0)
     members = None if clusters is None else aligned(clusters, first.size)[both]
-    return JointRatings(used, x[both], y[both], members, int(first.size - both.sum()))
+    return _JointRatings(used, x[both], y[both], members, int(first.size - both.sum()))
 
 
 # -- Do two raters agree? Percent agreement -------------------------------------------------------------
@@ -181,7 +181,7 @@ def kappa(
     """
     if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
-    joint = joint_ratings(a, b, scale, clusters).counts()
+    joint = _joint_ratings(a, b, scale, clusters).counts()
     return _kappa(joint, weights, ResamplingPlan(interval, clusters, resamples, level, seed))
 
 
@@ -200,7 +200,7 @@ def kappa_from_counts(
     used = list(range(1, table.shape[0] + 1)) if scale is None else scale
     if len(used) != table.shape[0]:
         raise DataError(f"a scale of {len(used)} levels doesn't fit a table of {table.shape[0]}")
-    return _kappa(JointCounts(table, used), weights, ResamplingPlan(interval, None, resamples, level, seed))
+    return _kappa(_JointCounts(table, used), weights, ResamplingPlan(interval, None, resamples, level, seed))
 
 
 def _square(counts: Any) -> Array:
@@ -210,7 +210,7 @@ def _square(counts: Any) -> Array:
     return table
 
 
-def _kappa(joint: JointCounts, weights: str | Any, plan: ResamplingPlan) -> Result:
+def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Result:
     interval, counts, k = plan.interval, joint.counts, joint.counts.shape[0]
     chosen("interval", interval, (*COEFFICIENT_INTERVALS, "analytic"))
     if joint.clustered is not None and interval == "analytic":
@@ -287,7 +287,7 @@ def scott_pi(
     Arguments as for :func:`kappa`, whose intervals it shares, but for the analytic one.
     """
     chosen("interval", interval, COEFFICIENT_INTERVALS)
-    joint = joint_ratings(a, b, scale, clusters).counts()
+    joint = _joint_ratings(a, b, scale, clusters).counts()
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     blank = Result(
         name="Scott's pi",
@@ -327,7 +327,7 @@ def percent_agreement(
         clusters: for each item the cluster it belongs to; the interval is then a BCa bootstrap over clusters,
             else Wilson's.
     """
-    joint = joint_ratings(a, b, None, clusters)
+    joint = _joint_ratings(a, b, None, clusters)
     same = (joint.x == joint.y).astype(float)
     if joint.members is None:
         result = wilson(int(same.sum()), same.size, level=level)

@@ -15,8 +15,8 @@ import polars as pl
 import bedside
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.agreement_gain import AgreementGain, agreement_gains
-from bedside.analysis.choices import is_carded
 from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.core.errors import DataError

@@ -27,7 +27,7 @@ EXAMPLE = PACKAGE / "examples" / "transcripts.jsonl"
 
 def judged_by_own(folder: Path, title: str, direction: str, levels: int) -> Path:
     """A run of its own, judged by a rubric called warmth."""
-    text = (PACKAGE / "rubrics" / "shipped" / "empathy.yaml").read_text("utf-8")
+    text = (PACKAGE / "judges" / "rubrics" / "shipped" / "empathy.yaml").read_text("utf-8")
     for key, value in (("name", "warmth"), ("title", title), ("direction", direction)):
         text = re.sub(rf"^{key}: .*$", f"{key}: {value}", text, flags=re.MULTILINE)
     for level in range(5, levels, -1):

@@ -135,9 +135,9 @@ def test_bad_calls_end_in_one_line(call: Call, arguments: tuple[str, ...], messa
 def test_a_reworded_rubric_stops_the_export(call: Call, tmp_path: Path) -> None:
     folder = tmp_path / "rubrics"
     folder.mkdir()
-    text = (Path(__file__).parents[2] / "bedside" / "rubrics" / "shipped" / "partnership.yaml").read_text(
-        "utf-8"
-    )
+    text = (
+        Path(__file__).parents[2] / "bedside" / "judges" / "rubrics" / "shipped" / "partnership.yaml"
+    ).read_text("utf-8")
     text = text.replace("name: partnership", "name: teamwork")
     (folder / "teamwork.yaml").write_text(text, "utf-8")
     options = ("--rubric-folder", folder)

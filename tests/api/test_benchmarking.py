@@ -251,7 +251,7 @@ def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path) ->
 def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> None:
     out = tmp_path / "bench"
     cases = tmp_path / "cases.yaml"
-    bundled = Path(bedside.__file__).parent / "simulators/note2chat/cases.yaml"
+    bundled = Path(bedside.__file__).parent / "simulation/simulators/note2chat/cases.yaml"
     cases.write_text(bundled.read_text("utf-8"), "utf-8")
     given: dict[str, Any] = {"clinician": "script:brisk", "cases": str(cases), "sample": 1}
     done = bedside.benchmark("note2chat", out, **given)

@@ -106,7 +106,7 @@ def both(tmp_path: Path, *paths: Path, **how: Any) -> tuple[ScoringSummary, Scor
     assert_same(tmp_path / "plain", tmp_path / "spread")
     assert_nothing_kept(tmp_path / "spread")
     for part in ("transcripts", "turns", "ratings", "missing", "skipped", "reasons", "ignored"):
-        assert getattr(plain, part) == getattr(spreading, part)
+        assert getattr(plain, part) == getattr(spread, part)
     return plain, spread
 
 

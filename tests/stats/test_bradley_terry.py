@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from bedside.core.errors import DataError
-from bedside.stats.bradley_terry import PairRegression, Strengths, strengths
+from bedside.stats.bradley_terry import Strengths, _PairRegression, strengths
 from tests.soak import budget
 
 #: Home team, visitor, games that each won: American League, Eastern Division, 1987 (Agresti 2002, Categorical Data
@@ -333,7 +333,7 @@ def test_intervals_cover_and_tests_keep_their_level(cases: int, true: list[float
     rng = np.random.default_rng(cases)
     names = [str(system) for system in range(len(true))]
     values = np.array(true)
-    endless = PairRegression.of(simulated(rng, 60_000, values), [[system] for system in range(len(true))])
+    endless = _PairRegression.of(simulated(rng, 60_000, values), [[system] for system in range(len(true))])
     levels, place = endless.group_levels(), float(endless.estimate[-1])
     covered, covered_place, rejected = [], [], []
     for _ in range(repetitions):

@@ -9,8 +9,8 @@ from scipy.integrate import quad
 
 from bedside.core.errors import DataError
 from bedside.stats import sample_size as planning
+from bedside.stats._kappa_parts import penalties
 from bedside.stats.arrays import Alternative
-from bedside.stats.kappa_parts import penalties
 from bedside.stats.rater_models import rater_model
 from bedside.stats.two_raters import kappa_from_counts
 

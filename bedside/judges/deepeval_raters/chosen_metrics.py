@@ -13,7 +13,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bedside.core.errors import InputError, RegistryError
-from bedside.core.json_shape import complaints, key_name
+from bedside.core.model_errors import complaints, key_name
 from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.deepeval_raters.catalogue import (

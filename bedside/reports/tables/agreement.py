@@ -26,7 +26,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, dash_notes, preferences_apart
-from bedside.stats.kappa_parts import reading
+from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.

@@ -14,7 +14,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
-from bedside.stats.kappa_parts import reading
+from bedside.stats.kappa_bands import reading
 
 
 class JudgeAgreementOptions(Options):

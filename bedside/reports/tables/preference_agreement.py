@@ -14,7 +14,7 @@ from bedside.reports.result_text import bounded_record, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
-from bedside.stats.kappa_parts import reading
+from bedside.stats.kappa_bands import reading
 
 _TITLE = "Preferences: how raters agree"
 

@@ -26,7 +26,8 @@ from bedside.judges.store import (
 )
 from bedside.ratings.names import judge_rater, pair_unit
 from bedside.ratings.rubric_metrics import preference_metric
-from bedside.ratings.run import MANIFEST, Run
+from bedside.ratings.run import Run
+from bedside.ratings.run_folder import MANIFEST
 from bedside.scoring.judging_orders import recorded_judgings
 
 #: What is listed of a judgement, and where it stands in the lookup.

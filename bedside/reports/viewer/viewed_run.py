@@ -29,7 +29,8 @@ from bedside.ratings.names import (
     pair_unit,
     rated_by_juries,
 )
-from bedside.ratings.run import MANIFEST, Run
+from bedside.ratings.run import Run
+from bedside.ratings.run_folder import MANIFEST
 from bedside.ratings.table import TRANSCRIPT_FOLDER, parse_transcript
 from bedside.reports.viewer.list_query import FACTOR, ListQuery
 from bedside.transcripts.transcript import Transcript

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from bedside.core.errors import InputError
-from bedside.core.json_shape import KeyPath, complaints, key_name
+from bedside.core.model_errors import KeyPath, complaints, key_name
 from bedside.judges.rubrics.linter import Remark
 from bedside.metrics.protocols.medconceal.overlap import content, overlap
 from bedside.metrics.protocols.medconceal.quotes import bare, normalise, occurs

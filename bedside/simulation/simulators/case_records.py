@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from bedside.core.errors import InputError, RegistryError
 from bedside.core.files import contents
-from bedside.core.json_shape import MOST_LEVELS, KeyPath, unwritable
+from bedside.core.json_shape import MOST_LEVELS, unwritable
+from bedside.core.model_errors import KeyPath
 from bedside.core.yaml_files import plain_yaml_nodes
 
 #: Largest file, in bytes; YAML files are smaller (:data:`bedside.core.yaml_files.MOST_BYTES`).

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bedside.core.errors import InputError
-from bedside.core.json_shape import complaints, key_name
+from bedside.core.model_errors import complaints, key_name
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_records import FileRecord
 from bedside.simulation.simulators.mdd5k.case_fields import (

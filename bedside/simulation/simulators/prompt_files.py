@@ -22,7 +22,8 @@ from pydantic import Field, ValidationError
 
 from bedside.core.errors import RegistryError
 from bedside.core.files import contents
-from bedside.core.json_shape import MOST_LEVELS, complaints, key_name, unwritable
+from bedside.core.json_shape import MOST_LEVELS, unwritable
+from bedside.core.model_errors import complaints, key_name
 from bedside.core.registry import nearest
 from bedside.core.yaml_files import MOST_BYTES, keys_and_values
 from bedside.judges.fenced_text import clean, codes, fenced

@@ -34,7 +34,8 @@ from pydantic import Field, ValidationError, field_validator
 
 from bedside.core.errors import InputError
 from bedside.core.files import contents
-from bedside.core.json_shape import MOST_LEVELS, complaints, key_name, unwritable
+from bedside.core.json_shape import MOST_LEVELS, unwritable
+from bedside.core.model_errors import complaints, key_name
 from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
 from bedside.metrics.protocols.label_files import Strict, Text, objects

@@ -42,7 +42,7 @@ from bedside.simulation.simulators.scripts import read_script
 from tests.annotation.study import EMPATHY, JUDGE, new_study, rating_plan
 
 PACKAGE = Path(bedside.__file__).parent
-SIMULATORS_FOLDER = PACKAGE / "simulators"
+SIMULATORS_FOLDER = PACKAGE / "simulation" / "simulators"
 
 
 #: Keys that need no words: what they are, they say.
@@ -121,9 +121,9 @@ def test_a_schema_says_what_each_key_is(name: str) -> None:
 
 
 SHIPPED: dict[str, list[Path]] = {
-    "rubric": sorted((PACKAGE / "rubrics" / "shipped").glob("*.yaml")),
-    "code-rubric": sorted((PACKAGE / "rubrics" / "codebook").glob("*.yaml")),
-    "suite": sorted((PACKAGE / "suites" / "shipped").glob("*.yaml")),
+    "rubric": sorted((PACKAGE / "judges" / "rubrics" / "shipped").glob("*.yaml")),
+    "code-rubric": sorted((PACKAGE / "judges" / "rubrics" / "codebook").glob("*.yaml")),
+    "suite": sorted((PACKAGE / "ratings" / "suites" / "shipped").glob("*.yaml")),
     "case": sorted(SIMULATORS_FOLDER.glob("*/cases.yaml")),
     "persona": sorted(SIMULATORS_FOLDER.glob("*/personas.yaml")),
     "script": sorted(SIMULATORS_FOLDER.glob("*/scripts/*.yaml")),
@@ -131,7 +131,9 @@ SHIPPED: dict[str, list[Path]] = {
     "doctors": sorted(SIMULATORS_FOLDER.glob("mdd5k/doctors.*.yaml")),
     "story-graphs": sorted(SIMULATORS_FOLDER.glob("mdd5k/graphs.*.yaml")),
     "notes": [SIMULATORS_FOLDER / "note2chat" / "notes.yaml"],
-    "medconceal-parameters": sorted((PACKAGE / "protocols" / "medconceal" / "parameters").glob("*.yaml")),
+    "medconceal-parameters": sorted(
+        (PACKAGE / "metrics" / "protocols" / "medconceal" / "parameters").glob("*.yaml")
+    ),
 }
 
 

@@ -205,7 +205,9 @@ def test_a_run_without_text_reads_its_files_again(tmp_path: Path) -> None:
 
 
 def test_a_rubric_of_ones_own_is_remembered(tmp_path: Path, folder: Path) -> None:
-    own = (Path(bedside.__file__).parent / "rubrics" / "shipped" / "empathy.yaml").read_text("utf-8")
+    own = (Path(bedside.__file__).parent / "judges" / "rubrics" / "shipped" / "empathy.yaml").read_text(
+        "utf-8"
+    )
     (tmp_path / "mine").mkdir()
     file = tmp_path / "mine" / "warmth.yaml"
     own = re.sub(r"^title: .*$", "title: How warm it is", own, flags=re.MULTILINE)

@@ -362,7 +362,7 @@ def test_a_model_that_echoes_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # -- deepeval ---------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def in_new_python(code: str, *arguments: str, folder: Path = ROOT, **environment: str) -> str:

@@ -28,7 +28,7 @@ from bedside.ratings.scales import Scale
 from bedside.transcripts.transcript import CODES
 from tests.conftest import Call
 
-FOLDER = Path(__file__).parents[2] / "bedside" / "rubrics" / "shipped"
+FOLDER = Path(__file__).parents[3] / "bedside" / "judges" / "rubrics" / "shipped"
 SHIPPED = RUBRICS.names()
 
 PACING: dict[str, Any] = {
@@ -850,7 +850,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 # -- the page on rubrics ----------------------------------------------------------------------------
 
-PAGE = (Path(__file__).parents[2] / "docs" / "rubrics.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "rubrics.md").read_text("utf-8")
 
 
 def test_the_pages_example_is_a_sound_rubric(tmp_path: Path) -> None:

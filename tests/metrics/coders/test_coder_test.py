@@ -175,7 +175,7 @@ def test_ceilings_on_annomi_are_near_those_measured_on_seven_sessions(annomi: Pa
 
 @pytest.mark.parametrize(("block", "name"), [("json", "a.jsonl"), ("csv", "a.csv")])
 def test_files_shown_in_the_docs_are_read(block: str, name: str, tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "coders.md"
+    page = Path(__file__).parents[3] / "docs" / "coders.md"
     shown = page.read_text("utf-8").split(f"```{block}\n")[1].split("```")[0]
     (tmp_path / name).write_text(" ".join(shown.split("\n")) if block == "json" else shown, "utf-8")
     (transcript,) = read_transcripts(tmp_path / name)

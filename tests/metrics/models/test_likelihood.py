@@ -204,7 +204,7 @@ def test_scores_are_the_same_for_every_hash_seed_and_batch_size(tmp_path: Path) 
         done = subprocess.run(
             [sys.executable, "-c", _SCRIPT, str(folder)],
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
             capture_output=True,
             text=True,
             check=True,

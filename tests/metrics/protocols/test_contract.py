@@ -12,11 +12,11 @@ from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.suites import SUITES
 from tests.conftest import conversation
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_listing_opens_no_protocol_and_knows_folders_only() -> None:
-    names = {path.parent.name for path in (ROOT / "bedside" / "protocols").glob("*/__init__.py")}
+    names = {path.parent.name for path in (ROOT / "bedside" / "metrics" / "protocols").glob("*/__init__.py")}
     assert set(PROTOCOLS.names()) == names >= {"medconceal", "note2chat"}
     assert "contract" not in PROTOCOLS
     with pytest.raises(RegistryError, match="no protocol is called 'medconcael'; did you mean medconceal"):

@@ -20,7 +20,7 @@ from bedside.transcripts import Transcript
 from tests.conftest import conversation
 
 FOLDER = Path(medconceal.__file__).parent
-PAGES = Path(__file__).parents[2] / "docs"
+PAGES = Path(__file__).parents[3] / "docs"
 Z = dict.fromkeys(medconceal.FEATURES, 0.0)
 CONCERNS = [{"id": "a", "category": "communication barrier", "text": "Needs an interpreter"}]
 CASE = conversation(

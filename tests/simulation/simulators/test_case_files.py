@@ -21,7 +21,7 @@ from bedside.simulation.simulators.case_files import (
 )
 from bedside.simulation.simulators.case_records import records
 
-SIMULATORS = Path(__file__).parents[2] / "bedside" / "simulators"
+SIMULATORS = Path(__file__).parents[3] / "bedside" / "simulation" / "simulators"
 CASES: list[dict[str, Any]] = [
     {
         "id": "insulin",
@@ -205,7 +205,7 @@ def test_the_line_of_any_part_of_json_is_where_it_stands(
 
 
 def test_the_cases_and_personas_of_the_docs_are_read_and_clean(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "cases.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "cases.md").read_text("utf-8")
     case, _, personas = (block.split("```")[0] for block in page.split("```yaml\n")[1:])
     path = written(tmp_path, "case.yaml", case)
     ((_, insulin),) = read_cases(path)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from bedside.core.json_shape import complaints, key_name
+from bedside.core.model_errors import complaints, key_name
 from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.case import Case
 

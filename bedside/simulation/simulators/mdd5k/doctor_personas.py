@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from bedside.core.errors import InputError, RegistryError
-from bedside.core.json_shape import complaints, key_name
+from bedside.core.model_errors import complaints, key_name
 from bedside.core.yaml_files import plain_yaml
 from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.case import Name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from bedside.core.errors import InputError
-from bedside.core.json_shape import complaints, key_name
+from bedside.core.model_errors import complaints, key_name
 from bedside.simulation.simulators.case_records import PathOrPaths, records
 from bedside.simulation.simulators.note2chat.preparation import DischargeNote
 

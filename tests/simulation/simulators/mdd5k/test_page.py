@@ -10,7 +10,7 @@ from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.story_graph import read_graphs
 from bedside.simulation.simulators.mdd5k.topic_tree import read_tree
 
-PAGE = (Path(__file__).parents[3] / "docs" / "simulators" / "mdd5k.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "simulators" / "mdd5k.md").read_text("utf-8")
 
 
 def block(language: str, word: str) -> str:

@@ -1,4 +1,4 @@
-"""What kappas are made of: weights of disagreement, expected and seen agreement, and words for how strong one is."""
+"""What kappas are made of: weights of disagreement, and agreement expected and seen."""
 
 from __future__ import annotations
 
@@ -8,30 +8,6 @@ import numpy as np
 
 from bedside.core.errors import DataError
 from bedside.stats.arrays import Array, chosen, matrix
-
-# -- How is a kappa read? The bands of Landis and Koch (1977) -------------------------------------------
-
-#: Upper ends of the bands, each included, and their names.
-BANDS = (
-    (0.0, "poor"),
-    (0.20, "slight"),
-    (0.40, "fair"),
-    (0.60, "moderate"),
-    (0.80, "substantial"),
-    (1.0, "almost perfect"),
-)
-
-
-def reading(kappa: float | None) -> str | None:
-    """The band a coefficient of agreement falls in; None where there is no value.
-
-    ``<= 0`` poor, ``<= .20`` slight, ``<= .40`` fair, ``<= .60`` moderate, ``<= .80`` substantial, else almost
-    perfect. The bands are a convention, made for no particular scale or prevalence.
-    """
-    if kappa is None or kappa != kappa:
-        return None
-    return next((name for end, name in BANDS if kappa <= end + 1e-12), BANDS[-1][1])
-
 
 # -- Weights of agreement between the levels of a scale -------------------------------------------------
 
