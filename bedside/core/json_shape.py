@@ -7,9 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-
-# -- The shape of JSON: checked when it is read ---------------------------------------------------------
-
 #: Types of single values; a whole number is none where a boolean stands.
 TEXT, INTEGER, NUMBER, BOOLEAN = (str,), (int,), (int, float), (bool,)
 
