@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     import pandas
 
 
-# -- The run --------------------------------------------------------------------------------------------
-
 FORMAT = 2
 #: The manifest's key of the runs that a run was merged of: of each its folder as it was named, the SHA-256 of its
 #: ratings, how many transcripts it had, and the rounds in which people rated it.
