@@ -71,7 +71,7 @@ CASE: dict[str, dict[str, Any]] = {
         },
     }
 }
-HIDDEN = {
+HIDDEN: dict[str, Any] = {
     "reference": {**CASE["reference"], "concerns": [{**_CONCERNS[0], "primary": False}, _CONCERNS[1]]},
 }
 STILL_HIDDEN = (
