@@ -47,6 +47,8 @@ def _tiers(source: SourceFile) -> list[SpeakerTier]:
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal value
+        if value is not None:
+            raise error(f"{name} stands within the words of an annotation", "save it again in ELAN")
         if name == "TIME_SLOT":
             time = attributes.get("TIME_VALUE", "")
             # A slot between two others may have no time of its own.
