@@ -319,11 +319,19 @@ def _content(message: Mapping[str, Any]) -> Any:
     return said or (sound.get("transcript") if isinstance(sound, dict) else None) or ""
 
 
+def _is_inline(part: Any) -> bool:
+    """Whether a part is words within a line."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    return isinstance(kind, str) and kind in _INLINE
+
+
 def _text_of_part(part: Mapping[str, Any]) -> tuple[str, str] | None:
     """The key of a part's text, and the text; None where it has none. What is heard may stand beside, as text."""
     if isinstance(heard := part.get("transcript"), str) and heard.strip():
         return "transcript", heard
-    if part.get("type", "text") not in ("text", "output_text", "input_text", "refusal", *_INLINE):
+    if part.get("type", "text") not in ("text", "output_text", "input_text", "refusal") and not _is_inline(
+        part
+    ):
         return None
     if isinstance(held := part.get("text"), dict) and isinstance(held.get("value"), str):
         return "text", held["value"]
@@ -480,10 +488,6 @@ def _dumped(part: Any, where: str) -> str:
     return orjson.dumps(part).decode()
 
 
-def _is_inline(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in _INLINE
-
-
 def _parts(
     source: SourceFile, parts: list[Any], meta: dict[str, Any], where: str
 ) -> tuple[list[str], list[Any], bool]:
@@ -501,8 +505,6 @@ def _parts(
             source.check_unread("untyped part", part, where)
         elif isinstance(part, str):
             texts.append(part)
-        elif _is_inline(part) and isinstance(part.get("text"), str):
-            texts.append(part["text"])
         elif is_thought(part):
             unsaid = True
             left_out[THOUGHTS] += 1
@@ -515,7 +517,7 @@ def _parts(
                 todo="only parts that are text can be read",
             )
         elif (said := _text_of_part(part)) is not None:
-            typed = True
+            typed = typed or not _is_inline(part)
             texts.append(said[1])
             for key, value in part.items():
                 if key not in ("type", "data", "audio", said[0]) and value not in (None, "", [], {}):

@@ -728,6 +728,20 @@ def test_words_of_another_form_stay_in_their_line(tmp_path: Path) -> None:
     assert one.turns[0].text == "I have fever since May, and it stays."
 
 
+def test_where_words_of_another_form_lead_to_is_kept(tmp_path: Path) -> None:
+    parts = ["See ", {"type": "text_link", "text": "this page", "href": "https://example.org/a"}]
+    (one,) = read(one_line(tmp_path, {"messages": [{"role": "user", "content": parts}, ANSWER]}))
+    assert one.turns[0].text == "See this page"
+    assert one.turns[0].meta["href"] == "https://example.org/a"
+
+
+@pytest.mark.parametrize("kind", [["bold"], {"a": 1}, 7])
+def test_a_part_whose_type_is_no_text_stops(kind: Any, tmp_path: Path) -> None:
+    parts = [{"type": kind, "text": "I sleep badly since May."}]
+    with pytest.raises(AmbiguousError, match="I sleep badly"):
+        read(one_line(tmp_path, {"messages": [{"role": "user", "content": parts}, ANSWER]}))
+
+
 def test_a_message_that_was_never_sent_is_no_second_talk(tmp_path: Path) -> None:
     record = {"prompt": {"chunks": SAID, "pending": [{"role": "user", "content": ""}]}}
     (one,) = read(one_line(tmp_path, record))
