@@ -24,6 +24,10 @@ for _name, _value in ENVIRONMENT.items():
 # for the processes they start too, and is read when numpy and torch are first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# What a shell runs in the background ignores Ctrl-C, and so do the processes that it starts: some tests press it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 #: Tests that end processes by signals, limit their memory or take the network from them: for systems that can.
 collect_ignore = (
     []
