@@ -21,7 +21,7 @@ from bedside.metrics import FAMILIES
 from bedside.ratings.run import FORMAT, Run, new_run, write_new_run
 from bedside.ratings.table import transcript_row, transcript_writer
 from bedside.reports.contents import make_tables
-from bedside.scoring.versions import run_versions
+from bedside.scoring.run_transcripts import run_versions
 from bedside.transcripts.transcript import Transcript, Turn
 
 CASES, SYSTEMS, METRICS = 8232, ("a", "b", "c", "d"), 25

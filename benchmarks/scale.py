@@ -58,8 +58,7 @@ def stages(annomi: Path, scratch: Path) -> None:
     from bedside.metrics import FAMILIES
     from bedside.ratings.run import write_new_run
     from bedside.ratings.table import rating_writer, transcript_row, transcript_writer
-    from bedside.scoring.one_process import rate
-    from bedside.scoring.plan import make_plan
+    from bedside.scoring.plan import make_plan, rate
     from bedside.transcripts import Reading
 
     transcripts = list(Reading([annomi]))

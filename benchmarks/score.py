@@ -91,8 +91,7 @@ def parts(data: Path, scratch: Path) -> None:
     from bedside.ratings.run import write_new_run
     from bedside.ratings.suites import SUITES
     from bedside.ratings.table import rating_writer, transcript_row, transcript_writer
-    from bedside.scoring.one_process import rate
-    from bedside.scoring.plan import ScoringPlan, suite_plan
+    from bedside.scoring.plan import ScoringPlan, rate, suite_plan
     from bedside.transcripts import Reading
 
     plan = suite_plan(SUITES.find("default"), None, None)

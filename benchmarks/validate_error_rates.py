@@ -3,7 +3,7 @@
     python benchmarks/validate_error_rates.py [--runs 5000] [--only WORD] [--seed 1]
 
 Each run draws people and a judge, and asks for the verdict as ``validate`` does: the alternative annotator test by
-case, kappa of the judge with each person by case, and the rules of ``bedside.analysis.verdict``. "Test alone" is the
+case, kappa of the judge with each person by case, and the rules of ``bedside.analysis.validation``. "Test alone" is the
 alternative annotator test of items taken as independent, without those rules. A judge that is no good must be let in in
 5 % at most; Monte Carlo error at 5,000 runs: ± 0.6 percentage points at 5 %, ± 1.1 at 80 % (two standard errors).
 
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bedside.analysis.checked_units import CheckedUnits
-from bedside.analysis.verdict import verdict_on
+from bedside.analysis.validation import verdict_on
 from bedside.stats import shares as clustered_shares
 from bedside.stats.alternative_annotator import alternative_annotator
 from bedside.stats.diagnostic_accuracy import diagnostic_accuracy

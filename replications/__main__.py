@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import replications
-from bedside.scoring.versions import run_versions
+from bedside.scoring.run_transcripts import run_versions
 from replications._figures import Figure, table
 
 

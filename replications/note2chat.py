@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.metrics.protocols.note2chat.rewards import dialogue_reward
+from bedside.metrics.protocols.note2chat.preferences import dialogue_reward
 from replications._figures import Figure
 
 SOURCE = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from bedside.analysis.grid import grid_of
+from bedside.analysis.checked_units import grid_of
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import simulated_talks

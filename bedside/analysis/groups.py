@@ -9,8 +9,7 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import chosen_systems
-from bedside.analysis.study_order import StudyOrder
-from bedside.analysis.study_parts import OF_SYSTEM, checked_factor, factor_names
+from bedside.analysis.study_parts import OF_SYSTEM, StudyOrder, checked_factor, factor_names
 from bedside.core.errors import DataError
 from bedside.core.registry import nearest
 from bedside.core.words import counted

@@ -11,8 +11,8 @@ import polars as pl
 
 from bedside.analysis._label_numbers import label_numbers
 from bedside.analysis.case_values import CaseValues, case_values, own_case
+from bedside.analysis.checked_units import Bounds, mean_within, value_bounds
 from bedside.analysis.comparison import Comparison, compare
-from bedside.analysis.grid import Bounds, mean_within, value_bounds
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.missing_bounds import scale_ends
 from bedside.analysis.ratings_view import PEOPLE, RatingsView

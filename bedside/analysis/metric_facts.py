@@ -10,10 +10,9 @@ from types import MappingProxyType
 
 import polars as pl
 
-from bedside.judges.deepeval_raters.catalogue import is_deepeval, words_of
+from bedside.judges.deepeval_raters.chosen_metrics import is_deepeval, words_of
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.judges.rubrics.rubric_files import RUBRICS
-from bedside.judges.rubrics.run_rubrics import OwnRubrics, own_rubrics
+from bedside.judges.rubrics.rubric_files import RUBRICS, OwnRubrics, own_rubrics
 from bedside.metrics import FAMILIES
 from bedside.metrics.contract import Unit
 from bedside.metrics.protocols.contract import PROTOCOLS

@@ -10,9 +10,8 @@ from typing import Literal
 import polars as pl
 
 from bedside.analysis._label_numbers import LabelNumbers, label_numbers
-from bedside.analysis.averaging import matched_rows
+from bedside.analysis.averaging import CasesThere, EnteredCases, cases_there, entered_cases, matched_rows
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
-from bedside.analysis.entered_cases import CasesThere, EnteredCases, cases_there, entered_cases
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView

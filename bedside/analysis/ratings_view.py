@@ -13,11 +13,11 @@ import polars as pl
 
 from bedside.analysis.metric_facts import MetricFacts, facts, known_names, known_scale
 from bedside.analysis.plan_draws import ratings_as_drawn
-from bedside.analysis.study_order import StudyOrder, study_order
 from bedside.analysis.study_parts import (
     ALL_ROUNDS,
     SYNTHETIC,
     AveragedFactor,
+    StudyOrder,
     StudyPart,
     averaged_factors,
     check_one_kind,
@@ -25,12 +25,13 @@ from bedside.analysis.study_parts import (
     checked_match,
     levels_of,
     ratings_of_rounds,
+    study_order,
     transcripts_where,
     with_kinds,
 )
 from bedside.core.errors import DataError, InputError
 from bedside.core.registry import nearest
-from bedside.judges.rubrics.run_rubrics import OwnRubrics, own_rubrics
+from bedside.judges.rubrics.rubric_files import OwnRubrics, own_rubrics
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_content import FRAME, Frame, is_frame
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame

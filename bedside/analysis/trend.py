@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
-from bedside.analysis.grid import Bounds, mean_within, value_bounds
+from bedside.analysis.checked_units import Bounds, mean_within, value_bounds
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import (

@@ -24,8 +24,8 @@ from pydantic import (
 
 from bedside.annotation.fields import entry_part
 from bedside.core.errors import InputError
-from bedside.judges.rubrics.preference_rubric import incomparable, preference_rubric
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import incomparable, preference_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import ROUND
 

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from bedside.metrics.protocols.medconceal.matching import maximum_matching
-from bedside.metrics.protocols.medconceal.overlap import content, overlap
+from bedside.metrics.protocols.medconceal.policy import content, overlap
 from bedside.stats.result import Result
 
 #: Share of the content words of the shorter text that the other must hold for two entries to be one.

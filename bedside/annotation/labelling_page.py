@@ -31,8 +31,8 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import CODED_TURNS, clean, input_titles
 from bedside.annotation.page_words import PageWords, words_of
 from bedside.core.errors import MissingExtraError
-from bedside.judges.rubrics.preference_rubric import level_lines
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import level_lines
 
 #: What every choice and note is about, for Label Studio: the conversation.
 _ABOUT = "chat"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bedside.analysis.grid import Grid, grid_of
+from bedside.analysis.checked_units import Grid, grid_of
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_of
 from bedside.annotation.answer_ratings import plan_scales
 from bedside.annotation.answer_store import read_store

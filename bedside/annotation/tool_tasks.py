@@ -26,8 +26,8 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import coded_positions, label_studio_tasks
 from bedside.annotation.offline_tables import shown_conversation
-from bedside.judges.rubrics.preference_rubric import level_lines
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import level_lines
 from bedside.ratings.run import Run
 
 #: What stands between an item and a turn of it in a task's id, and between it and a digest of what a judge said.

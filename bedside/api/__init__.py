@@ -14,16 +14,22 @@ from bedside.api.analyses import (
 from bedside.api.benchmark_steps import Benchmark, BenchmarkWatch
 from bedside.api.benchmarking import benchmark, extend_benchmark, preview_benchmark
 from bedside.api.exporting import export, to_convokit
-from bedside.api.judge_probes import preview_probe, probe
-from bedside.api.judge_tuning import TunedJudge, preview_tuning, tune_judge
+from bedside.api.judge_tuning import (
+    TunedJudge,
+    jury,
+    learn_rater,
+    preview_probe,
+    preview_tuning,
+    probe,
+    rate,
+    tune_judge,
+)
 from bedside.api.judging import JudgedRun, judge, preview_judging
 from bedside.api.pairwise import ComparedRun, judge_pairs, preview_pairs
 from bedside.api.run_files import Report, import_ratings, read_ratings, report
 from bedside.api.run_merging import MergedRuns, merge
 from bedside.api.scrubbing import Scrubbing, scrub
-from bedside.api.simulated_patients import simulation_quality
-from bedside.api.simulating import Simulation, preview_simulation, simulate
-from bedside.api.trained_raters import jury, learn_rater, rate
+from bedside.api.simulating import Simulation, preview_simulation, simulate, simulation_quality
 
 __all__ = [
     "Benchmark",

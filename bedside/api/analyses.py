@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bedside.analysis.choices import (
+from bedside.analysis.selection import (
     AlphaMetric,
     Alternative,
     Correction,
@@ -100,7 +100,7 @@ def agree(
         BedsideError: an unknown name, or nothing that two raters rated.
     """
     from bedside.analysis.agreement import agree as run_agree
-    from bedside.reports.audited_agreement import agreement_tables
+    from bedside.reports.annotation import agreement_tables
     from bedside.reports.levels import answered
 
     def answer(view: RatingsView) -> Tables[tuple[Agreement, ...]]:
@@ -247,7 +247,7 @@ def preferences(
     Raises:
         BedsideError: an unknown name, or no two conversations were compared.
     """
-    from bedside.analysis.preference_rows import chosen_preferences
+    from bedside.analysis.preferences import chosen_preferences
     from bedside.reports.levels import answered
     from bedside.reports.preference_tables import preference_tables
 

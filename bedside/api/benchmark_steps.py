@@ -3,37 +3,419 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.api.benchmark_cast import BenchmarkCast, Prices
-from bedside.api.benchmark_record import (
-    RECORD,
-    BenchmarkRequest,
-    check_same,
-    read_record,
-    write_record,
-)
 from bedside.api.judging import JudgedRun, judge
 from bedside.api.run_files import Report
 from bedside.api.simulating import Simulation, simulate
 from bedside.core.errors import InputError, RunError
-from bedside.core.words import typed
+from bedside.core.files import write_json
+from bedside.core.words import counted, typed
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
+    from bedside.judges.llm.model_names import ModelName
+    from bedside.ratings.suites import Suite
     from bedside.scoring.judged import JudgingWatch
-    from bedside.scoring.one_process import ScoringSummary
+    from bedside.scoring.plan import ScoringSummary
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.conversation_pool import SimulationProgress
+    from bedside.simulation.requested_plan import CaseInput, PersonaInput
+    from bedside.simulation.simulation_plan import SimulationPlan
+
+
+# -- What a benchmark was asked to do -------------------------------------------------------------------
+
+RECORD = "benchmark.json"
+FORMAT = 1
+#: Names that a message lists one by one.
+_MOST = 6
+
+
+@dataclass(frozen=True)
+class BenchmarkRequest:
+    """What a benchmark is asked to do; the attributes are arguments of :func:`bedside.benchmark`."""
+
+    protocol: str
+    clinicians: tuple[Named, ...]
+    judges: tuple[str, ...] = ()
+    cases: CaseInput | None = None
+    patient: Named = "rules"
+    evaluator: Named | None = None
+    ranker: Named | None = None
+    personas: PersonaInput | None = None
+    settings: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = ()
+    repeats: int = 1
+    sample: int | None = None
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def simulated(self) -> dict[str, Any]:
+        """The arguments of :func:`bedside.simulate` and of its preview, but cases, protocol and clinicians."""
+        return {
+            "patient": self.patient,
+            "evaluator": self.evaluator,
+            "ranker": self.ranker,
+            "personas": self.personas,
+            "settings": self.settings,
+            "lengths": self.lengths,
+            "repeats": self.repeats,
+            "sample": self.sample,
+            "seed": self.seed,
+            "options": self.options,
+        }
+
+    @cached_property
+    def plan(self) -> SimulationPlan:
+        """The conversations that it has."""
+        from bedside.simulation.requested_plan import SimulationRequest
+
+        return SimulationRequest(self.protocol, self.clinicians, cases=self.cases, **self.simulated()).plan()
+
+    @cached_property
+    def suite(self) -> Suite:
+        """What scores them: the suite of the protocol's name."""
+        from bedside.ratings.suites import SUITES
+
+        return SUITES.find(self.protocol)
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """All that transcripts and ratings depend on, as JSON."""
+        from bedside.judges.llm.endpoints import named_models
+
+        plan = self.plan
+        common = plan.clinicians[0]
+        roles: dict[str, Any] = {
+            role: plan.playing(role, name) for role, name in plan.roles(common).items() if role != "clinician"
+        }
+        return {
+            "protocol": plan.simulator.name,
+            "version": plan.simulator.version,
+            "clinicians": {name.identity: plan.playing("clinician", name) for name in plan.clinicians},
+            **roles,
+            "cases": {case.id: case.digest() for case in plan.cases},
+            "personas": {persona.id: persona.digest() for persona in plan.personas if persona is not None},
+            "settings": list(plan.settings),
+            "lengths": [length for length in plan.lengths if length is not None],
+            "repeats": plan.repeats,
+            "options": dict(plan.options.own),
+            "seed": plan.seed,
+            "judges": [name.identity for name in named_models(self.judges)] if self.judges else [],
+            "suite": self.suite.model_dump(mode="json", include={"name", "metrics", "parameters"}),
+            "rubrics": self._rubrics(),
+        }
+
+    def _rubrics(self) -> dict[str, str]:
+        """The version of each rubric that judges rate by."""
+        from bedside.scoring.judging_orders import chosen_rubrics
+
+        if not self.judges:
+            return {}
+        return {rubric.name: rubric.version for rubric in chosen_rubrics(self.suite.rubrics)}
+
+    def as_asked(self) -> dict[str, Any]:
+        """The arguments as they were given, as JSON; under ``in memory``, which are Python objects and left out."""
+        asked: dict[str, Any] = {
+            "protocol": self.protocol,
+            "clinicians": list(self.clinicians),
+            "judges": list(self.judges),
+            **{
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in self.simulated().items()
+            },
+            "options": dict(self.options),
+            "cases": None if self.cases is None else [_path(case) for case in _several(self.cases)],
+            "personas": None if self.personas is None else _path(self.personas),
+        }
+        absent = [name for name, value in asked.items() if not _is_json(value)]
+        return {**{name: value for name, value in asked.items() if name not in absent}, "in memory": absent}
+
+    def with_clinicians(self, clinicians: Sequence[Named]) -> BenchmarkRequest:
+        """The same with these clinicians beside its own, each once."""
+        new = [name for name in clinicians if name not in self.clinicians]
+        return replace(self, clinicians=(*self.clinicians, *new))
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+
+
+def _path(value: Any) -> Any:
+    return os.path.abspath(value) if isinstance(value, str | os.PathLike) else value
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+# -- the folder ------------------------------------------------------------------------------------------
+
+
+def write_record(folder: Path, request: BenchmarkRequest) -> None:
+    """Write what a benchmark is asked to do into its folder."""
+    from bedside import __version__
+
+    content = {
+        "format": FORMAT,
+        "bedside": __version__,
+        "asked": request.as_asked(),
+        "depends on": request.content,
+    }
+    write_json(folder / RECORD, content)
+
+
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """What a benchmark's folder says of it; None where there is nothing.
+
+    Raises:
+        RunError: it can't be read, or is of another version.
+    """
+    path = folder / RECORD
+    if not path.is_file():
+        return None
+    try:
+        record: dict[str, Any] = json.loads(path.read_bytes())
+        version = record["format"]
+        if version == FORMAT and not {"asked", "depends on"} <= record.keys():
+            raise KeyError
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RunError(
+            "what the folder says of its benchmark can't be read",
+            where=str(path),
+            todo="name another folder",
+        ) from error
+    if version != FORMAT:
+        raise RunError(
+            f"the benchmark has format {version}, and this version of bedside reads {FORMAT}",
+            where=str(path),
+            todo="use the version of bedside that made it",
+        )
+    return record
+
+
+def request_of(folder: Path) -> BenchmarkRequest:
+    """The request that a benchmark's folder keeps.
+
+    Raises:
+        RunError: there is no benchmark, or something in it was no name and can't be had from a file.
+    """
+    record = read_record(folder)
+    if record is None:
+        raise RunError(
+            "there is no benchmark in this folder",
+            where=str(folder),
+            todo="make one with bedside benchmark PROTOCOL",
+        )
+    asked = dict(record["asked"])
+    gone = asked.pop("in memory")
+    if gone:
+        raise RunError(
+            f"what was given in Python can't be had again: {', '.join(gone)}",
+            where=str(folder),
+            todo="name files and package.module:function in another folder",
+        )
+    lists: dict[str, Any] = {
+        name: tuple(asked.pop(name)) for name in ("clinicians", "judges", "settings", "lengths")
+    }
+    return BenchmarkRequest(**lists, **asked)
+
+
+def check_same(
+    folder: Path, record: Mapping[str, Any], request: BenchmarkRequest, added: Sequence[str] = ()
+) -> None:
+    """Refuse to go on with another benchmark.
+
+    Args:
+        folder: the benchmark's.
+        record: what it says.
+        request: what is asked now.
+        added: identities of clinicians that are new on purpose.
+
+    Raises:
+        RunError: what differs.
+    """
+    kept = record["depends on"]
+    now = {**request.content}
+    now["clinicians"] = {
+        name: value
+        for name, value in now["clinicians"].items()
+        if name not in added or name in kept["clinicians"]
+    }
+    # As JSON has it.
+    now = json.loads(json.dumps(now))
+    differing = [
+        _difference(name, kept.get(name), now.get(name))
+        for name in {**kept, **now}
+        if kept.get(name) != now.get(name)
+    ]
+    if not differing:
+        return
+    more = set(now["clinicians"]) - set(kept["clinicians"])
+    only_more = len(differing) == 1 and more and not set(kept["clinicians"]) - set(now["clinicians"])
+    add = None
+    if only_more:
+        clinician = typed(sorted(more)[0])
+        add = f"add to it with bedside benchmark add {typed(folder)} --clinician {clinician}"
+    raise RunError(
+        f"the benchmark in this folder is another one: {'; '.join(differing)}",
+        where=str(folder),
+        todo=add or "give the options that it was begun with, or name another folder",
+    )
+
+
+def _difference(name: str, kept: Any, now: Any) -> str:
+    """What differs between what a folder has and what is asked, in words."""
+    if (
+        name in ("cases", "personas", "clinicians", "rubrics")
+        and isinstance(kept, dict)
+        and isinstance(now, dict)
+    ):
+        parts = (
+            ("without", [key for key in kept if key not in now]),
+            ("new", [key for key in now if key not in kept]),
+            ("changed", [key for key in kept if key in now and kept[key] != now[key]]),
+        )
+        return f"{name} ({'; '.join(f'{word}: {_listed(keys)}' for word, keys in parts if keys)})"
+    if isinstance(kept, dict) and isinstance(now, dict):
+        changed = [key for key in {**kept, **now} if kept.get(key) != now.get(key)]
+        words = "; ".join(f"{key} {_shown(kept.get(key))}, now {_shown(now.get(key))}" for key in changed)
+        return f"{name} ({words})"
+    return f"{name} ({_shown(kept)}, now {_shown(now)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {counted(len(names) - _MOST, 'other')}" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
+
+
+def _shown(value: Any) -> str:
+    if value is None or value in ([], {}):
+        return "none"
+    return _listed([str(each) for each in value]) if isinstance(value, list) else str(value)
+
+
+# -- Who takes part in a benchmark and who judges it ----------------------------------------------------
+
+#: US dollars for a million tokens in and out, by model.
+Prices = Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class CastJudge:
+    """One judge.
+
+    Attributes:
+        texts: what names it, as several addresses of one model do.
+        model: the whole of them.
+        price: of its tokens; None where the user gives none.
+    """
+
+    texts: tuple[str, ...]
+    model: ModelName
+    price: tuple[float, float] | None
+
+
+class BenchmarkCast:
+    """Who takes part in a benchmark and who judges it.
+
+    Args:
+        request: what is asked.
+        prices: those that the user gives, by name.
+
+    Attributes:
+        judges: by identity, in the order of their names.
+    """
+
+    def __init__(self, request: BenchmarkRequest, prices: Prices) -> None:
+        self._request = request
+        self._prices = prices
+        self.judges: dict[str, CastJudge] = dict(self._judges())
+
+    def _judges(self) -> list[tuple[str, CastJudge]]:
+        from bedside.judges.llm.endpoints import named_models
+
+        judges = []
+        texts = self._request.judges
+        for model in named_models(texts) if texts else ():
+            own = tuple(
+                text for text in texts if model.identity in {each.identity for each in named_models([text])}
+            )
+            prices = [self._prices[name] for name in (*own, model.identity) if name in self._prices]
+            judges.append((model.identity, CastJudge(own, model, prices[0] if prices else None)))
+        return judges
+
+    def actor_prices(self, clinicians: Sequence[Named] | None = None) -> dict[str, tuple[float, float]]:
+        """The prices of actors.
+
+        Args:
+            clinicians: those who take part; all unless given.
+        """
+        names = self._actor_names(clinicians)
+        return {name: price for name, price in self._prices.items() if name in names}
+
+    def _actor_names(self, clinicians: Sequence[Named] | None = None) -> set[str]:
+        """What actors are called, by text and identity."""
+        request = self._request
+        plan = (request if clinicians is None else replace(request, clinicians=tuple(clinicians))).plan
+        actors = [name for clinician in plan.clinicians for name in plan.roles(clinician).values()]
+        return {text for name in actors for text in (name.text, name.identity)}
+
+    def check_prices(self, max_cost: float | None) -> None:
+        """Refuse prices of nobody, and a limit of costs where a judge's aren't known.
+
+        Args:
+            max_cost: the limit; None for none.
+
+        Raises:
+            InputError: a price names nobody, or a judge has none.
+        """
+        from bedside.core.registry import nearest
+        from bedside.judges.llm.contract import known_price
+
+        judging = {name for identity, judge in self.judges.items() for name in (identity, *judge.texts)}
+        names = judging | self._actor_names()
+        for text in self._prices:
+            if text not in names:
+                raise InputError(
+                    f"neither actor nor judge is called {text!r}", where="`prices`", todo=nearest(text, names)
+                )
+        for identity, taken in self.judges.items():
+            if max_cost is not None and taken.price is None and known_price(taken.model) is None:
+                raise InputError(
+                    f"what {identity} costs isn't known",
+                    where="`max_cost`",
+                    todo="say it with `prices`, or limit calls with `max_calls`",
+                )
+
+    def check_judges(self) -> None:
+        """Refuse judges that aren't set up, before anything is paid for.
+
+        Raises:
+            LanguageModelError: one isn't, as where its key is missing.
+        """
+        from bedside.judges.llm.contract import check_models
+
+        check_models(judge.model for judge in self.judges.values())
+
+
+# -- The steps of a benchmark ---------------------------------------------------------------------------
 
 #: The folders of a benchmark: of its conversations, and of the run that they are scored into.
 TALKS, RUN = "talks", "run"

@@ -9,9 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.api.benchmark_cast import BenchmarkCast, Prices
-from bedside.api.benchmark_record import BenchmarkRequest, request_of
-from bedside.api.benchmark_steps import Benchmark, BenchmarkLimits, BenchmarkSteps, BenchmarkWatch
+from bedside.api.benchmark_steps import (
+    Benchmark,
+    BenchmarkCast,
+    BenchmarkLimits,
+    BenchmarkRequest,
+    BenchmarkSteps,
+    BenchmarkWatch,
+    Prices,
+    request_of,
+)
 from bedside.api.judging import preview_judging
 from bedside.api.simulating import preview_simulation, simulate
 from bedside.core.errors import InputError

@@ -86,7 +86,7 @@ def to_convokit(transcripts: Run | Iterable[Transcript]) -> Corpus:
         DataError: there is no transcript, or two have one id.
         RunError: the run keeps no text.
     """
-    from bedside.reports.exports.rated_corpus import add_ratings
+    from bedside.reports.exports.study_tables import add_ratings
     from bedside.transcripts.convokit_corpus import to_convokit as corpus_of
 
     if not isinstance(transcripts, Run):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bedside.ratings.suites import Suite
     from bedside.scoring.judged import JudgingWatch
     from bedside.scoring.judging_orders import JudgingWork, RubricNames
-    from bedside.scoring.one_process import ScoringSummary
+    from bedside.scoring.plan import ScoringSummary
     from bedside.transcripts import ReadOptions
     from bedside.transcripts.memory_reading import TranscriptInput
 
@@ -137,7 +137,7 @@ def judge(
         BedsideError: a name that is none, a run or file that can't be read (nothing is written then), or a judge that
             can't be asked; what it answered before is kept.
     """
-    from bedside.judges.driver import judge_price
+    from bedside.judges.judgement_queue import judge_price
     from bedside.judges.llm.contract import check_models
 
     call = _JudgingCall(

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from bedside.cli.completion import rubrics as rubric_names
+from bedside.cli.label_studio import annotate_app as annotate_app
 from bedside.cli.options import SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import read_names
 from bedside.cli.plans import PlanArgument, RunOption, open_plan, run_option, save_plan
-from bedside.cli.rating_page import annotate_app as annotate_app
 from bedside.core.words import typed
 
 
@@ -61,7 +61,7 @@ def annotate_adjudicate(
         $ bedside annotate adjudicate plan.json --adjudicator dora --rubrics empathy --beyond 1
     """
     from bedside.annotation.adjudication import adjudicate
-    from bedside.reports.adjudication import adjudication_tables
+    from bedside.reports.annotation import adjudication_tables
 
     read, opened = open_plan(plan, run)
     settled = adjudicate(

@@ -109,8 +109,7 @@ def readers_show(
 @metrics_app.callback()
 def metrics(context: typer.Context) -> None:
     """List the metrics, by family."""
-    from bedside.judges.deepeval_raters.catalogue import KINDS
-    from bedside.judges.deepeval_raters.description import library_words
+    from bedside.judges.deepeval_raters.chosen_metrics import KINDS, library_words
     from bedside.metrics import FAMILIES
 
     def rows() -> list[tuple[str, str]]:
@@ -139,8 +138,11 @@ def metrics_show(
         $ bedside metrics show percent_open_questions
         $ bedside metrics show readability
     """
-    from bedside.judges.deepeval_raters.catalogue import is_deepeval
-    from bedside.judges.deepeval_raters.description import describe_deepeval, describe_metric_of_deepeval
+    from bedside.judges.deepeval_raters.chosen_metrics import (
+        describe_deepeval,
+        describe_metric_of_deepeval,
+        is_deepeval,
+    )
     from bedside.metrics import FAMILIES
     from bedside.metrics.description import describe_family, describe_metric
     from bedside.scoring.plan import families_by_metric
@@ -218,7 +220,7 @@ def suites_check(
         $ bedside suites check mine.yaml
     """
     from bedside.ratings.suites import SUITES
-    from bedside.reports.planned_tables import check_suite
+    from bedside.reports.contents import check_suite
     from bedside.scoring.plan import make_plan
 
     if not file.endswith(".yaml"):

@@ -158,8 +158,8 @@ def coders_train(
         $ bedside coder train coded.csv --out mine.npz
         $ bedside coder train coded.csv --out mine.npz --codes question,reflection
     """
-    from bedside.metrics.coders.learned.coder_file import check_target, save_coder
-    from bedside.metrics.coders.learned.trainer import train
+    from bedside.metrics.coders.learned.trained_coder import check_target, save_coder
+    from bedside.metrics.coders.learned.training import train
     from bedside.reports.coder_test import coder_tables
     from bedside.transcripts import Reading
 
@@ -202,7 +202,7 @@ def coders_show(
         $ bedside coder show mine.npz
     """
     from bedside.metrics.coders import find_coder
-    from bedside.metrics.coders.learned.coder_file import load_card
+    from bedside.metrics.coders.learned.trained_coder import load_card
     from bedside.reports.coder_test import card_tables
 
     if not coder.endswith(".npz"):
@@ -376,7 +376,7 @@ def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
     from bedside.metrics.coders import find_coder
 
     if coder.endswith(".npz"):
-        from bedside.metrics.coders.learned.coder_file import load_coder
+        from bedside.metrics.coders.learned.trained_coder import load_coder
 
         return load_coder(coder, embeddings).on_new_sessions()
     return find_coder(coder)

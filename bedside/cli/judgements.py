@@ -140,10 +140,10 @@ def judgements_merge(
     Examples:
         $ bedside judgements merge run part-1 part-2 part-3
     """
-    from bedside.judges.rubrics.run_rubrics import own_rubrics
+    from bedside.judges.rubrics.rubric_files import own_rubrics
     from bedside.ratings.run import Run
     from bedside.reports.judgements import judged_table
-    from bedside.scoring.merged_judgements import merge_judgements
+    from bedside.scoring.merged_runs import merge_judgements
 
     opened = Run(run)
     with judging_progress() as watch:
@@ -185,7 +185,7 @@ def judgements_export(
 
 
 def _again(run: Path, files: list[Path], out: Path | None) -> None:
-    from bedside.judges.rubrics.run_rubrics import own_rubrics
+    from bedside.judges.rubrics.rubric_files import own_rubrics
     from bedside.ratings.run import Run
     from bedside.reports.judgements import judged_table
     from bedside.scoring.batches import read_batch

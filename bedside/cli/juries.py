@@ -85,7 +85,7 @@ class ScoredJuries:
     def add(self, run: Path) -> list[Table]:
         """Make them of judges that have rated; the tables say whether their members agree."""
         from bedside.analysis.study_parts import ALL_ROUNDS
-        from bedside.api.trained_raters import jury as make_jury
+        from bedside.api.judge_tuning import jury as make_jury
 
         tables: list[Table] = []
         for name, members in self.juries:
@@ -187,7 +187,7 @@ def jury(
         $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c
         $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c --jury-by weights --split .5
     """
-    from bedside.api.trained_raters import jury as make_jury
+    from bedside.api.judge_tuning import jury as make_jury
 
     name, members = read_jury(jury)
     tables = make_jury(

@@ -39,7 +39,7 @@ def check_learned_raters(files: Sequence[Path] | None) -> None:
 def rate_with(run: Path, files: Sequence[Path] | None, transcripts: list[str], options: ReadOptions) -> None:
     """Have learned raters rate a run that was scored."""
     for file in files or ():
-        from bedside.api.trained_raters import rate
+        from bedside.api.judge_tuning import rate
 
         note(f"{rate(run, file, transcripts=transcripts, options=options)} has rated.")
 
@@ -92,7 +92,7 @@ def learn(
         $ bedside judge learn run --rubric empathy --split .5 --out empathy.npz
         $ bedside score talks/ --rater empathy.npz
     """
-    from bedside.api.trained_raters import learn_rater
+    from bedside.api.judge_tuning import learn_rater
 
     tables = learn_rater(
         run,

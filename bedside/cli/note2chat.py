@@ -21,9 +21,8 @@ from bedside.core.words import counted
 
 if TYPE_CHECKING:
     from bedside.api.note2chat_files import TrainingFiles
-    from bedside.metrics.protocols.note2chat.case_split import CaseSplit
-    from bedside.metrics.protocols.note2chat.preferences import Rule
-    from bedside.metrics.protocols.note2chat.rewards import Outside
+    from bedside.metrics.protocols.note2chat.labels import CaseSplit
+    from bedside.metrics.protocols.note2chat.preferences import Outside, Rule
 
 note2chat_app: App = App(
     """Make training data as Note2Chat does.
@@ -99,7 +98,7 @@ def note2chat_sft(
         $ bedside note2chat sft thoughts/transcripts.jsonl --unit message --form llama-factory
     """
     from bedside.api.note2chat_files import write_sft
-    from bedside.metrics.protocols.note2chat.case_split import read_split
+    from bedside.metrics.protocols.note2chat.labels import read_split
     from bedside.transcripts import read_transcripts
 
     check_choice(unit, _UNITS, "--unit")
@@ -200,7 +199,7 @@ def note2chat_preferences(
         $ bedside note2chat preferences rollouts/checked/transcripts.jsonl dialogues/transcripts.jsonl --rule code
         $ bedside note2chat preferences candidates/candidates.jsonl --unit message --test test-ids.txt
     """
-    from bedside.metrics.protocols.note2chat.case_split import read_split
+    from bedside.metrics.protocols.note2chat.labels import read_split
 
     check_choice(unit, _UNITS, "--unit")
     check_choice(rule, _RULES, "--rule")
@@ -257,8 +256,7 @@ def _write_message_pairs(
     files: list[str], out: Path, split: CaseSplit, *, margin: float, most: int, seed: int
 ) -> tuple[TrainingFiles, str]:
     """Write pairs of messages; what they are from, in words."""
-    from bedside.api.note2chat_candidates import candidate_pairs, read_candidates
-    from bedside.api.note2chat_files import write_preference_files
+    from bedside.api.note2chat_files import candidate_pairs, read_candidates, write_preference_files
     from bedside.simulation.simulators.note2chat.training_records import brief_reference
 
     interviews = [one for one in read_candidates(files) if split.side(one.case) == "train"]

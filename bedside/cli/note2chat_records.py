@@ -244,8 +244,8 @@ def rollouts(
     Examples:
         $ bedside note2chat rollouts cases.jsonl --clinician my.agent:reply --patient openai/gpt-5 --evaluator rules
     """
-    from bedside.api.note2chat_rollouts import preview_rollouts, roll_out
-    from bedside.metrics.protocols.note2chat.case_split import read_split
+    from bedside.api.note2chat_files import preview_rollouts, roll_out
+    from bedside.metrics.protocols.note2chat.labels import read_split
     from bedside.reports.record_plans import record_plan_table
     from bedside.reports.simulations import preview_table
 
@@ -397,8 +397,8 @@ def candidates(
         $ bedside note2chat candidates thoughts/transcripts.jsonl --clinician rules --patient rules --evaluator rules
         $ bedside note2chat candidates talks.jsonl --clinician openai/gpt-5 --evaluator rules --reward answerable
     """
-    from bedside.api.note2chat_candidates import CANDIDATES_FILE, candidate_plan
-    from bedside.metrics.protocols.note2chat.case_split import read_split
+    from bedside.api.note2chat_files import CANDIDATES_FILE, candidate_plan
+    from bedside.metrics.protocols.note2chat.labels import read_split
     from bedside.transcripts import read_transcripts
 
     check_choice(reward, _REWARDS, "--reward")

@@ -78,8 +78,7 @@ def save_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
 def check_plan_current(plan: AnnotationPlan, folder: Path | None, where: Path) -> None:
     """Refuse a plan whose rubrics are no longer those of their name."""
     from bedside.annotation.plan_file import check_current
-    from bedside.judges.rubrics.code_rubrics import CODEBOOK
-    from bedside.judges.rubrics.rubric_files import rubrics_with
+    from bedside.judges.rubrics.rubric_files import CODEBOOK, rubrics_with
 
     names = [planned.rubric.name for planned in plan.rubrics]
     registry = rubrics_with(folder)

@@ -290,8 +290,7 @@ def _rubrics(
     run: Run, mode: str, names: list[str] | None, folder: Path | None, language: str | None
 ) -> list[Rubric]:
     """The rubrics that are named, or those of the mode: all codes, the findings, or what judges rated by."""
-    from bedside.judges.rubrics.code_rubrics import CODEBOOK
-    from bedside.judges.rubrics.rubric_files import rubrics_with
+    from bedside.judges.rubrics.rubric_files import CODEBOOK, rubrics_with
 
     registry = rubrics_with(folder)
     if mode == "codes" and language not in (None, "en"):
@@ -318,8 +317,7 @@ def _judged_rubrics(run: Run, mode: Any, folder: Path | None, language: str | No
 
     from bedside.annotation.annotation_plan import KINDS
     from bedside.annotation.items import answerable_rubrics
-    from bedside.judges.rubrics.preference_rubric import incomparable
-    from bedside.judges.rubrics.rubric_files import rubrics_with
+    from bedside.judges.rubrics.rubric_files import incomparable, rubrics_with
     from bedside.ratings.names import TRANSCRIPT, rated_by_judges, rates_pair
     from bedside.ratings.rubric_metrics import preferred_by
 

@@ -70,7 +70,7 @@ from bedside.ratings.run_folder import MANIFEST
 if TYPE_CHECKING:
     from bedside.ratings.run import Run
     from bedside.ratings.suites import Suite
-    from bedside.scoring.one_process import ScoringSummary
+    from bedside.scoring.plan import ScoringSummary
     from bedside.transcripts import ReadOptions
 
 
@@ -536,7 +536,7 @@ class _JudgedCall:
     def ask(self) -> None:
         """Have algorithms rate, then judges."""
         from bedside.judges.counts import spent
-        from bedside.judges.driver import judge_price
+        from bedside.judges.judgement_queue import judge_price
         from bedside.judges.llm.contract import check_models
         from bedside.judges.llm.endpoints import named_models
         from bedside.reports.judgements import judged_table

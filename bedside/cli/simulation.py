@@ -170,7 +170,7 @@ def simulation_turns(
     """
     from bedside.core.files import write_text
     from bedside.metrics.protocols.medconceal import turn_rows
-    from bedside.metrics.protocols.medconceal.policy_parameters import find_parameters
+    from bedside.metrics.protocols.medconceal.policy import find_parameters
     from bedside.transcripts import read_transcripts
 
     if out.exists():

@@ -14,7 +14,6 @@ from functools import cached_property
 import orjson
 
 from bedside.judges.counts import Tally
-from bedside.judges.fenced_text import fence
 from bedside.judges.prompt import (
     Conversation,
     NotAskable,
@@ -22,6 +21,7 @@ from bedside.judges.prompt import (
     Prompt,
     PromptPiece,
     Question,
+    fence,
     input_piece,
     input_value,
     part_lines,
@@ -30,15 +30,14 @@ from bedside.judges.prompt import (
     turns_shown,
     words_left_out,
 )
-from bedside.judges.questions import AnswerGroup, JudgeAnswer
+from bedside.judges.questions import AnswerGroup, JudgeAnswer, wordless
 from bedside.judges.reply import Parsed, parse
 from bedside.judges.rubric_ratings import NOT_APPLICABLE, Unpacked
 from bedside.judges.rubrics.answer_form import Label, RubricPart
-from bedside.judges.rubrics.preference_rubric import better_words, check_comparable, level_lines
 from bedside.judges.rubrics.prompt_words import PromptWords
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import better_words, check_comparable, level_lines
 from bedside.judges.store import Judgement
-from bedside.judges.wordless import wordless
 from bedside.ratings.names import pair_unit
 from bedside.ratings.rubric_metrics import FIRST, SECOND, SHARES, TIE, preference_metric
 from bedside.transcripts.transcript import Transcript

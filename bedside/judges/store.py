@@ -205,7 +205,7 @@ class Store:
 
     Args:
         path: the file; made if it isn't there.
-        text: whether prompts are kept; without them, judgements are to be :func:`~bedside.judges.wordless.wordless`.
+        text: whether prompts are kept; without them, judgements are to be :func:`~bedside.judges.questions.wordless`.
         alone: whether no other process may use it meanwhile, as where machines share the file system.
 
     Raises:

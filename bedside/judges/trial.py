@@ -7,13 +7,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bedside.judges.driver import JudgingStage, ask_judge
-from bedside.judges.fenced_text import unsent_words
+from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.contract import known_price
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.queue import Patience
-from bedside.judges.prompt import Question
+from bedside.judges.prompt import Question, unsent_words
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings

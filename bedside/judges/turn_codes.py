@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import InputError
-from bedside.judges.call_plan import CallPlanner, RubricPlan
-from bedside.judges.cost_limit import JudgeBudget
+from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary
-from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client
@@ -24,11 +23,10 @@ from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Quest
 from bedside.judges.questions import QuestionGroup, QuestionSet
 from bedside.judges.raters import RatingRows, coding_rater
 from bedside.judges.rubric_ratings import ratings_of
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import CODEBOOK
 from bedside.judges.settings import JudgeSettings, check_numbers
-from bedside.metrics.coders.people import people_codes
-from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES
+from bedside.metrics.coders.contract import EARLY_TURNS, MEASURES, people_codes
 from bedside.metrics.coders.testing.coder_test import CoderTest, ExistingCodes, evaluate_coder
 from bedside.metrics.families.behaviour import FAMILY
 from bedside.ratings.names import TRANSCRIPT, turn_index
@@ -109,7 +107,7 @@ def code_transcripts(
         turns_per_call: how many turns one call asks about.
         context: how many turns, of whatever role, are shown before the first of them.
         settings: passes, limits and the like.
-        text, progress, client, alone, budget: as for :func:`bedside.judges.driver.ask_judge`.
+        text, progress, client, alone, budget: as for :func:`bedside.judges.judgement_queue.ask_judge`.
         count: how many transcripts there are, for the progress.
 
     Raises:

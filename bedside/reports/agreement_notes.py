@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from bedside.analysis.agreement import Agreement
 from bedside.analysis.fresh_view import learnt_words
 from bedside.core.words import counted
-from bedside.reports.number_text import rater_words
-from bedside.reports.result_text import share_words
+from bedside.reports.number_text import rater_words, share_words
 from bedside.stats.reliability import ICC_MODELS
 
 #: Fewer cases than this make a rough interval.

@@ -2,23 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import combinations
+from typing import Any
 
-from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, plan_hash
+from bedside.analysis.agreement import Agreement, rated_apart
+from bedside.analysis.audits import audits
+from bedside.analysis.drift import retests
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import NothingError, by_raters
+from bedside.annotation.adjudication import Adjudication
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, plan_hash, round_of
 from bedside.annotation.answer_revisions import Revision, RevisionHistory
 from bedside.annotation.findings import SAME, ListAgreement
 from bedside.annotation.plan_power import LEVEL, POWER, ShownDifference
 from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import Proposals
+from bedside.annotation.rater_alarms import APART, ERROR_RATE, HASTY_SECONDS
+from bedside.annotation.rater_quality import RaterQuality
 from bedside.annotation.rating_state import SIMULATIONS
-from bedside.reports.number_text import DASH, between, decimal, number
-from bedside.reports.rater_quality import quality_table, time_words, training_words
-from bedside.reports.table import Table
+from bedside.annotation.training_result import TrainingResult
+from bedside.core.words import counted
+from bedside.reports.number_text import DASH, between, decimal, number, p_value
+from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.tables.agreement import agreement_table
+from bedside.reports.table_notes import preferences_apart
+from bedside.reports.tables.agreement import agreement_table, audit_notes, confusion_tables
 from bedside.reports.tables.audits import audits_table
+from bedside.reports.tables.retest import retest_table
+
+# -- The table of how raters keep up --------------------------------------------------------------------
+
+#: Plans with how their raters keep up.
+Qualities = Sequence[tuple[AnnotationPlan, Sequence[RaterQuality]]]
+
+
+def quality_table(qualities: Qualities) -> Table:
+    """How the raters of plans keep up, plan by plan."""
+    several = len(qualities) > 1
+    rows, records = [], []
+    for plan, of_raters in qualities:
+        group = f"Round {round_of(plan)}" if several else None
+        for quality in of_raters:
+            rows.append(Row(tuple(map(Cell, _cells(quality))), group=group))
+            records.append(_record(plan, quality))
+    return Table(
+        name="rater_quality",
+        title="How raters keep up",
+        columns=(
+            Column("Rater", "left"), Column("Items"), Column("Median time"), Column("Gold"), Column("Right"),
+            Column("κ with gold"), Column("Training", "left"), Column("Alarms", "left"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(_notes(qualities)),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def _cells(quality: RaterQuality) -> tuple[str, ...]:
+    gold = f"{quality.gold} of {quality.gold_assigned}" if quality.gold_assigned else DASH
+    return (
+        quality.rater,
+        f"{quality.items:,}",
+        time_words(quality.seconds),
+        gold,
+        decimal(quality.right),
+        decimal(quality.gold_kappa),
+        training_words(quality.training),
+        ", ".join(dict.fromkeys(alarm.kind for alarm in quality.alarms)) or "none",
+    )
+
+
+def time_words(seconds: float | None) -> str:
+    """A time in seconds, or in minutes where it is long."""
+    if seconds is None:
+        return DASH
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+def training_words(training: TrainingResult | None) -> str:
+    """Whether a rater passed training."""
+    if training is None or training.wanted is None:
+        return DASH
+    if training.passed:
+        return "passed"
+    return "not passed" if training.done else f"{training.answered} of {training.items} done"
+
+
+def _notes(qualities: Qualities) -> list[str]:
+    everyone = [quality for _, of_raters in qualities for quality in of_raters]
+    notes = [
+        quality_words(quality.rater, alarm.kind, alarm.words, alarm.items, alarm.p)
+        for quality in everyone
+        for alarm in quality.alarms
+    ]
+    notes += [
+        f"{quality.rater} hasn't passed training and rated {counted(quality.unpassed, 'item')}, which count: give them "
+        f"to others (bedside annotate reassign), or leave them out with --raters."
+        for quality in everyone
+        if quality.unpassed
+    ]
+    notes.append(
+        f"Alarms: half of the items under {HASTY_SECONDS:g} s for each thing asked; one answer to everything; farther "
+        f"from the known answers than others, or from others than they are from each other, by more than {APART:g} "
+        "times; levels that rise or fall; a distance from others that grows. An honest rater has one in a study with "
+        f"a probability of {ERROR_RATE:.0%} at most. An alarm is a reason to talk to the rater, and no more."
+    )
+    if any(quality.gold_assigned for quality in everyone):
+        notes.append(
+            "Gold: hidden items with known answers, which give no ratings. Right: share of answers that are the known "
+            "one (of lists, mean F1). κ: with the known answers, over all rubrics."
+        )
+    return notes
+
+
+def quality_words(rater: str, kind: str, words: str, items: int, p: float | None) -> str:
+    """An alarm in a sentence."""
+    tested = "" if p is None else f" (p {'' if p < 0.001 else '= '}{p_value(p)})"
+    return f"Alarm, {rater}: {kind}, seen after {counted(items, 'item')}: {words}{tested}."
+
+
+def _record(plan: AnnotationPlan, quality: RaterQuality) -> Mapping[str, Any]:
+    training = quality.training
+    return {
+        "plan": plan_hash(plan), "round": round_of(plan), "rater": quality.rater, "items": quality.items,
+        "median_seconds": quality.seconds, "gold": quality.gold, "gold_assigned": quality.gold_assigned,
+        "gold_right": quality.right, "gold_kappa": quality.gold_kappa,
+        "training_kappa": None if training is None else training.kappa,
+        "training_passed": None if training is None or training.wanted is None else training.passed,
+        "unpassed": quality.unpassed, "alarms": [asdict(alarm) for alarm in quality.alarms],
+    }  # fmt: skip
+
+
+# -- Tables of annotation -------------------------------------------------------------------------------
 
 _MODES = {
     "rate": "blind rating",
@@ -448,3 +565,116 @@ def _gains_table(proposals: Proposals) -> Table:
             for gain in proposals.gains
         ),
     )  # fmt: skip
+
+
+# -- Tables of an adjudication --------------------------------------------------------------------------
+
+
+def adjudication_tables(adjudication: Adjudication) -> tuple[Table, ...]:
+    """What raters differ on by rubric, and who settles how many units."""
+    return _disagreements_table(adjudication), _adjudicators_table(adjudication)
+
+
+def _disagreements_table(adjudication: Adjudication) -> Table:
+    counts = adjudication.counts
+    rows = [
+        (of_rubric.rubric, of_rubric.rated, of_rubric.differ, of_rubric.ties, of_rubric.queued)
+        for of_rubric in counts
+    ]
+    notes = [
+        "Units that two raters or more answered; that no answer can be given is an answer. No majority: no answer was "
+        "given by more than half of them.",
+    ]
+    left = (
+        (
+            sum(of_rubric.near for of_rubric in counts),
+            f"no more than {counted(adjudication.beyond, 'level')} apart",
+        ),
+        (sum(of_rubric.settled for of_rubric in counts), "with a final label already"),
+        (sum(of_rubric.waiting for of_rubric in counts), "in another adjudication of the round"),
+    )
+    notes += [f"Not queued: {number:,} {words}." for number, words in left if number]
+    return Table(
+        name="disagreements",
+        title="Where raters differ",
+        columns=(
+            Column("Rubric", "left"), Column("Units"), Column("Differ"), Column("No majority"), Column("To settle"),
+        ),
+        rows=tuple(Row((Cell(name), *(Cell(f"{number:,}") for number in numbers))) for name, *numbers in rows),
+        notes=tuple(notes),
+        records=tuple(map(asdict, counts)),
+    )  # fmt: skip
+
+
+def _adjudicators_table(adjudication: Adjudication) -> Table:
+    plan = adjudication.plan
+    return Table(
+        name="adjudicators",
+        title="Who settles it",
+        columns=(Column("Adjudicator", "left"), Column("Units")),
+        rows=tuple(Row((Cell(name), Cell(f"{len(plan.assignment[name]):,}"))) for name in plan.raters),
+        notes=(
+            f"Plan {plan_hash(plan)}, of the round {round_of(plan)}. Raters go by numbers that are drawn anew for each "
+            "unit and rubric. Reasons are shown as they were written: they may tell who wrote them.",
+        ),
+        records=tuple({"adjudicator": name, "units": len(plan.assignment[name])} for name in plan.raters),
+    )
+
+
+# -- The tables of agreement ----------------------------------------------------------------------------
+
+
+def agreement_tables(
+    view: RatingsView,
+    compute: Callable[[Sequence[str] | None], tuple[Agreement, ...]],
+    *,
+    metrics: Sequence[str] | None,
+    raters: Sequence[str] | None,
+    confusion: bool,
+    seed: int,
+) -> Tables[tuple[Agreement, ...]]:
+    """Agreement of raters who rated on their own, then what people say of judges whose ratings they were shown,
+    and how well people agree with themselves.
+
+    Args:
+        view: the ratings.
+        compute: gives the agreements on metrics that match these patterns, or on all.
+        metrics, raters: names or patterns that choose them; they choose the audits, too. A rubric that was only audited
+            is no metric of independent raters.
+        confusion: whether to show who gave what.
+        seed: of what is drawn at random.
+
+    Raises:
+        NothingError: there are neither.
+        DataError: an unknown name or option.
+    """
+    verdicts = audits(view, metrics=metrics, raters=raters)
+    rated = None if metrics is None else [pattern for pattern in metrics if view.metrics_like(pattern)]
+    agreements: tuple[Agreement, ...] = ()
+    try:
+        if rated != [] or not verdicts:
+            agreements = compute(rated)
+    except NothingError:
+        if not verdicts:
+            raise
+    tables: list[Table] = []
+    if agreements:
+        apart = rated_apart(view, agreements, metrics=rated, raters=raters)
+        agreement = agreement_table(agreements, apart)
+        tables.append(
+            replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view)))
+        )
+        tables += confusion_tables(agreements) if confusion else ()
+    tables += [audits_table(verdicts)] if verdicts else []
+    tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
+    return Tables(tables, agreements)
+
+
+def _retest_tables(
+    view: RatingsView, metrics: Sequence[str] | None, raters: Sequence[str] | None, seed: int
+) -> list[Table]:
+    """How well people agree with themselves, where they rated anything twice."""
+    try:
+        return [retest_table(retests(by_raters(view, raters), metrics=metrics, seed=seed))]
+    except NothingError:
+        return []

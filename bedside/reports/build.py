@@ -23,7 +23,6 @@ from bedside.ratings.run import Run
 from bedside.ratings.suites import Suite
 from bedside.ratings.table import missing_counts, wordless
 from bedside.ratings.values import failures
-from bedside.reports.averaging_notes import BY_WHERE, with_averaging_notes
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, make_parts, make_tables
 from bedside.reports.figure_kind import RenderedFigure
@@ -36,6 +35,7 @@ from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_content import TableContent
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS, text_formats
+from bedside.reports.table_notes import BY_WHERE, with_averaging_notes
 from bedside.reports.validation import card_tables
 from bedside.transcripts.transcript import Transcript
 

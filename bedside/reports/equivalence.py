@@ -8,19 +8,20 @@ from typing import Any
 from bedside.analysis.gate import Gate, SafetyCheck
 from bedside.analysis.non_inferiority import ALPHA, MarginTest, Verdict
 from bedside.core.words import counted
-from bedside.reports.comparison_notes import label_notes
+from bedside.reports.comparison_notes import RATERS_APART, design_notes, label_notes
 from bedside.reports.number_text import (
     DASH,
+    WITHOUT_VALUE,
+    cases_words,
     cell_name,
     decimal,
+    interval_words,
     n_of,
     number,
     p_value,
     rater_words,
     several_raters,
 )
-from bedside.reports.rater_effects import RATERS_APART, design_notes
-from bedside.reports.result_text import WITHOUT_VALUE, cases_words, interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.equivalence import (

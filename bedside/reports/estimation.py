@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bedside.analysis.estimation import Estimate
+from bedside.analysis.estimation import Estimate, PeopleSample
 from bedside.analysis.fresh_view import learnt_words
-from bedside.analysis.people_sample import PeopleSample
 from bedside.core.words import counted
-from bedside.reports.number_text import DASH, decimal, n_of, number
-from bedside.reports.result_text import plain_words
+from bedside.reports.number_text import DASH, decimal, n_of, number, plain_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.result import Result

@@ -17,8 +17,8 @@ from bedside.core.errors import DataError
 from bedside.core.words import counted, typed
 from bedside.judges.call_plan import RubricPlan
 from bedside.judges.counts import JudgingSummary
-from bedside.judges.deepeval_raters.call_forecast import ABOUT, AT_LEAST
-from bedside.judges.fenced_text import unsent_lines
+from bedside.judges.deepeval_raters.ratings import ABOUT, AT_LEAST
+from bedside.judges.prompt import unsent_lines
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.store import Judgement, read_judgements, read_prompt
 from bedside.ratings.names import is_pair, rated_by_judges, second_id

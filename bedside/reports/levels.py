@@ -10,9 +10,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import factor_names, levels_of
 from bedside.core.errors import DataError
 from bedside.core.words import counted
-from bedside.reports.averaging_notes import with_averaging_notes
-from bedside.reports.rater_effects import with_people_notes
+from bedside.reports.comparison_notes import with_people_notes
 from bedside.reports.table import Results, Table, Tables
+from bedside.reports.table_notes import with_averaging_notes
 
 # -- The words of tables in which groups of transcripts stand in the place of systems -------------------
 

@@ -7,20 +7,25 @@ from dataclasses import replace
 from itertools import combinations
 
 from bedside.analysis.metric_facts import MetricFacts
-from bedside.analysis.preference_agreement import PreferenceAgreement, preference_agreement
-from bedside.analysis.preference_levels import PreferenceLevels, preference_levels
-from bedside.analysis.preference_rows import preference_rows
+from bedside.analysis.preferences import (
+    PositionBias,
+    PreferenceAgreement,
+    PreferenceLevels,
+    SystemPreferences,
+    preference_agreement,
+    preference_levels,
+    preference_rows,
+    system_preferences,
+)
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
-from bedside.analysis.system_preferences import PositionBias, SystemPreferences, system_preferences
 from bedside.core.words import counted
 from bedside.ratings.names import is_human, person_name
 from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.table import frame_of
-from bedside.reports.averaging_notes import averaging_notes
-from bedside.reports.number_text import p_value, rater_words
-from bedside.reports.result_text import share_words
+from bedside.reports.number_text import p_value, rater_words, share_words
 from bedside.reports.table import Table
+from bedside.reports.table_notes import averaging_notes
 from bedside.stats.result import Result
 
 #: People that a note names one by one.

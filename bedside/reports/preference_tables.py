@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bedside.analysis.preference_agreement import PreferenceAgreement, preference_agreement
-from bedside.analysis.preference_levels import PreferenceLevels, preference_levels
-from bedside.analysis.preference_rows import chosen_preferences
+from bedside.analysis.preferences import (
+    PreferenceAgreement,
+    PreferenceLevels,
+    SystemPreferences,
+    chosen_preferences,
+    preference_agreement,
+    preference_levels,
+    system_preferences,
+)
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import ALL_ROUNDS
-from bedside.analysis.system_preferences import SystemPreferences, system_preferences
 from bedside.ratings.names import JUDGES
 from bedside.reports.table import Table, Tables
 from bedside.reports.tables.position_bias import position_table

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from bedside.analysis.grid import grid_of
+from bedside.analysis.checked_units import grid_of
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import is_human, rated_by_humans
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import rater_words
-from bedside.reports.table_kind import Options
+from bedside.reports.table import Options
 
 
 class PairsOptions(Options):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bedside.core.errors import DataError
 from bedside.core.registry import nearest
-from bedside.reports.table_kind import Options
+from bedside.reports.table import Options
 
 #: What can stand beside a mean.
 SPREADS = ("sd", "ci", "none")

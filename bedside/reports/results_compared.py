@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.study_order import StudyOrder
+from bedside.analysis.study_parts import StudyOrder
 from bedside.reports.measures import TableMeasure
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, Samples, measure
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bedside.analysis.ratings_view import ALL
-from bedside.analysis.study_order import StudyOrder
+from bedside.analysis.study_parts import StudyOrder
 from bedside.reports.number_text import ARROWS, rater_words
 from bedside.reports.results_options import METRIC, RATERS, SYSTEM, ResultsOptions
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample

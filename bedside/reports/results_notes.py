@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from bedside.analysis.metric_facts import facts
 from bedside.core.words import counted
+from bedside.reports.measures import also_rated_notes
 from bedside.reports.number_text import DASH, n_of, rater_words
-from bedside.reports.rater_preference import also_rated_notes
 from bedside.reports.results_compared import NO_REFERENCE
 from bedside.reports.results_deviations import ResultsDeviations
 from bedside.reports.results_layout import Key, ResultsLayout

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from bedside.analysis.choices import Correction, CorrectionFamily, Test
+from bedside.analysis.selection import Correction, CorrectionFamily, Test
 from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.measures import Headed
-from bedside.reports.table_kind import Options
+from bedside.reports.table import Options
 
 #: Names of the dimensions that are not factors.
 METRIC, SYSTEM, RATERS = "metric", "system", "raters"

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from bedside.analysis.checked_units import OPEN, Bounds, mean_within, value_bounds
 from bedside.analysis.comparison import SystemValues
-from bedside.analysis.grid import OPEN, Bounds, mean_within, value_bounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.core.errors import DataError
@@ -21,9 +21,8 @@ from bedside.core.words import counted
 from bedside.ratings.names import is_algorithm
 from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
-from bedside.reports.measures import TableMeasure
+from bedside.reports.measures import TableMeasure, preferred_groups
 from bedside.reports.number_text import rater_words
-from bedside.reports.rater_preference import preferred_groups
 from bedside.stats.result import Interval
 
 #: Begins the names of the columns that hold factors.

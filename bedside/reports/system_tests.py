@@ -12,8 +12,7 @@ from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.core.words import counted
-from bedside.reports.number_text import DASH, number, p_value
-from bedside.reports.result_text import cases_words
+from bedside.reports.number_text import DASH, cases_words, number, p_value
 from bedside.reports.results_layout import CellKey, ResultsLayout
 from bedside.reports.results_options import SYSTEM
 from bedside.reports.samples import MeasureRow

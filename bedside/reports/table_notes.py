@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 
 import polars as pl
 
-from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.averaging import Interaction, interactions
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.study_parts import AveragedFactor
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric_files import RUBRICS
-from bedside.ratings.names import rated_by_humans
-from bedside.reports.number_text import DASH
+from bedside.ratings.names import is_human, person_name, rated_by_humans
+from bedside.ratings.study_design import is_settled
+from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.measures import named_metrics
+from bedside.reports.number_text import DASH, p_value, rater_words
 from bedside.reports.samples import Sample, SampleLevel, interval_of
+from bedside.reports.simulations import lost_notes
+from bedside.reports.table import Options, Table
 from bedside.reports.table_content import Column, Row
 
 # -- Which command brings a metric that a run doesn't have ----------------------------------------------
@@ -200,4 +209,240 @@ def dash_notes(columns: Sequence[Column], rows: Iterable[Row], reasons: Mapping[
     return tuple(
         f"{DASH}: {reason} ({', '.join(titles)})." if "" not in reasons else f"{DASH}: {reason}."
         for reason, titles in titles_by_reason.items()
+    )
+
+
+# -- Notes on what the numbers of a table or figure average over ----------------------------------------
+
+#: Tables and figures that count what there is and average nothing, or say themselves what they average over.
+_COUNTING = frozenset(
+    ("missing", "counts", "leaderboard", "simulation_card", "simulation_loss", "simulation_flags", "strengths",
+     "win_rates", "position_bias", "preference_agreement", "preference_levels")
+)  # fmt: skip
+#: Figures that set raters side by side, and not systems.
+_OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman", "calibration"))
+#: Figures whose numbers are weighted by the chances with which units were drawn, and say so themselves.
+_OF_WEIGHTED = frozenset(("agreement", "calibration"))
+#: Interactions, levels and systems that a note names one by one.
+_MOST = 3
+#: Most levels of a factor that a note lists.
+_MOST_LEVELS = 6
+_ALPHA = 0.05
+#: What shows the levels of a factor one by one: an answer to a question, or one part of a report.
+BY_WITHIN, BY_WHERE = "--within {factor} shows each", "--where {factor}=LEVEL shows one"
+BY_REPORT = "bedside report with --where {factor}=LEVEL shows one"
+
+
+def divided_by(options: Options | None) -> tuple[str, ...]:
+    """The factors by which a table or figure of these options is divided already."""
+    factors = getattr(options, "factors", None) or getattr(options, "by", None) or ()
+    return (factors,) if isinstance(factors, str) else tuple(factors)
+
+
+def with_averaging_notes(
+    table: Table, view: RatingsView, *, besides: Collection[str] = (), shown: str = BY_WITHIN
+) -> Table:
+    """The table with notes on what its numbers average over.
+
+    Args:
+        table: the table; its records say which metrics and systems it shows.
+        view: the ratings that it was made from.
+        besides: factors by which it is divided already.
+        shown: what shows the levels of a factor.
+    """
+    if table.name in _COUNTING:
+        return table
+    metrics = {str(record["metric"]) for record in table.records if record.get("metric")}
+    names = {record.get(key) for record in table.records for key in ("system", "a", "b")}
+    names |= {name for record in table.records for name in str(record.get("systems", "")).split(", ")}
+    systems = [system for system in view.systems() if system in names]
+    pairs = dict.fromkeys(
+        (r["a"], r["b"]) for r in table.records if r.get("a") in names and r.get("b") in systems
+    )
+    sides = list(pairs) or list(combinations(systems, 2))
+    notes = averaging_notes(view, metrics, systems, sides, compared=bool(pairs), besides=besides, shown=shown)
+    if any(is_human(str(record.get("raters"))) for record in table.records):
+        notes += label_set_notes(view, metrics)
+    if any(record.get("raters") == PEOPLE for record in table.records):
+        notes += final_notes(view, metrics)
+    return replace(table, notes=(*table.notes, *notes)) if notes else table
+
+
+def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, options: Options) -> Drawing:
+    """The figure with notes on what it averages over, and on how the units were drawn that people rated.
+
+    Args:
+        drawing: the figure.
+        view: the ratings that it was made from.
+        kind, options: what it shows.
+    """
+    if kind.name in _COUNTING:
+        return drawing
+    headed = getattr(options, "metrics", None) or {}
+    metrics = named_metrics(view, headed).rated
+    systems = [] if kind.name in _OF_RATERS else view.systems()
+    sides = list(combinations(systems, 2))
+    notes = averaging_notes(view, metrics, systems, sides, besides=divided_by(options), shown=BY_WHERE)
+    notes += label_set_notes(view, metrics)
+    if kind.name not in _OF_RATERS:
+        notes += final_notes(view, metrics or view.metrics())
+    if kind.name not in _OF_WEIGHTED:
+        notes += tuple(chance_notes(chances_by_title(view, metrics or view.metrics())))
+    return replace(drawing, notes=(*drawing.notes, *notes)) if notes else drawing
+
+
+def averaging_notes(
+    view: RatingsView,
+    metrics: Iterable[str],
+    systems: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    compared: bool = False,
+    besides: Collection[str] = (),
+    shown: str = BY_WITHIN,
+) -> tuple[str, ...]:
+    """What numbers average over, and whether the comparison of systems depends on it; nothing where they do not.
+
+    Args:
+        view: the ratings.
+        metrics: the metrics that are shown; all where none of them is rated as such.
+        systems: the systems that are shown; empty where all stand together.
+        pairs: those that are set side by side, two by two.
+        compared: whether each pair is compared in the settings that both have.
+        besides: factors by which the numbers are divided already.
+        shown: what shows the levels of a factor.
+    """
+    rated = set(view.metrics())
+    names = sorted(rated.intersection(metrics)) or sorted(rated)
+    averaged = view.averaged_factors(names, systems or None)
+    notes = [*view.part.sentences(), *lost_notes(view, systems)]
+    for factor in averaged:
+        if factor.name not in besides and not is_settled(view.factors, factor.name, besides):
+            several = len(systems) > 1
+            words = _pair_words(view, factor, pairs) if compared else _system_words(factor, several=several)
+            note = f"{words}: {shown.format(factor=factor.name)}."
+            notes.append(f"{note} {_interaction_words(view, factor, names, pairs)}".rstrip())
+    return (*notes, *(matching_notes(view, pairs) if compared else ()))
+
+
+def matching_notes(view: RatingsView, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What pairs of systems are matched by, and what they could be matched by and are not.
+
+    Args:
+        view: the ratings.
+        pairs: the systems, two by two.
+    """
+    matchings = [view.matching(pair) for pair in pairs]
+    for by in dict.fromkeys(matching.by for matching in matchings if matching.by):
+        own = [matching for matching in matchings if matching.by == by]
+        of = _span([matching.transcripts for matching in own])
+        kept = _span([matching.kept for matching in own])
+        each = " of a pair" if len(own) > 1 else ""
+        yield f"Matched by {' and '.join(by)}: {kept} of {of} transcripts{each} have a counterpart."
+    reasons: dict[str, dict[str, list[tuple[int, int, tuple[str, ...]]]]] = {}
+    for matching in matchings:
+        for other in matching.unmatched:
+            counts = (other.kept, matching.transcripts, (*matching.by, other.name))
+            reasons.setdefault(other.why, {}).setdefault(other.name, []).append(counts)
+    for why, factors in reasons.items():
+        keeping = []
+        for kept_of in list(factors.values())[:_MOST]:
+            kept_by_pair, of_by_pair, options = zip(*kept_of, strict=True)
+            span = f"{_span(kept_by_pair)} of {_span(of_by_pair)} transcripts"
+            keeping.append(f"--match {','.join(options[0])} keeps {span}")
+        yield (
+            f"Not matched by {_listed(list(factors), _MOST)}, as {why}, so nothing is left out for "
+            f"{'it' if len(factors) == 1 else 'them'}; {'; '.join(keeping)}."
+        )
+
+
+def _span(counts: Sequence[int]) -> str:
+    """One number, or the least and the greatest."""
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _pair_words(view: RatingsView, factor: AveragedFactor, pairs: Sequence[tuple[str, str]]) -> str:
+    """What pairs of systems are averaged over: the levels that both have, where they are matched by the factor."""
+    shared = {
+        pair: factor.shared_levels(pair) if factor.name in view.matching(pair).by else [] for pair in pairs
+    }
+    if not any(shared.values()):
+        words = f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
+        return f"{words}, each system over its own levels"
+    if all(levels == list(factor.levels) for levels in shared.values()):
+        return f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
+    by_pair = [
+        f"{a} − {b} {_listed(levels, _MOST_LEVELS) if levels else 'not matched, so each over its own'}"
+        for (a, b), levels in shared.items()
+    ]
+    return f"Averaged over the levels of {factor.name} that both systems have ({_listed(by_pair, _MOST_LEVELS, '; ')})"
+
+
+def _system_words(factor: AveragedFactor, *, several: bool) -> str:
+    """What systems are averaged over; where several are shown, which of them have other levels than all together."""
+    words = f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
+    others = [
+        f"{system} has {_listed(levels, _MOST_LEVELS)} only"
+        for system, levels in factor.by_system.items()
+        if levels != factor.levels
+    ]
+    if not several or not others:
+        return words
+    return (
+        f"{words}; {_listed(others, _MOST_LEVELS, '; ')}, so that means of systems are of different settings"
+    )
+
+
+def _interaction_words(
+    view: RatingsView, factor: AveragedFactor, metrics: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> str:
+    """What the tests of the interaction came to, a warning where there is one; nothing where none could be made."""
+    key = ("interactions", factor.name, tuple(metrics), tuple(pairs))
+    tested: tuple[Interaction, ...] = view.once(key, lambda: interactions(view, factor, metrics, pairs))
+    with_p = [interaction for interaction in tested if interaction.test.p_adjusted is not None]
+    if not with_p:
+        return ""
+    ordered = sorted(with_p, key=lambda interaction: interaction.test.p_adjusted or 0.0)
+    of = f"{counted(len(with_p), 'test')}, corrected by Holm"
+    strong = [interaction for interaction in ordered if (interaction.test.p_adjusted or 0.0) < _ALPHA]
+    if not strong:
+        least = p_value(ordered[0].test.p_adjusted)
+        return f"No interaction of system and {factor.name} is shown ({of}; least p {least})."
+    words = [
+        f"{view.facts(interaction.metric).title} ({rater_words(interaction.raters)}), "
+        f"{interaction.a} − {interaction.b}: p {_equals(interaction.test.p_adjusted)}"
+        for interaction in strong
+    ]
+    return (
+        f"Warning: how systems compare depends on {factor.name}: interaction on {_listed(words, _MOST, '; ')} ({of}; "
+        f"{strong[0].test.method})."
+    )
+
+
+def _equals(p: float | None) -> str:
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def _listed(words: Sequence[str], most: int, separator: str = ", ") -> str:
+    more = f"{separator}and {len(words) - most} more" if len(words) > most else ""
+    return separator.join(words[:most]) + more
+
+
+def label_set_notes(view: RatingsView, metrics: Iterable[str]) -> tuple[str, ...]:
+    """That sets of labels are not averaged, where several people's lie over one transcript.
+
+    Args:
+        view: the ratings.
+        metrics: the metrics that are shown.
+    """
+    apart = set(view.label_sets()) & set(metrics)
+    if not apart:
+        return ()
+    raters = view.ratings.filter(pl.col("metric").is_in(apart))["rater"].unique()
+    people = sorted(person_name(rater) for rater in raters if is_human(rater))
+    return (
+        f"Labels of several people lie over one transcript ({_listed(people, _MOST_LEVELS)}): what follows from each "
+        f"one's set is not averaged, for they may have labelled different things.",
     )

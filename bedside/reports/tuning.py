@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bedside.core.words import counted
-from bedside.reports.number_text import decimal
-from bedside.reports.result_text import bounded_record, plain_words, share_words
+from bedside.reports.number_text import bounded_record, decimal, plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 

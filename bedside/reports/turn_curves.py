@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
-from bedside.analysis.grid import mean_within, value_bounds
+from bedside.analysis.checked_units import mean_within, value_bounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.ratings.names import turn_indices
 from bedside.reports.samples import Place, counts_there, strata_of

@@ -21,10 +21,10 @@ import polars as pl
 from bedside.core.errors import DataError
 from bedside.core.trace_spans import span
 from bedside.core.words import Names, listed
-from bedside.judges.cost_limit import JudgeBudget
+from bedside.judges.call_plan import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.deepeval_raters.ratings import rate_by_deepeval
-from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.contract import check_models
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.llm.protocol import Client
@@ -41,7 +41,6 @@ from bedside.ratings.learnt_units import LearntUnits, with_learnt
 from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, missing_counts, rating_writer
-from bedside.scoring.failed_talks import FailedTalk, failed_talk, without_failed
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, check_work_wordless
 from bedside.scoring.pipeline import (
     LaterQuestion,
@@ -52,12 +51,15 @@ from bedside.scoring.pipeline import (
     spared_by,
 )
 from bedside.scoring.run_transcripts import (
+    FailedTalk,
     TranscriptSource,
     checked_transcripts,
+    failed_talk,
     kept_transcripts,
     read_again,
+    run_versions,
+    without_failed,
 )
-from bedside.scoring.versions import run_versions
 from bedside.transcripts import ReadOptions, Transcript
 from bedside.transcripts.memory_reading import TranscriptInput
 
@@ -189,7 +191,7 @@ class PipelineJudging:
         Args:
             store: where judgements are kept.
             transcripts: what is asked about.
-            text, progress, client, alone, budget: as for :func:`bedside.judges.driver.ask_judge`.
+            text, progress, client, alone, budget: as for :func:`bedside.judges.judgement_queue.ask_judge`.
             count: how many transcripts there are at most, for the progress.
         """
         settings = self._order.settings

@@ -25,7 +25,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
 from bedside.scoring.judged import JudgingWatch, judging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
-from bedside.scoring.stored_judgements import NOT_JUDGED, rated_from_store
+from bedside.scoring.merged_runs import NOT_JUDGED, rated_from_store
 from bedside.transcripts import Transcript
 
 #: Folder of a run with the stores of workers.

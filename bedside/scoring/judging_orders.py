@@ -16,12 +16,10 @@ from bedside.judges.deepeval_raters.measure import library_version
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.prices import Price
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.questions import check_wordless
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.judges.rubrics.rubric_files import RUBRICS, rubrics_with
-from bedside.judges.rubrics.run_rubrics import OwnRubrics, own_rubrics
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, OwnRubrics, own_rubrics, rubrics_with
 from bedside.judges.settings import JudgeSettings
-from bedside.judges.wordless import check_wordless
 from bedside.ratings.run import Run
 from bedside.scoring.pipeline import pipelines_for
 from bedside.transcripts.transcript import CODES, ProvenanceKind

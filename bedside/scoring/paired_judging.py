@@ -12,10 +12,9 @@ from typing import Any
 import polars as pl
 
 from bedside.core.words import Names, listed
-from bedside.judges.call_plan import CallPlanner, RubricPlan
-from bedside.judges.cost_limit import JudgeBudget
+from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
 from bedside.judges.counts import JudgingSummary, RubricCount, Tally
-from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.contract import check_models
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.llm.model_names import ModelName
@@ -30,9 +29,8 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts, rating_writer
 from bedside.scoring.judged import JudgingWatch
 from bedside.scoring.judging_orders import STORE
-from bedside.scoring.run_transcripts import kept_transcripts
+from bedside.scoring.run_transcripts import kept_transcripts, run_versions
 from bedside.scoring.transcript_pairs import PairedTranscripts, TranscriptPair
-from bedside.scoring.versions import run_versions
 from bedside.transcripts.transcript import Transcript
 
 #: How many transcripts are held at once.

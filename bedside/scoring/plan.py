@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
-from bedside.core.errors import RegistryError
+import polars as pl
+
+from bedside.core.errors import InputError, RegistryError, RunError
 from bedside.core.registry import nearest
-from bedside.judges.deepeval_raters.catalogue import is_deepeval
+from bedside.judges.deepeval_raters.chosen_metrics import is_deepeval
 from bedside.metrics import FAMILIES, Family, Metric
+from bedside.metrics.protocols.contract import PROTOCOLS
+from bedside.ratings.names import unit_name
+from bedside.ratings.run import Run
 from bedside.ratings.suites import Suite
+from bedside.ratings.table import missing_counts, rating_writer, transcript_row, transcript_writer
+from bedside.scoring.run_transcripts import failed_talk
+from bedside.transcripts import Reading, Transcript
+from bedside.transcripts.memory_reading import MemoryReading
+from bedside.transcripts.reading_account import ReadingAccount
+
+# -- What a scoring computes ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -132,3 +146,191 @@ def suite_plan(
         for family, values in part.items():
             merged.setdefault(family, {}).update(values)
     return make_plan(suite.metrics if metrics is None else metrics, merged)
+
+
+# -- Scoring by one process -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringSummary:
+    """What a scoring did.
+
+    Attributes:
+        run: the run.
+        transcripts, turns, ratings, missing: counts of this scoring.
+        replaced: ratings of the same key that were there before.
+        skipped: how many transcripts and files were left out.
+        reasons: why they were left out, in which all unknown speakers are told at once.
+        ignored: number of files in searched folders that no reader is for.
+        account: what was understood of what was read.
+        resumed: parts that an interrupted call had scored before.
+    """
+
+    run: Run
+    transcripts: int
+    turns: int
+    ratings: int
+    missing: int
+    replaced: int
+    skipped: int
+    reasons: tuple[str, ...]
+    ignored: int
+    account: ReadingAccount = field(repr=False)
+    resumed: int = 0
+
+
+def rate(
+    transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = ()
+) -> Iterable[tuple[Any, ...]]:
+    """The ratings of one transcript as rows of the ratings table.
+
+    Args:
+        transcript: what is rated.
+        plan: by what.
+        waiting: metrics that are not rated as missing where there are no labels for them, nor under the rater whose
+            labels a simulated patient went by: the judge's rest on the same labels.
+    """
+    name, system, case = transcript.id, transcript.system, transcript.case_id
+    simulation = transcript.reference.get("simulation")
+    turn_rater = simulation.get("turn_rater") if isinstance(simulation, Mapping) else None
+    failed = failed_talk(transcript)
+    for planned in plan.families:
+        family_rater = planned.rater
+        values = planned.family.compute(transcript, planned.metrics, **planned.settings)
+        if failed is not None:
+            values = map(partial(failed.computed, family=planned.family.name), values)
+        for metric, value, label, role, turn, rater, reason, error in values:
+            if metric in waiting and (error is not None if rater is None else rater == turn_rater):
+                continue
+            unit = unit_name(turn)
+            title = metric if role is None else f"{metric}.{role}"
+            yield name, system, case, unit, title, rater or family_rater, 0, value, label, reason, error
+
+
+class ScoringPass:
+    """One pass over the files that fills the two tables.
+
+    Args:
+        plan: what is computed.
+        reading: the files, or what is in memory.
+        labels: a file of labels that are laid over the transcripts; None for none.
+        waiting: as for :func:`rate`.
+        text: whether the run keeps the transcripts' text.
+        progress: called with the number of transcripts and of files done.
+
+    Attributes:
+        transcripts, turns: counts of what was scored.
+        resumed: parts that were scored before and are taken as they are.
+
+    Raises:
+        InputError: the metrics planned are not those of one protocol with labels.
+    """
+
+    resumed = 0
+
+    def __init__(
+        self,
+        plan: ScoringPlan,
+        reading: Reading | MemoryReading,
+        *,
+        labels: str | os.PathLike[str] | None = None,
+        waiting: frozenset[str],
+        text: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.plan = plan
+        self.reading = reading
+        self.waiting = waiting
+        self.text = text
+        self.progress = progress
+        self.transcripts: int = 0
+        self.turns: int = 0
+        self._source = iter(reading) if labels is None else _labelled(reading, plan, labels)
+
+    def go(self, folder: Path, hashes: Mapping[str, str] | None = None) -> pl.LazyFrame:
+        """Score all transcripts, and write them unless the run has them.
+
+        Args:
+            folder: where the tables are written.
+            hashes: content hashes of the transcripts of a run that is scored into, by id; None for a new run.
+
+        Returns:
+            The ratings.
+
+        Raises:
+            RunError: a transcript is not one of the run's.
+            InputError: a bad file, or nothing in them.
+        """
+        transcripts = transcript_writer(folder) if hashes is None else None
+        ratings = rating_writer(folder)
+        for transcript in self._source:
+            row = transcript_row(transcript, text=self.text)
+            if transcripts is not None:
+                transcripts.add(row)
+            elif hashes is not None:
+                check_hash(transcript.id, row[6], transcript.source, hashes)
+            ratings.add_rows(rate(transcript, self.plan, self.waiting))
+            self.transcripts += 1
+            self.turns += len(transcript.turns)
+            if self.progress is not None:
+                self.progress(self.transcripts, len(self.reading.inputs))
+        self.check()
+        if transcripts is not None:
+            transcripts.close()
+        return ratings.result()
+
+    def check(self) -> None:
+        """Raise InputError where nothing was scored."""
+        if not self.transcripts:
+            first = self.reading.reasons[0]
+            raise InputError(f"every transcript was skipped, the first because: {first}")
+
+    def end(self) -> None:
+        """Called when the run is written."""
+
+    def counts(self, ratings: pl.LazyFrame) -> dict[str, Any]:
+        """What the manifest says of the ratings: how many, whose, and why some are missing."""
+        total = ratings.select(pl.len()).collect().item()
+        raters = ratings.select(pl.col("rater").unique().sort()).collect().to_series().to_list()
+        return {"ratings": int(total), "raters": raters, "missing": missing_counts(ratings)}
+
+    def summary(self, run: Run, counts: Mapping[str, Any], replaced: int) -> ScoringSummary:
+        """What the scoring did, once the run is written."""
+        return ScoringSummary(
+            run=run,
+            transcripts=self.transcripts,
+            turns=self.turns,
+            ratings=counts["ratings"],
+            missing=sum(row["n"] for row in counts["missing"]),
+            replaced=replaced,
+            skipped=len(self.reading.skipped),
+            reasons=tuple(self.reading.reasons),
+            ignored=len(self.reading.ignored),
+            account=self.reading.account,
+            resumed=self.resumed,
+        )
+
+
+def check_hash(transcript: str, digest: str, source: str, hashes: Mapping[str, str]) -> None:
+    """Raise RunError unless a transcript is one of a run's, whose content hashes are given by id."""
+    if hashes.get(transcript) != digest:
+        what = "differs from" if transcript in hashes else "is not among"
+        raise RunError(
+            f"transcript {transcript!r} ({source}) {what} those of the run",
+            where="`out`",
+            todo="choose another folder with `out`",
+        )
+
+
+def _labelled(
+    reading: Reading | MemoryReading, plan: ScoringPlan, labels: str | os.PathLike[str]
+) -> Iterator[Transcript]:
+    """The transcripts with the labels of a file, by the protocol whose metrics are scored."""
+    by_family = {protocol.family: protocol for protocol in PROTOCOLS.all().values()}
+    scored = [by_family[planned.family.name] for planned in plan.families if planned.family.name in by_family]
+    if len(scored) != 1:
+        suites = " or ".join(f"`suite={protocol.name}`" for protocol in by_family.values())
+        raise InputError(
+            "labels are for the metrics of one protocol", where="`labels`", todo=f"score one: {suites}"
+        )
+    return scored[0].labels.laid_over(reading, labels)

@@ -9,7 +9,7 @@ from bedside.core.errors import DataError
 from bedside.core.words import Names, listed
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import Tally
-from bedside.judges.deepeval_raters.call_forecast import plan_deepeval
+from bedside.judges.deepeval_raters.ratings import plan_deepeval
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.questions import JudgeAnswer, QuestionSet
@@ -17,10 +17,9 @@ from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.judges.turn_codes import plan_coding
 from bedside.ratings.run import Run
-from bedside.scoring.failed_talks import without_failed
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for, spared_by
-from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts, read_again
+from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts, read_again, without_failed
 from bedside.transcripts import ReadOptions, Transcript
 from bedside.transcripts.memory_reading import TranscriptInput
 

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
+import bedside
 from bedside.core.errors import InputError
+from bedside.judges.rubrics.rubric import Rubric
+from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.run import Run
+from bedside.ratings.suites import SUITES, Suite
+from bedside.ratings.values import Value
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.memory_reading import TranscriptInput, open_reading, several_times
+from bedside.transcripts.transcript import clinician_failure
+
+# -- The transcripts of a run ---------------------------------------------------------------------------
 
 #: Called for the transcripts as often as they are needed; each time they come in the same order.
 TranscriptSource = Callable[[], Iterator[Transcript]]
@@ -67,3 +81,104 @@ def _read_again(run: Run) -> TranscriptSource:
             todo="give the same transcripts again with `out`, or score them with their text",
         )
     return lambda: iter(Reading(paths, ReadOptions(**read["options"])))
+
+
+# -- Conversations that the clinician failed ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTalk:
+    """A conversation that the clinician failed.
+
+    Attributes:
+        why: what it did, for reasons of ratings.
+        values: the worst value of each measure that its protocol names.
+        suite: the protocol's; None where it has none.
+    """
+
+    why: str
+    values: Mapping[str, float]
+    suite: Suite | None
+
+    def rated(self, value: Value) -> Value:
+        """A metric's value of it: the worst where the protocol names the metric, else as it was computed."""
+        worst = self.values.get(value.metric)
+        if worst is None or value.turn is not None or value.role is not None:
+            return value
+        return value._replace(value=worst, label=None, reason=self.why, error=None)
+
+    def computed(self, value: Value, family: str) -> Value:
+        """The same where no judge's answers are expected: what follows from labels is rated where there are any."""
+        of_labels = any(protocol.family == family for protocol in PROTOCOLS.all().values())
+        return value if of_labels and value.rater is None else self.rated(value)
+
+    def level(self, rubric: Rubric) -> float | None:
+        """The worst level of a rubric; None where the protocol has the rubric, and it isn't about success."""
+        if rubric.name in self.values:
+            return self.values[rubric.name]
+        known = self.suite is not None and rubric.name in self.suite.rubrics
+        if known or rubric.direction == "none" or not rubric.scale:
+            return None
+        return rubric.scale[0 if rubric.direction == "higher" else -1].value
+
+
+def failed_talk(transcript: Transcript) -> FailedTalk | None:
+    """How a transcript is rated that the clinician failed; None for all others."""
+    failure = clinician_failure(transcript.reference)
+    if not failure:
+        return None
+    protocol = transcript.reference["simulation"].get("protocol")
+    suite = SUITES.load(protocol) if isinstance(protocol, str) and protocol in SUITES else None
+    declared = {} if suite is None else suite.failed
+    values = {
+        metric: float(worst) if isinstance(worst, int | float) else _listed(transcript, worst)
+        for metric, worst in declared.items()
+    }
+    return FailedTalk(f"the clinician failed: {failure}", values, suite)
+
+
+def _listed(transcript: Transcript, name: str) -> float:
+    """How many things a transcript's reference lists under a name."""
+    listed = transcript.reference.get(name)
+    return float(len(listed)) if isinstance(listed, list | tuple) else 0.0
+
+
+def without_failed(transcripts: TranscriptSource) -> TranscriptSource:
+    """The transcripts that a judge is asked about: not those that the clinician failed."""
+
+    def held() -> Iterator[Transcript]:
+        return (transcript for transcript in transcripts() if not clinician_failure(transcript.reference))
+
+    return held
+
+
+# -- The versions that a manifest names -----------------------------------------------------------------
+
+#: Libraries whose version can change a number.
+_LIBRARIES = (
+    "numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels", "torch", "transformers",
+    "onnxruntime", "convokit", "spacy", "textstat", "vaderSentiment",
+)  # fmt: skip
+
+
+def run_versions() -> dict[str, Any]:
+    """Date, bedside's and the libraries' versions, for a manifest."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "bedside": bedside.__version__,
+        "python": platform.python_version(),
+        "platform": platform.system(),
+        "libraries": library_versions(),
+    }
+
+
+@cache
+def library_versions() -> dict[str, str]:
+    """Versions of the libraries that can change a number and are installed, by name."""
+    libraries = {}
+    for name in _LIBRARIES:
+        try:
+            libraries[name] = version(name)
+        except PackageNotFoundError:  # an optional library
+            continue
+    return libraries

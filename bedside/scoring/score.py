@@ -17,9 +17,8 @@ from bedside.ratings.run import FORMAT, Run, keep_simulations, new_run, write_ne
 from bedside.ratings.run_folder import is_run
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.table import wordless
-from bedside.scoring.one_process import ScoringPass, ScoringSummary
-from bedside.scoring.plan import ScoringPlan, suite_plan
-from bedside.scoring.versions import run_versions
+from bedside.scoring.plan import ScoringPass, ScoringPlan, ScoringSummary, suite_plan
+from bedside.scoring.run_transcripts import run_versions
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.memory_reading import MemoryReading, TranscriptInput, open_reading
 

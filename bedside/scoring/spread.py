@@ -31,9 +31,8 @@ from bedside.core.errors import BedsideError, EngineError, InputError, RunError
 from bedside.core.files import saying_where, sync, sync_folders, write_bytes
 from bedside.core.locks import hold
 from bedside.ratings.table import RATING_PARTS, TableWriter, rating_writer, transcript_row, transcript_writer
-from bedside.scoring.one_process import ScoringPass, check_hash, rate
-from bedside.scoring.plan import ScoringPlan, make_plan
-from bedside.scoring.versions import library_versions
+from bedside.scoring.plan import ScoringPass, ScoringPlan, check_hash, make_plan, rate
+from bedside.scoring.run_transcripts import library_versions
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.reading import InputFile, PartReading
 from bedside.transcripts.reading_account import ReadingAccount
@@ -100,7 +99,7 @@ class ScoringJob:
         options: how to read the files.
         metrics: names of the metrics.
         parameters: of their families, as JSON.
-        waiting: as for :func:`bedside.scoring.one_process.rate`.
+        waiting: as for :func:`bedside.scoring.plan.rate`.
         text: whether the run keeps the transcripts' text.
         versions: what is installed where the command was given, see :func:`installed_versions`.
     """
@@ -618,7 +617,7 @@ class SpreadScoring(ScoringPass):
         reading: the files.
         engine: whose workers.
         out: the run's folder.
-        waiting: as for :func:`bedside.scoring.one_process.rate`.
+        waiting: as for :func:`bedside.scoring.plan.rate`.
         text: whether the run keeps the transcripts' text.
         progress: called with the number of transcripts and of files done.
     """

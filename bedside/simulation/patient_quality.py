@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from bedside.analysis.case_values import case_means, case_values
+from bedside.analysis.checked_units import mean_within, value_bounds
 from bedside.analysis.deviation import deviation
-from bedside.analysis.grid import mean_within, value_bounds
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, rated_groups, system_values
 from bedside.analysis.simulated_talks import SimulatedTalk, SimulatedTalks, simulated_talks

@@ -7,17 +7,26 @@ multinomial counts, so a table of two raters' joint counts is resampled in the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._blocks import blocks, sums_by_cluster
-from bedside.stats.arrays import Array, Indices, Mask, Seed, generator, seed_in_words
+from bedside.stats._blocks import block_rows, blocks, sums_by_cluster
+from bedside.stats._exact import (
+    pairwise_difference,
+    rank_sum_distribution,
+    signed_rank_distribution,
+    tail,
+    walsh_average,
+)
+from bedside.stats.arrays import Array, Indices, Mask, Seed, constant, generator, seed_in_words
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
+
+# -- The bootstrap --------------------------------------------------------------------------------------
 
 Statistic = Callable[[Array], Array]
 
@@ -441,3 +450,293 @@ class ResamplingPlan:
         return replace(
             result, interval=bounds, standard_error=drawn.standard_error, missing=reason, remarks=remarks
         )
+
+
+# -- Sign flips and bootstraps of the means of many columns at once -------------------------------------
+
+
+def _signs(n: int, *, resamples: int, seed: int, exact: bool, columns: int) -> Iterator[Array]:
+    """Blocks of sign patterns of ``n`` rows: all there are, or random ones."""
+    rng = generator(seed)
+    done = 0
+    for rows in blocks(2**n if exact else resamples, max(n, columns)):
+        if exact:
+            negative = (np.arange(done, done + rows)[:, None] >> np.arange(n)) & 1 == 1
+        else:
+            negative = rng.random((rows, n)) < 0.5
+        yield np.where(negative, -1.0, 1.0)
+        done += rows
+
+
+def rows_in_order(d: Array, present: Mask) -> tuple[Array, Mask]:
+    """Every column with its rows by size, those that miss a value last, and where values are present.
+
+    Flips and resamples that a seed draws then follow from a column's values alone: neither the order of cases nor
+    other columns change its p and its interval. A column with all signs turned is in the same order, so that what is
+    computed of it is mirrored.
+    """
+    total = d.sum(axis=0)
+    even = np.abs(total) <= 1e-12 * np.abs(d).sum(axis=0)
+    turned = np.where(even, (d**3).sum(axis=0), total) < 0
+    order = np.argsort(np.where(present, np.where(turned, -d, d), np.inf), axis=0, kind="stable")
+    return np.take_along_axis(d, order, axis=0), np.take_along_axis(present, order, axis=0)
+
+
+def sign_flip_p_values(d: Array, *, resamples: int, seed: int, alternative: str, exact: bool) -> Array:
+    """p-values of the columns' means when every row's sign is flipped at random (or in all ways)."""
+    n = d.shape[0]
+    observed = d.sum(axis=0)
+    # Sums of the same terms in another order differ in the last digits; they count as ties.
+    slack = 1e-12 * np.abs(d).sum(axis=0)
+    extreme = np.zeros(d.shape[1])
+    total = 2**n if exact else resamples
+    for signs in _signs(n, resamples=resamples, seed=seed, exact=exact, columns=d.shape[1]):
+        sums = signs @ d
+        if alternative == "two-sided":
+            extreme += (np.abs(sums) >= np.abs(observed) - slack).sum(axis=0)
+        elif alternative == "greater":
+            extreme += (sums >= observed - slack).sum(axis=0)
+        else:
+            extreme += (sums <= observed + slack).sum(axis=0)
+    p: Array = extreme / total if exact else (extreme + 1) / (total + 1)
+    return p
+
+
+def sign_flip_intervals(
+    d: Array,
+    present: Mask,
+    *,
+    resamples: int,
+    seed: int,
+    exact: bool,
+    level: float,
+    alternative: str,
+) -> list[Interval | None]:
+    """For every column the shifts that the sign flips of :func:`sign_flip_p_values` don't reject.
+
+    With a shift taken off, a pattern's sum is as large as the data's where the mean of the rows that it turns is no
+    larger than the shift, and as large on the other side where that of the rows it leaves is (Tritchler 1984). So the
+    bounds are two of these means, in order. Of a one-sided test they are those at half of ``1 − level`` a side.
+
+    Returns:
+        None where no shift is rejected: too few rows.
+    """
+    turned_sums, turned_counts = [], []
+    for signs in _signs(d.shape[0], resamples=resamples, seed=seed, exact=exact, columns=d.shape[1]):
+        turned = (signs < 0).astype(np.float64)
+        turned_sums.append(turned @ d)
+        turned_counts.append(turned @ present)
+    sums, counts = np.concatenate(turned_sums), np.concatenate(turned_counts)
+    total = sums.shape[0] + (0 if exact else 1)
+    most = (1 - level) * total if alternative == "two-sided" else (1 - level) / 2 * total
+    intervals: list[Interval | None] = []
+    for column in range(d.shape[1]):
+        means, always = _means_of_parts(sums[:, column], counts[:, column])
+        if alternative == "two-sided":
+            n, whole = present[:, column].sum(), d[:, column].sum()
+            left, left_always = _means_of_parts(whole - sums[:, column], n - counts[:, column])
+            means, always = np.concatenate([means, left]), always + left_always
+        # Patterns without such a mean are as extreme as the data whatever the shift; to random ones, one is added.
+        place = int(np.floor(most * (1 + 1e-12))) - always - (0 if exact else 1)
+        if place < 0 or 2 * place >= means.size:
+            intervals.append(None)
+            continue
+        means.sort()
+        bounds = float(means[place]), float(means[-1 - place])
+        intervals.append(Interval(*bounds, level, "sign flips inverted"))
+    return intervals
+
+
+def _means_of_parts(sums: Array, counts: Array) -> tuple[Array, int]:
+    """The means of the patterns that have rows, and how many have none."""
+    some = counts > 0.5
+    return sums[some] / counts[some], int((~some).sum())
+
+
+def mean_bootstraps(d: Array, present: Mask, *, resamples: int, seed: int, words: str) -> list[Resamples]:
+    """Resampled means of every column, all from the same resamples of the rows."""
+    n, columns = d.shape
+    every = 0 < n <= 5 and n**n <= resamples
+    drawn = []
+    width = block_rows(resamples)
+    for start in range(0, columns, width):
+        part, complete = d[:, start : start + width], present[:, start : start + width]
+        rng = generator(seed)
+        means: Array
+        if n == 0:
+            means = np.full((1, part.shape[1]), np.nan)
+        elif every:
+            means = _means(every_resample(n), part, complete)
+        else:
+            means = np.concatenate(
+                [_means(draw(np.ones(n), rows, rng), part, complete) for rows in blocks(resamples, n)]
+            )
+        for column in range(part.shape[1]):
+            values, kept = part[:, column], complete[:, column]
+            count, total = int(kept.sum()), float(values.sum())
+            left_out = (total - values[kept]) / (count - 1) if count > 1 else np.full(count, np.nan)
+            how = f"all {means.shape[0]} resamples" if every else f"{resamples} resamples, {words}"
+            drawn.append(
+                Resamples(
+                    means[:, column],
+                    Jackknife(total / count if count else np.nan, left_out, np.ones(count)),
+                    every,
+                    f"bootstrap over pairs, {how}",
+                )
+            )
+    return drawn
+
+
+def _means(weights: Array, d: Array, present: Mask) -> Array:
+    """Weighted means of the columns over the rows that are present; NaN where none is."""
+    counts = weights @ present if not present.all() else weights.sum(axis=1, keepdims=True)
+    means: Array = np.divide(
+        weights @ d, counts, out=np.full((weights.shape[0], d.shape[1]), np.nan), where=counts > 0
+    )
+    return means
+
+
+# -- Hodges and Lehmann's estimates with intervals that invert the rank test beside them ----------------
+
+#: From how many pairs (or values of both groups) on an interval is that of the normal approximation.
+MOST_EXACT_VALUES = 50
+
+#: Up to this many values, making all averages is quicker than looking for some.
+_FEW = 100
+
+Shift = tuple[float, Interval | None, str | None]
+
+
+def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> Shift:
+    """Median of the Walsh averages, its interval, and why there is none.
+
+    Args:
+        d: differences, at least one, rounded.
+        level: nominal coverage.
+        exact: invert the exact test, on up to 50 differences.
+        continuity: whether the normal approximation has its continuity correction.
+    """
+    n = d.size
+    count = n * (n + 1) // 2
+    ordered = np.sort(d)
+    averages = _walsh_averages(ordered) if n <= _FEW else None
+    if averages is None:
+        middle = (walsh_average(ordered, (count + 1) // 2) + walsh_average(ordered, count // 2 + 1)) / 2
+    else:
+        middle = float(np.median(averages))
+    if constant(d):
+        return middle, None, "no interval: all differences are equal"
+    few = f"no interval: too few pairs for {level:.0%}"
+    if exact and averages is not None and n <= MOST_EXACT_VALUES:
+        bounds = _inverted(np.unique(averages), middle, lambda shift: _signed_rank_p(d - shift), level)
+        words = "Walsh averages, exact"
+    else:
+        # Equal differences stay tied whatever the shift; where they rank doesn't change the sum of squares.
+        sizes = np.unique(d, return_counts=True)[1]
+        variance = (n * (n + 1) * (2 * n + 1) / 6 - (sizes**3 - sizes).sum() / 12) / 4
+        below = _rejected_below(count, float(np.sqrt(variance)), continuity, level)
+        bounds = None
+        if below >= 0:
+            bounds = walsh_average(ordered, below + 1), walsh_average(ordered, count - below)
+        words = "Walsh averages, normal approximation"
+    if bounds is None:
+        return middle, None, few
+    return middle, Interval(*bounds, level, words), None
+
+
+def _walsh_averages(ordered: Array) -> Array:
+    first, second = np.triu_indices(ordered.size)
+    averages: Array = (ordered[first] + ordered[second]) / 2
+    return averages
+
+
+def _signed_rank_p(d: Array) -> float:
+    """Two-sided exact p of differences of which none is zero."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.abs(d), method="average")
+    return tail(signed_rank_distribution(ranks), round(2 * float(ranks[d > 0].sum())), "two-sided")
+
+
+def shift_of_groups(x: Array, y: Array, level: float, *, exact: bool, continuity: bool) -> Shift:
+    """Median of all differences between two groups, its interval, and why there is none.
+
+    Args:
+        x, y: values of the groups, at least one each.
+        level: nominal coverage.
+        exact: invert the exact test, on up to 50 values together.
+        continuity: whether the normal approximation has its continuity correction.
+    """
+    x, y = np.sort(x), np.sort(y)
+    m, n = x.size, y.size
+    count, total = m * n, m + n
+    middle = (pairwise_difference(x, y, (count + 1) // 2) + pairwise_difference(x, y, count // 2 + 1)) / 2
+    if constant(x) and constant(y):
+        return middle, None, "no interval: all differences are equal"
+    bounds = None
+    if exact and total <= MOST_EXACT_VALUES:
+        every = np.unique(np.subtract.outer(x, y))
+        bounds = _inverted(every, middle, lambda shift: _rank_sum_p(x - shift, y), level)
+        words = "ordered differences, exact"
+    else:
+        ties = sum(
+            float((sizes**3 - sizes).sum())
+            for sizes in (np.unique(group, return_counts=True)[1] for group in (x, y))
+        )
+        variance = count / 12 * (total + 1 - ties / (total * max(total - 1, 1)))
+        below = _rejected_below(count, float(np.sqrt(variance)), continuity, level) if variance > 0 else -1
+        if below >= 0:
+            bounds = pairwise_difference(x, y, below + 1), pairwise_difference(x, y, count - below)
+        words = "ordered differences, normal approximation"
+    if bounds is None:
+        return middle, None, f"no interval: too few values for {level:.0%}"
+    return middle, Interval(*bounds, level, words), None
+
+
+def _rank_sum_p(x: Array, y: Array) -> float:
+    """Two-sided exact p of two groups."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.concatenate([x, y]), method="average")
+    return tail(rank_sum_distribution(ranks, x.size), round(2 * float(ranks[: x.size].sum())), "two-sided")
+
+
+def _rejected_below(count: int, deviation: float, continuity: bool, level: float) -> int:
+    """How many of the ordered values may lie below a shift that the normal approximation still rejects; −1 for none."""
+    from scipy.special import ndtri
+
+    step = 0.5 if continuity else 0.0
+    return int(np.floor(count / 2 - step - float(ndtri((1 + level) / 2)) * deviation))
+
+
+def _inverted(
+    values: Array, estimate: float, p_at: Callable[[float], float], level: float
+) -> tuple[float, float] | None:
+    """The least and the greatest of the values between which the test doesn't reject; None where it never rejects.
+
+    Args:
+        values: where the rank sum changes, ascending.
+        estimate: the shift itself, which counts as inside.
+        p_at: the test's two-sided p at a shift between two values.
+        level: nominal coverage.
+    """
+    alpha = (1 - level) * (1 + 1e-9)
+    # Shifts outside all values have one p, the least of all.
+    if p_at(float(values[0]) - 1.0) > alpha:
+        return None
+    between = (values[1:] + values[:-1]) / 2
+    centre = min(int(np.searchsorted(values, estimate)), values.size - 1)
+
+    def rejects(place: int) -> bool:
+        return p_at(float(between[place])) <= alpha
+
+    low, high = -1, centre
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if rejects(middle) else (low, middle)
+    lower = float(values[high])
+    low, high = centre - 1, between.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rejects(middle) else (middle, high)
+    return lower, float(values[high])

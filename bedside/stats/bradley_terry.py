@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._resampling import Jackknife
-from bedside.stats._sign_flips import rows_in_order, sign_flip_p_values
+from bedside.stats._resampling import Jackknife, rows_in_order, sign_flip_p_values
 from bedside.stats.arrays import Array, Indices, Mask
 from bedside.stats.families import family
 from bedside.stats.intervals import t_interval

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats._kappa_parts import penalties
-from bedside.stats._pair_kappas import PairKappas
-from bedside.stats._rated_items import merged
+from bedside.stats._kappa_parts import PairKappas, merged, penalties
 from bedside.stats._resampling import aligned, leave_one_out
 from bedside.stats.arrays import Array, Indices, Mask, Scale, coded, levels
 from bedside.stats.intervals import t_interval

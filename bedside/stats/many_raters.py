@@ -19,16 +19,18 @@ import numpy as np
 from bedside.core.errors import DataError
 from bedside.stats import sampled_means
 from bedside.stats._blocks import two_sided
-from bedside.stats._kappa_parts import agreement_weights, chance_corrected, penalties
-from bedside.stats._pair_kappas import PairKappas
-from bedside.stats._rated_items import (
+from bedside.stats._kappa_parts import (
     NO_COMPLETE_ITEM,
     NO_PAIR,
     ONE_LEVEL,
+    PairKappas,
     RatedItems,
+    agreement_weights,
+    chance_corrected,
     level_counts,
     merged,
     pair_agreement,
+    penalties,
     rated_items,
 )
 from bedside.stats._resampling import (

@@ -14,11 +14,16 @@ import numpy as np
 
 from bedside.core.errors import DataError
 from bedside.stats._blocks import block_rows, rank_sum_tail
-from bedside.stats._exact import signed_rank_distribution, tail
-from bedside.stats._melded import paired_melded_bounds
-from bedside.stats._rank_intervals import pseudo_median
-from bedside.stats._resampling import Resamples, bootstrap_interval
-from bedside.stats._sign_flips import mean_bootstraps, rows_in_order, sign_flip_intervals, sign_flip_p_values
+from bedside.stats._exact import paired_melded_bounds, signed_rank_distribution, tail
+from bedside.stats._resampling import (
+    Resamples,
+    bootstrap_interval,
+    mean_bootstraps,
+    pseudo_median,
+    rows_in_order,
+    sign_flip_intervals,
+    sign_flip_p_values,
+)
 from bedside.stats.arrays import (
     Alternative,
     Array,

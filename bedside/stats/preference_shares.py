@@ -9,8 +9,7 @@ import numpy as np
 
 from bedside.core.errors import DataError
 from bedside.stats._ratios import with_rate_interval
-from bedside.stats._resampling import aligned
-from bedside.stats._sign_flips import rows_in_order, sign_flip_p_values
+from bedside.stats._resampling import aligned, rows_in_order, sign_flip_p_values
 from bedside.stats.arrays import Array, vector
 from bedside.stats.result import Result
 from bedside.stats.shares import share

@@ -16,7 +16,7 @@ import numpy as np
 
 from bedside.core.errors import DataError
 from bedside.stats._blocks import sums_by_cluster
-from bedside.stats._rated_items import NO_PAIR, level_counts, merged, rated_items
+from bedside.stats._kappa_parts import NO_PAIR, level_counts, merged, rated_items
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
     CoefficientInterval,

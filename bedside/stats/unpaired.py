@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from bedside.core.errors import DataError
 from bedside.stats._blocks import blocks
-from bedside.stats._exact import rank_sum_distribution, tail
-from bedside.stats._melded import melded_bounds
-from bedside.stats._rank_intervals import shift_of_groups
+from bedside.stats._exact import melded_bounds, rank_sum_distribution, tail
+from bedside.stats._resampling import shift_of_groups
 from bedside.stats.arrays import (
     Alternative,
     Array,

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bedside.analysis.agreement_sample import agreement_sample
-from bedside.analysis.checked_units import Chances, drawn_ratings
-from bedside.analysis.grid import grid_of
+from bedside.analysis.agreement import agreement_sample
+from bedside.analysis.checked_units import Chances, drawn_ratings, grid_of
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
 from bedside.core.words import counted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,18 @@ from bedside.metrics.coders.learned.array_file import (
     write_arrays,
 )
 from bedside.metrics.coders.learned.embeddings import Embeddings, needed_embeddings
+from bedside.metrics.coders.learned.training_set import text_hash
+from bedside.ratings.learnt_units import (
+    LEARNED_RATERS,
+    LearntUnits,
+    learned_raters,
+    unit_digests,
+    with_learnt,
+)
 from bedside.ratings.names import TRANSCRIPT, algorithm_rater
+from bedside.ratings.run import Run
+from bedside.ratings.table import missing_counts, rating_writer
+from bedside.scoring.run_transcripts import TranscriptSource, run_versions
 from bedside.transcripts.language import not_english, primary_language
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning import unit_features as _unit_features
@@ -36,6 +48,8 @@ from bedside.tuning.unit_features import (
     unit_features,
     vector_count,
 )
+
+# -- A learned rater ------------------------------------------------------------------------------------
 
 #: Changes when files written before can't be read any more.
 FORMAT = 1
@@ -275,3 +289,61 @@ def _model(card: Mapping[str, Any], arrays: Arrays) -> LevelModel:
         thresholds=thresholds,
         cuts=cuts,
     )
+
+
+# -- A learned rater's ratings of a run -----------------------------------------------------------------
+
+
+def add_learned_ratings(run: Run, rater: LearnedRater, transcripts: TranscriptSource) -> int:
+    """Have a learned rater rate a run's transcripts. The run must be locked.
+
+    What it learnt from stands in the manifest, and is no evidence on it: cases and transcripts of the names that it
+    learnt from, and transcripts of the same text, whatever they are called here.
+
+    Args:
+        run: the run.
+        rater: the rater.
+        transcripts: those of the run.
+
+    Returns:
+        How many ratings of the metric it gave; those that are missing don't count.
+    """
+    texts = frozenset(rater.card["training"]["text_sha256"])
+    learnt = set(rater.card["training"]["learnt_from"])
+    with tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
+        writer = rating_writer(Path(folder))
+        count = 0
+        for transcript in transcripts():
+            if text_hash(transcript) in texts:
+                learnt.update(unit_digests([(transcript.id, transcript.case_id)]))
+            for row in rater.ratings(transcript):
+                writer.add(row)
+                count += row[4] == rater.metric and row[-1] is None
+        ratings = writer.result()
+        entry: Mapping[str, Any] = {
+            "suite": None,
+            "metrics": [rater.metric],
+            "parameters": {},
+            **run_versions(),
+            "ratings": count,
+            "raters": [rater.rater],
+            "missing": missing_counts(ratings),
+        }
+        summary = {
+            "metric": rater.metric,
+            "unit": rater.card["unit"],
+            "features": rater.card["features"],
+            "training": {
+                key: value
+                for key, value in rater.card["training"].items()
+                if key not in ("learnt_from", "text_sha256")
+            },
+        }
+        manifest = {
+            **run.manifest,
+            "scorings": [*run.manifest["scorings"], entry],
+            LEARNED_RATERS: {**learned_raters(run.manifest), rater.rater: summary},
+        }
+        manifest = with_learnt(manifest, LearntUnits(rater.rater, rater.metric, frozenset(learnt)))
+        run.add(ratings, manifest)
+    return count

@@ -14,7 +14,7 @@ import polars as pl
 
 import bedside
 from bedside.analysis.agreement import Agreement, agree
-from bedside.analysis.agreement_gain import AgreementGain, agreement_gains
+from bedside.analysis.jury_agreement import AgreementGain, agreement_gains
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView

@@ -17,14 +17,13 @@ import numpy.typing as npt
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError, InputError
 from bedside.judges.counts import JudgingProgress, Tally
-from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client, LanguageModelError
 from bedside.judges.prompt import Conversation, Question
 from bedside.judges.questions import QuestionGroup
 from bedside.judges.raters import rater_of
-from bedside.judges.rubrics.rubric import Rubric
-from bedside.judges.rubrics.tuned_parts import MappedLevel, RatedExample, TunedCandidate
+from bedside.judges.rubrics.rubric import MappedLevel, RatedExample, Rubric, TunedCandidate
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE
@@ -32,12 +31,15 @@ from bedside.stats.arrays import Array, Mask
 from bedside.stats.result import Result
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.label_split import LabelledUnit, LabelSplit, split_labels
-from bedside.tuning.shown_examples import example_pool, examples_shown, excerpt
-from bedside.tuning.trial_ratings import TrialRatings, one_question
 from bedside.tuning.wording_proposals import (
     MOST_CHARACTERS,
     MOST_SHOWN,
     Disagreement,
+    TrialRatings,
+    example_pool,
+    examples_shown,
+    excerpt,
+    one_question,
     proposal_rubric,
     proposal_transcript,
     reworded,

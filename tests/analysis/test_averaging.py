@@ -273,8 +273,8 @@ def test_notes_say_which_levels_each_system_has() -> None:
 
 
 def test_a_table_divided_by_a_factor_averages_nothing_over_it() -> None:
-    from bedside.reports.averaging_notes import divided_by, with_averaging_notes
     from bedside.reports.results_options import ResultsOptions
+    from bedside.reports.table_notes import divided_by, with_averaging_notes
     from bedside.reports.tables.results import TABLE
 
     view = study({(system, setting): 0.4 for system in "ab" for setting in ("8", "16")})

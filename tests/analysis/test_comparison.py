@@ -12,9 +12,9 @@ import scipy.stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from bedside.analysis.choices import Alternative
 from bedside.analysis.comparison import Comparison, Comparisons, SystemValues, compare, means_differ
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.selection import Alternative
 from bedside.core.errors import DataError
 from bedside.reports.renderers.records import json_text
 from bedside.reports.tables.comparison import comparison_table, overall_table

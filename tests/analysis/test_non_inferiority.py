@@ -12,8 +12,8 @@ from bedside.analysis.non_inferiority import MarginTest, margins_of, within_marg
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
 from bedside.ratings.scales import parse_scale
+from bedside.reports.comparison_notes import RATERS_APART
 from bedside.reports.equivalence import margin_table
-from bedside.reports.rater_effects import RATERS_APART
 from bedside.stats import crossed_raters, equivalence
 from bedside.stats.equivalence import NOT_BELOW
 from tests.analysis.ratings_rows import Row, view

@@ -17,7 +17,7 @@ from bedside.analysis.rater_effects import (
 )
 from bedside.ratings.names import human_rater
 from bedside.reports.build import build_tables
-from bedside.reports.rater_effects import RATERS_APART, design_notes, severity_table, with_people_notes
+from bedside.reports.comparison_notes import RATERS_APART, design_notes, severity_table, with_people_notes
 from bedside.reports.tables.comparison import comparison_table, overall_table
 from bedside.stats import crossed_raters
 from tests.analysis.ratings_rows import Row, view

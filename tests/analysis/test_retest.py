@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 import bedside
+from bedside.analysis.drift import retests
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.retest import retests
 from bedside.analysis.selection import NothingError
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of

@@ -13,7 +13,7 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.self_preference import makers, self_preferences
 from bedside.core.errors import DataError
 from bedside.ratings.scales import parse_scales
-from bedside.reports.self_preference import self_preference_table, self_preference_words
+from bedside.reports.validation import self_preference_table, self_preference_words
 from bedside.scoring.score import score
 from tests.conftest import conversation
 from tests.soak import budget

@@ -10,8 +10,12 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.analysis.simulated_spread import simulated_spreads
-from bedside.analysis.simulated_talks import reasons_of, simulated_talks, with_complete_cases
+from bedside.analysis.simulated_talks import (
+    reasons_of,
+    simulated_spreads,
+    simulated_talks,
+    with_complete_cases,
+)
 from bedside.core.errors import DataError
 from bedside.ratings.run import Run
 from tests.analysis.simulated_run import CASES, LOST, SYSTEMS, simulated_run, simulation

@@ -12,19 +12,20 @@ from scipy.special import logit
 from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
-from bedside.analysis.preference_agreement import preference_agreement
-from bedside.analysis.preference_levels import preference_levels
-from bedside.analysis.preference_rows import (
+from bedside.analysis.preferences import (
     FAILED,
     ONE_SYSTEM,
     OTHER_CASES,
     UNKNOWN,
     chosen_preferences,
+    position_bias,
+    preference_agreement,
+    preference_levels,
     preference_rows,
+    system_preferences,
 )
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
-from bedside.analysis.system_preferences import position_bias, system_preferences
 from bedside.core.errors import DataError
 from bedside.ratings.names import second_id
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.analysis.grid import mean_within, value_bounds
+from bedside.analysis.checked_units import mean_within, value_bounds
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.scales import Scale, parse_scale
 from bedside.ratings.table import frame_of

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bedside.analysis.checked_units import CheckedUnits
-from bedside.analysis.verdict import verdict_on
+from bedside.analysis.validation import verdict_on
 from bedside.stats.alternative_annotator import alternative_annotator
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "validate_error_rates.py"

@@ -32,8 +32,7 @@ from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_progress import plan_progress
 from bedside.cli import app
 from bedside.core.errors import DataError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from bedside.reports.agreement_notes import unit_notes
 from bedside.reports.annotation import status_tables

@@ -33,9 +33,8 @@ from bedside.annotation.plan_file import read_plan
 from bedside.annotation.plan_progress import plan_view
 from bedside.api import import_ratings
 from bedside.core.errors import InputError, RunError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from tests.annotation.study import (

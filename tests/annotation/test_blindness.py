@@ -27,8 +27,7 @@ from bedside.judges.llm.endpoints import model_name
 from bedside.judges.pair_question import ConversationPair, PairQuestion
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.raters import rubric_rater
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.scoring.batches import write_batch

@@ -29,7 +29,7 @@ from bedside.annotation.training_cases import TrainingCase, read_training
 from bedside.annotation.training_result import training_result, training_results
 from bedside.cli import app
 from bedside.core.errors import DataError, InputError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import CODEBOOK
 from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables
 from bedside.reports.renderers.markdown import markdown

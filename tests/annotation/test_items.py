@@ -11,8 +11,7 @@ from bedside.annotation import items
 from bedside.annotation.items import dialogue, inputs_of, label_studio_tasks, problem
 from bedside.annotation.page_words import page_words
 from bedside.core.errors import DataError, InputError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from bedside.transcripts import Transcript, Turn
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, rating_plan

@@ -39,9 +39,8 @@ from bedside.annotation.push import push
 from bedside.annotation.reassignment import reassign
 from bedside.annotation.training_cases import read_training
 from bedside.core.errors import InputError, LabelStudioError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.judges.rubrics.rubric import read
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, level_of, levels, rating_plan, results

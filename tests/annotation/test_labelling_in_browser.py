@@ -19,8 +19,7 @@ from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.page_words import page_words
 from bedside.annotation.pull import pull
 from bedside.annotation.push import push
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, find_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.score import score

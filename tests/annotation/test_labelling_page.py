@@ -14,9 +14,8 @@ from bedside.annotation.fields import LISTED, NONE, NOTHING
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.annotation.page_words import page_words
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
 from bedside.judges.rubrics.rubric import read
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from tests.annotation.page_controls import controls
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan

@@ -22,8 +22,7 @@ from bedside.annotation.fields import NOTHING
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.core.errors import InputError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from tests.annotation.study import (
     EMPATHY,

@@ -16,8 +16,7 @@ from bedside.annotation.findings import f1, list_agreement, matched_entries
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.plan_progress import RaterShare, plan_progress
 from bedside.annotation.training_cases import TrainingCase
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables
 from bedside.reports.renderers.markdown import markdown

@@ -22,8 +22,7 @@ from bedside.annotation.plan_file import PlanError, check_current, read_plan, wr
 from bedside.annotation.priorities import disagreement, uncertainty
 from bedside.annotation.training_cases import _known_turns, read_training, training_from_run
 from bedside.core.errors import DataError, InputError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.annotation import plan_tables

@@ -20,7 +20,7 @@ from bedside.annotation.plan_file import PlanError, write_plan
 from bedside.annotation.sheet_import import SheetImport, import_sheet
 from bedside.core.errors import InputError
 from bedside.core.files import make_folder
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
+from bedside.judges.rubrics.rubric_files import CODEBOOK
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_reading import RatingReading

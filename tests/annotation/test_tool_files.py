@@ -16,8 +16,7 @@ from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.tool_form import TOOL_FORMS
 from bedside.annotation.training_cases import TrainingCase
 from bedside.core.errors import InputError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from tests.annotation.study import EMPATHY, GOAL, SYSTEMS, levels, rating_plan
 from tests.annotation.test_offline import fresh, from_server, human

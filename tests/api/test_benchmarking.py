@@ -358,7 +358,7 @@ def test_a_judge_without_its_key_is_said_before_anything_is_simulated(
 
 
 def test_what_was_in_memory_cannot_be_had_again(tmp_path: Path) -> None:
-    from bedside.api.benchmark_record import BenchmarkRequest, write_record
+    from bedside.api.benchmark_steps import BenchmarkRequest, write_record
 
     out = tmp_path / "bench"
     out.mkdir()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bedside.api.note2chat_candidates import candidate_plan, read_candidates, write_candidates
+from bedside.api.note2chat_files import candidate_plan, read_candidates, write_candidates
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
 from bedside.core.errors import BedsideError, InputError
-from bedside.metrics.protocols.note2chat.case_split import CaseSplit
+from bedside.metrics.protocols.note2chat.labels import CaseSplit
 from bedside.simulation.record_preview import preview_records
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.calls import Call

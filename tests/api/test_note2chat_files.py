@@ -11,15 +11,13 @@ from typing import Any
 
 import pytest
 
-from bedside.api.note2chat_candidates import write_candidates
-from bedside.api.note2chat_files import write_sft
-from bedside.api.note2chat_rollouts import roll_out
+from bedside.api.note2chat_files import roll_out, write_candidates, write_sft
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
 from bedside.cli import main
 from bedside.core.errors import BedsideError, DataError, InputError
 from bedside.judges.llm.queue import Patience
-from bedside.metrics.protocols.note2chat.case_split import CaseSplit, read_split
-from bedside.metrics.protocols.note2chat.rollouts import best_rollouts
+from bedside.metrics.protocols.note2chat.labels import CaseSplit, read_split
+from bedside.metrics.protocols.note2chat.preferences import best_rollouts
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR

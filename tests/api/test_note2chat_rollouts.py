@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bedside.api.note2chat_rollouts import preview_rollouts, roll_out
+from bedside.api.note2chat_files import preview_rollouts, roll_out
 from bedside.api.note2chat_training import Asking
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.queue import Patience

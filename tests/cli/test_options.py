@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
+from bedside.analysis.selection import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
 from bedside.annotation.annotation_plan import FOCI, MODES
 from bedside.annotation.offline_files import export_forms
 from bedside.annotation.proposals import AIMS
@@ -15,11 +15,10 @@ from bedside.cli import command_line
 from bedside.core.engines.contract import ENGINES
 from bedside.judges.prompt import Order
 from bedside.judges.store import State
-from bedside.metrics.protocols.note2chat.preferences import Rule
-from bedside.metrics.protocols.note2chat.rewards import Outside
+from bedside.metrics.protocols.note2chat.preferences import Outside, Rule
 from bedside.metrics.protocols.note2chat.turn_candidates import TurnReward
 from bedside.reports.build import FIGURE_FORMATS
-from bedside.reports.exports.contract import EXPORT_FORMS
+from bedside.reports.exports.exported_study import EXPORT_FORMS
 from bedside.reports.results_options import Best, Spread
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS
 from bedside.simulation.simulators.note2chat.training_records import Form, Unit

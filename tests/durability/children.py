@@ -24,16 +24,17 @@ preload(
     "bedside.reports.validation", "bedside.reports.tables.agreement", "bedside.reports.tables.comparison",
     "bedside.reports.judgements", "bedside.reports.annotation", "bedside.reports.coder_test",
     "bedside.annotation.offline_files", "bedside.annotation.sampling", "bedside.annotation.push",
-    "bedside.annotation.pull", "bedside.metrics.coders.learned.trainer", "bedside.metrics.coders.learned.trained_coder",
+    "bedside.annotation.pull", "bedside.metrics.coders.learned.training",
+    "bedside.metrics.coders.learned.trained_coder",
     "bedside.metrics.families.structure", "bedside.metrics.families.readability", "matplotlib.figure",
     "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg",
     "rich.console", "rich.table", "sklearn.linear_model", "statsmodels.api", "openpyxl", "sqlite3", "filelock",
-    "aiohttp", "joblib", "jinja2", "bedside.api.analyses", "bedside.analysis.retest", "bedside.analysis.gate",
+    "aiohttp", "joblib", "jinja2", "bedside.api.analyses", "bedside.analysis.drift", "bedside.analysis.gate",
     "bedside.stats.overlapping", "bedside.stats.unpaired", "bedside.stats.many_raters",
     "bedside.stats.two_raters", "bedside.cli.terminal_tables", "bedside.reports.renderers.terminal",
-    "bedside.reports.audited_agreement", "bedside.reports.equivalence", "bedside.reports.results_notes",
+    "bedside.reports.annotation", "bedside.reports.equivalence", "bedside.reports.results_notes",
     "bedside.reports.results_deviations", "bedside.reports.levels", "bedside.stats.consensus",
-    "bedside.scoring.batches", "bedside.scoring.merged_judgements", "bedside.scoring.merged_runs",
+    "bedside.scoring.batches", "bedside.scoring.merged_runs", "bedside.scoring.merged_runs",
 )  # fmt: skip
 Before = Callable[[], Callable[[], None] | None]
 # An exit code can be read once, and to start a process reads those of all others: of two threads that read

@@ -44,7 +44,7 @@ def _suite(path: Path) -> Any:
 
 
 def _coder(path: Path) -> Any:
-    from bedside.metrics.coders.learned.coder_file import load_card
+    from bedside.metrics.coders.learned.trained_coder import load_card
 
     return load_card(path)[1]
 

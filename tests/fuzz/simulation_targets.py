@@ -23,8 +23,13 @@ from bedside.core.errors import BedsideError
 from bedside.ratings.run import keep_simulations, run_simulations
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import states_tables
-from bedside.reports.simulation_methods import simulation_words
-from bedside.reports.simulations import conversation_ids, conversation_text, lost_table, simulation_tables
+from bedside.reports.simulations import (
+    conversation_ids,
+    conversation_text,
+    lost_table,
+    simulation_tables,
+    simulation_words,
+)
 from bedside.simulation.conversation_log import ConversationLog, opened_log, planned_conversations
 from bedside.simulation.simulators.calls import ActorReply, Call, Line
 from bedside.simulation.simulators.case_files import case_text, check_cases, read_cases, read_personas

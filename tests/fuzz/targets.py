@@ -45,15 +45,13 @@ from bedside.judges.llm.prices import Token
 from bedside.judges.llm.protocol import NotAskedError, Request, Sampling, UnusableError
 from bedside.judges.prompt import PromptPiece
 from bedside.judges.reply import expected_score, parse
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS, check_file, parse_rubric
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, check_file, parse_rubric
 from bedside.judges.store import Judgement, Store, read_judgements, read_prompt, stored_keys
 from bedside.metrics.coders.learned.array_file import digest
-from bedside.metrics.coders.learned.coder_file import load_card, load_coder, save_coder
-from bedside.metrics.coders.learned.trained_coder import TrainedCoder
-from bedside.metrics.coders.learned.trainer import train
+from bedside.metrics.coders.learned.trained_coder import TrainedCoder, load_card, load_coder, save_coder
+from bedside.metrics.coders.learned.training import train
 from bedside.metrics.protocols.medconceal import labels as medconceal
-from bedside.metrics.protocols.medconceal.policy_parameters import parse_parameters
+from bedside.metrics.protocols.medconceal.policy import parse_parameters
 from bedside.metrics.protocols.note2chat import labels as note2chat
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.rating_files import import_ratings, read_rating_file

@@ -8,7 +8,7 @@ from typing import Any
 
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary
-from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.prompt import ITEMS_PER_CALL, Question
 from bedside.judges.questions import QuestionGroup, QuestionSet

@@ -22,8 +22,8 @@ from bedside.cli import main
 from bedside.core.errors import DataError, InputError, RegistryError
 from bedside.judges.llm.queue import Patience
 from bedside.judges.prompt import Conversation, Prompt
-from bedside.judges.rubrics.code_rubrics import CODEBOOK, _parse
 from bedside.judges.rubrics.linter import check
+from bedside.judges.rubrics.rubric_files import CODEBOOK, _parse
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.judges.turn_codes import (

@@ -15,15 +15,14 @@ from typer.testing import CliRunner
 
 import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.analysis.study_order import StudyOrder, study_order
+from bedside.analysis.study_parts import StudyOrder, study_order
 from bedside.cli import app
 from bedside.core.errors import BedsideError
 from bedside.ratings.suites import SUITES
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.ratings.suites.suite import Suite
 from bedside.ratings.table import frame_of
-from bedside.reports.contents import make_parts, make_tables
-from bedside.reports.planned_tables import check_suite
+from bedside.reports.contents import check_suite, make_parts, make_tables
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.results_options import ResultsOptions
 from bedside.reports.table import Table

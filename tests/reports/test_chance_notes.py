@@ -6,8 +6,8 @@ import pytest
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.table import frame_of
+from bedside.reports.comparison_notes import with_people_notes
 from bedside.reports.contents import make_drawing
-from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.table_notes import chance_notes, chances_by_title
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.results import TABLE

@@ -18,8 +18,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.build import build_tables
-from bedside.reports.contents import make_parts
-from bedside.reports.planned_tables import check_suite
+from bedside.reports.contents import check_suite, make_parts
 from bedside.reports.table import Table
 from tests.analysis import simulated_run
 from tests.analysis.simulated_run import simulation

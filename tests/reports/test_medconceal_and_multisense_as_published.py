@@ -14,7 +14,7 @@ from scipy import stats
 
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.analysis.study_order import study_order
+from bedside.analysis.study_parts import study_order
 from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables

@@ -23,8 +23,8 @@ from bedside.reports.methods import methods
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.system_tests import statistic_text
 from bedside.reports.tables.missing import build
+from bedside.scoring.run_transcripts import library_versions
 from bedside.scoring.score import score
-from bedside.scoring.versions import library_versions
 from bedside.stats.result import Result
 from bedside.transcripts import read_transcripts
 from tests.annotation.study import EMPATHY, GOAL, new_study, rating_plan

@@ -20,8 +20,7 @@ from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.reports.build import cited, extremes, review, turns_of, write_report
-from bedside.reports.checklist import CHECKLISTS, OPEN, checklists
-from bedside.reports.checklist_facts import FACTS
+from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
 from bedside.scoring.score import score
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation

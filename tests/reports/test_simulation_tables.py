@@ -92,7 +92,7 @@ def test_flags_are_shares_of_conversations_with_counts(view: RatingsView) -> Non
 
 
 def test_the_spread_of_repeats_and_what_a_difference_needs(view: RatingsView) -> None:
-    from bedside.analysis.simulated_spread import simulated_spreads
+    from bedside.analysis.simulated_talks import simulated_spreads
     from bedside.reports.tables.simulation_repeats import spread_table
 
     metric = next(name for name in view.metrics() if name.startswith("words") and name.endswith("patient"))

@@ -19,8 +19,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.ratings.suites.suite import parse_suite
 from bedside.reports.build import write_report
-from bedside.reports.contents import make_parts, make_tables
-from bedside.reports.planned_tables import check_suite
+from bedside.reports.contents import check_suite, make_parts, make_tables
 from bedside.reports.report_settings import ReportSettings
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score

@@ -10,8 +10,7 @@ import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.core.errors import DataError
 from bedside.reports.build import build_tables
-from bedside.reports.contents import make_parts
-from bedside.reports.planned_tables import looked_at
+from bedside.reports.contents import looked_at, make_parts
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from bedside.core.engines.contract import Engine, TaskOutcome, call_task
 from bedside.core.errors import BedsideError, EngineError, InputError, RunError
 from bedside.core.locks import hold
 from bedside.scoring import spread as spreading
-from bedside.scoring.one_process import ScoringSummary
+from bedside.scoring.plan import ScoringSummary
 from bedside.scoring.score import score
 from bedside.transcripts import ReadOptions
 

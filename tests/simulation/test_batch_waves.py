@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from bedside.api.note2chat_rollouts import roll_out
+from bedside.api.note2chat_files import roll_out
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
 from bedside.api.simulating import Simulation, simulate
 from bedside.core.errors import BedsideError, InputError

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bedside.stats import overlapping, paired, unpaired
-from bedside.stats._melded import melded_bounds, paired_melded_bounds
+from bedside.stats._exact import melded_bounds, paired_melded_bounds
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
 

@@ -294,7 +294,7 @@ def test_the_mean_of_parallel_judges_is_as_valid_as_spearman_and_brown_say(tmp_p
 @pytest.mark.soak
 def test_a_jury_of_noise_beats_its_best_member_in_no_more_than_one_of_twenty() -> None:
     """Judges and people who know nothing: learnt weights report a gain over every member on the other half seldom."""
-    from bedside.analysis.agreement_gain import AgreementGain, beats_all
+    from bedside.analysis.jury_agreement import AgreementGain, beats_all
     from bedside.analysis.metric_facts import MetricFacts
     from bedside.stats.kappa_gain import kappa_gain
     from bedside.tuning.jury_making import level_weights

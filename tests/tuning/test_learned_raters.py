@@ -124,7 +124,7 @@ def test_a_file_says_the_same_again_and_damage_is_told(
 def test_a_coder_is_no_learned_rater_and_the_other_way_round(
     learned: tuple[Run, Path, Any], tmp_path: Path
 ) -> None:
-    from bedside.metrics.coders.learned.coder_file import load_card
+    from bedside.metrics.coders.learned.trained_coder import load_card
 
     with pytest.raises(InputError):
         load_card(learned[1])
@@ -333,7 +333,7 @@ def test_where_labels_are_noise_nothing_is_learnt_in_nineteen_of_twenty(tmp_path
         view = open_ratings_view(run)
         taught = teach_rater(view, "empathy", share=0.5, seed=number)
         from bedside.scoring.run_transcripts import kept_transcripts
-        from bedside.tuning.learned_ratings import add_learned_ratings
+        from bedside.tuning.learned_rater import add_learned_ratings
 
         with run.locked():
             add_learned_ratings(run, taught.rater, kept_transcripts(run))

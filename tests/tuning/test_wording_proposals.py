@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from bedside.judges.prompt import Conversation, Prompt, Question
-from bedside.judges.rubric_examples import transcript_digest
+from bedside.judges.prompt import Conversation, Prompt, Question, transcript_digest
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.transcripts import Transcript, Turn
 from bedside.tuning.label_split import LabelledUnit
-from bedside.tuning.shown_examples import MOST_CHARACTERS, example_pool, examples_shown, excerpt
 from bedside.tuning.wording_proposals import (
+    MOST_CHARACTERS,
     PROPOSAL,
     Disagreement,
+    example_pool,
+    examples_shown,
+    excerpt,
     proposal_rubric,
     proposal_transcript,
     reworded,

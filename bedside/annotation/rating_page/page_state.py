@@ -42,8 +42,8 @@ from bedside.annotation.reassignment import FILE as REASSIGNED
 from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.training_result import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
-from bedside.judges.rubrics.preference_rubric import level_lines
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.judges.rubrics.rubric_files import level_lines
 from bedside.ratings.run import Run
 
 # -- What a browser is given to show --------------------------------------------------------------------

@@ -12,12 +12,12 @@ from typing import Any
 from bedside.annotation.annotation_plan import KINDS, AnnotationPlan
 from bedside.cli.schemas.generation import DIALECT, schema_of
 from bedside.judges.deepeval_raters.chosen_metrics import CriterionFile
-from bedside.judges.rubrics.code_rubrics import FIXED_KEYS, CodeExample
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.metrics.protocols.label_files import LabelForm
+from bedside.judges.rubrics.rubric_files import FIXED_KEYS, CodeExample
+from bedside.metrics.protocols.contract import LabelForm
 from bedside.metrics.protocols.medconceal.labels import FEATURES
 from bedside.metrics.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
-from bedside.metrics.protocols.medconceal.policy_parameters import REVEAL_FEATURES, Parameters
+from bedside.metrics.protocols.medconceal.policy import REVEAL_FEATURES, Parameters
 from bedside.metrics.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABELS
 from bedside.ratings.suites.suite import Suite
 from bedside.simulation.simulators.case import Case, Persona

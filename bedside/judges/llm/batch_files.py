@@ -28,8 +28,7 @@ from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.openai_chat import OpenAIChat, error_message, first_form
 from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.llm.protocol import FaultError, NotAskedError, Reply, Request, Sampling
-from bedside.judges.llm.secrets import Secrets
-from bedside.judges.llm.server_problems import problem_in
+from bedside.judges.llm.server_problems import Secrets, problem_in
 
 #: Limits of OpenAI's service for one file.
 MAX_REQUESTS = 50_000

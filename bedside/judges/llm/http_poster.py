@@ -12,8 +12,7 @@ import orjson
 
 from bedside.judges.llm.openai_chat import error_message
 from bedside.judges.llm.protocol import FaultError, LanguageModelError, RefusedError
-from bedside.judges.llm.retry_headers import asked_wait
-from bedside.judges.llm.secrets import Secrets
+from bedside.judges.llm.server_problems import Secrets, asked_wait
 
 _CONNECT_SECONDS = 10.0
 #: Statuses that may pass, beside those of 500 and above.

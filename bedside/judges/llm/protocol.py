@@ -161,7 +161,7 @@ class Request:
         schema: JSON Schema of the reply, as JSON; None for free text.
         schema_name: what the schema is called, for providers that want a name.
         seed: for sampling; None where it isn't sent.
-        form: the first form of structured output to try; see :class:`bedside.judges.llm.forms.Forms`.
+        form: the first form of structured output to try; see :class:`bedside.judges.llm.endpoints.Forms`.
         items: what the ``item`` of each answer is to be, in order, where the reply is a list of answers about items.
         choices: the numbers that each key of the reply can have whose value is a whole number.
         key: digest of what the request is for; the same in every run.

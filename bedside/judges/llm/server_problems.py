@@ -8,12 +8,54 @@ in an answer whose status is 200. FastAPI's servers: ``{"detail": …}``, a text
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from bedside.core.page_addresses import passwords_in
+from bedside.judges.llm.protocol import retry_after
+
+# -- Secrets --------------------------------------------------------------------------------------------
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+#: What is shorter is no secret but a word, such as the EMPTY that some servers want for a key.
+_SHORTEST_SECRET = 8
+
+
+class Secrets:
+    """The values that must never be written anywhere: those of the environment whose names say so."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None, more: Iterable[str] = ()) -> None:
+        environment = os.environ if environment is None else environment
+        values = {
+            value.strip()
+            for name, value in environment.items()
+            if _SECRET_NAME.search(name) and len(value.strip()) >= _SHORTEST_SECRET
+        }
+        # Those of proxies stand in addresses.
+        more = [*more, *(password for value in environment.values() for password in passwords_in(value))]
+        values |= {value for value in more if len(value) >= _SHORTEST_SECRET}
+        self._values = sorted(values, key=len, reverse=True)
+
+    def scrub(self, text: str) -> str:
+        """The text without any of them."""
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, "[key removed]")
+        return text
+
+    def line(self, text: str, limit: int = 300) -> str:
+        """The beginning of a text that came from outside, in one printable line without secrets."""
+        plain = " ".join(self.scrub(text).split())
+        plain = "".join(character if character.isprintable() else "\ufffd" for character in plain)
+        return plain if len(plain) <= limit else f"{plain[:limit]}…"
+
+
+# -- What servers that speak OpenAI's protocol say is wrong ---------------------------------------------
 
 _TOO_LONG = re.compile(
     r"context[ _]length|context (window|size)|maximum (context|model|input|prompt) |max_model_len"
@@ -119,3 +161,62 @@ def _categories(results: object) -> tuple[str, ...]:
             severity = detail.get("severity")
             met.append(f"{name}, {severity}" if isinstance(severity, str) else str(name))
     return tuple(met)
+
+
+# -- How long a server asks to wait ---------------------------------------------------------------------
+
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+#: As in "Please try again in 6m0s." and "Please retry after 26 seconds."
+_WORDS = re.compile(
+    r"(?:try again in|retry (?:after|in))\s+(?:(\d+(?:\.\d+)?)\s*(seconds?|milliseconds?)|((?:[\d.]+(?:ms|[smhd]))+))",
+    re.IGNORECASE,
+)
+
+
+def asked_wait(headers: Mapping[str, str], words: str = "") -> float | None:
+    """Seconds that a server asks to wait; None where it doesn't say.
+
+    Args:
+        headers: of its answer, by names in any case.
+        words: what it says.
+    """
+    by_name = {name.lower(): value for name, value in headers.items()}
+    milliseconds = _number(by_name.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    wait = retry_after(by_name.get("retry-after"))
+    if wait is not None:
+        return wait
+    resets = [
+        duration(by_name.get(f"x-ratelimit-reset-{what}", ""))
+        for what in ("requests", "tokens")
+        if _number(by_name.get(f"x-ratelimit-remaining-{what}")) == 0
+    ]
+    waits = [seconds for seconds in resets if seconds is not None]
+    return max(waits) if waits else _said(words)
+
+
+def duration(text: str) -> float | None:
+    """Seconds that a text such as ``6m0s``, ``20ms`` or ``1.5`` stands for; None for any other."""
+    if _DURATION.fullmatch(text):
+        return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
+    return _number(text)
+
+
+def _said(words: str) -> float | None:
+    said = _WORDS.search(words)
+    if said is None:
+        return None
+    if said[3]:
+        return duration(said[3])
+    return float(said[1]) / (1000 if said[2].lower().startswith("milli") else 1)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bedside.judges.rubrics.answer_form import Label, Level, RubricPart
-from bedside.judges.rubrics.rubric import FROM_TRANSCRIPT, Rubric
-from bedside.judges.rubrics.tuned_parts import TuningRecord
+from bedside.judges.rubrics.rubric import FROM_TRANSCRIPT, Rubric, TuningRecord
 
 _DIRECTIONS = {
     "higher": "higher is better",

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+import orjson
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from bedside.core.errors import RegistryError
-from bedside.core.registry import DataRegistry
+from bedside.core.errors import InputError, RegistryError, RunError
+from bedside.core.registry import DataRegistry, nearest
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.rubrics.answer_form import STRICT, FieldName, FieldText, Label, Level, RubricPart
-from bedside.judges.rubrics.file_faults import key_faults
 from bedside.judges.rubrics.linter import Remark, check
-from bedside.judges.rubrics.prompt_words import check_language, languages
-from bedside.judges.rubrics.rubric import Input, Rubric, named_inputs, read
+from bedside.judges.rubrics.prompt_words import ENGLISH, PromptWords, check_language, languages, prompt_words
+from bedside.judges.rubrics.rubric import Input, Rubric, key_faults, named_inputs, read
+from bedside.ratings.rubric_metrics import FIRST, SECOND, TIE
+from bedside.ratings.run import Run
+from bedside.transcripts.transcript import CODE_ROLES, CODES, Role
 
 # -- A rubric in another language -----------------------------------------------------------------------
 
@@ -385,3 +388,194 @@ def find_rubric(name_or_path: str, folder: Path | None = None, language: str | N
             no texts in the language.
     """
     return rubrics_with(folder).find_in(name_or_path, language)
+
+
+# -- The rubrics of behaviour codes ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
+class CodeExample:
+    """A turn with its label, to show what is meant.
+
+    Attributes:
+        before: what the other of clinician and patient said just before.
+        turn: the turn.
+        label: its label.
+        reason: why.
+    """
+
+    before: str
+    turn: str
+    label: str
+    reason: str
+
+
+_EXAMPLE_LIST = TypeAdapter(tuple[CodeExample, ...])
+
+
+#: What a rubric of a code doesn't state: it is the same for every code.
+FIXED_KEYS = ("unit", "kind", "role", "direction", "each")
+
+_OTHER: Mapping[Role, Role] = {"clinician": "patient", "patient": "clinician"}
+
+
+def _parse(path: Path) -> Rubric:
+    """The rubric of a code from its file: the keys of a rubric without those that are the same for all codes, and
+    ``examples``.
+
+    Raises:
+        RegistryError: the file is no such rubric, or its labels aren't the code's.
+    """
+    data = keys_and_values(path, "rubric file", "the docs on rubrics")
+    code = path.stem
+    if code not in CODES:
+        raise RegistryError(f"there is no code {code}", where=str(path), todo=nearest(code, CODES))
+    role = CODE_ROLES[code]
+    same = dict(zip(FIXED_KEYS, ("turn", "label", role, "none", "turns"), strict=True))
+    doubled = sorted(same.keys() & data.keys())
+    examples = _examples(data, path)
+    language = data.get("language", ENGLISH)
+    words = prompt_words(
+        language if language in languages() else ENGLISH
+    )  # what is none is an error of the rubric's
+    instructions = _instructions(data, examples, role, words)
+    rubric, remarks = examine_entries({**data, **same, "instructions": instructions}, path)
+    problems = [f"{key}: the same for every code, and not stated" for key in doubled]
+    problems += [f"{remark.key}: {remark.text}" for remark in remarks if remark.severity == "error"]
+    if rubric is not None and tuple(label.label for label in rubric.labels) != CODES[code]:
+        problems.append(f"labels: those of {code} are {', '.join(CODES[code])}, in this order")
+    problems += [
+        f"examples: {code} has no label {example.label}"
+        for example in examples
+        if example.label not in CODES[code]
+    ]
+    if rubric is None or problems:
+        raise RegistryError(problems[0], where=str(path))
+    return rubric
+
+
+def _examples(data: dict[str, Any], path: Path) -> tuple[CodeExample, ...]:
+    """The examples, which are taken from the keys and values of a file."""
+    try:
+        return _EXAMPLE_LIST.validate_python(data.pop("examples", ()))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, ("examples", *first["loc"])))
+        raise RegistryError(f"{place}: {first['msg']}", where=str(path)) from error
+
+
+def _instructions(
+    data: dict[str, Any], examples: Sequence[CodeExample], role: Role, words: PromptWords
+) -> str:
+    """What a judge is told besides the labels: the instructions, what a call shows, and the examples."""
+    lines = [words.join(data.pop("instructions", ""), words.say("codebook", "window"))]
+    lines.append(words.say("codebook", "examples"))
+    called = {"role": words.roles[role], "before_role": words.roles[_OTHER[role]]}
+    for example in examples:
+        label = orjson.dumps(example.label).decode()
+        lines.append(words.say("codebook", "example", before=example.before, turn=example.turn, **called))
+        lines.append(words.say("codebook", "reason", label=label, reason=example.reason))
+    return "\n".join(lines)
+
+
+#: The rubrics by which a judge gives codes, by the code.
+CODEBOOK: DataRegistry[Rubric] = DataRegistry(
+    "bedside.judges.rubrics.codebook", SUFFIX, "code", Rubric, _parse, group="bedside.rubrics.codebook"
+)
+
+
+# -- A rubric turned into the question which of two conversations is better by it -----------------------
+
+_LABELS = (FIRST, SECOND, TIE)
+
+
+def incomparable(rubric: Rubric) -> str | None:
+    """Why two conversations can't be compared by a rubric; None where they can."""
+    if rubric.kind != "level":
+        return f"its answers are no levels, but of kind {rubric.kind}"
+    if rubric.unit != "transcript" or rubric.each is not None or not rubric.transcript:
+        return "it doesn't rate a conversation as a whole"
+    return None
+
+
+def check_comparable(rubric: Rubric) -> None:
+    """See that a judge can compare two conversations by a rubric.
+
+    Raises:
+        InputError: it rates something else than whole conversations on levels, or is tuned.
+    """
+    reason = incomparable(rubric)
+    if rubric.tuned:
+        reason = "it is tuned for levels, with examples of them"
+    if reason is not None:
+        raise InputError(
+            f"two conversations can't be compared by {rubric.name}: {reason}",
+            where="`rubrics`",
+            todo="name rubrics that rate whole conversations on levels and aren't tuned; bedside rubrics lists them",
+        )
+
+
+def better_words(rubric: Rubric) -> str:
+    """Which of two conversations is better by a rubric, in words: what its direction says."""
+    return rubric.words.say("pair", "lower" if rubric.direction == "lower" else "higher")
+
+
+def level_lines(rubric: Rubric) -> tuple[str, ...]:
+    """The levels of a rubric with their descriptors, a line each."""
+    return tuple(f"{level.value:g}: {level.descriptor}" for level in rubric.shown().scale)
+
+
+def preference_rubric(rubric: Rubric) -> Rubric:
+    """The question which of two conversations is better by a rubric, of the same name: its answer is a label.
+
+    What a level stands for is told with the instructions.
+    """
+    shown, words = rubric.shown(), rubric.words
+    levels = words.join(words.say("people_pair", "levels"), *level_lines(rubric))
+    better = words.say("people_pair", "better", better=better_words(rubric))
+    return Rubric(
+        name=rubric.name,
+        title=shown.title,
+        construct=shown.construct,
+        definition=words.join(shown.definition, better),
+        unit="transcript",
+        kind="label",
+        role=rubric.role,
+        direction="none",
+        labels=tuple(Label(label=label, descriptor=words.say("people_pair", label)) for label in _LABELS),
+        inputs=shown.inputs,
+        shows=shown.shows,
+        not_applicable=shown.not_applicable,
+        instructions=words.join(shown.instructions or "", levels),
+        source=shown.source,
+        language=rubric.language,
+        translated_from=rubric.translated_from,
+    )
+
+
+# -- Rubrics of a user's own ----------------------------------------------------------------------------
+
+#: Rubrics of a user's own, by name; tuned and translated ones by name and version
+#: (:attr:`~bedside.judges.rubrics.rubric.Rubric.key`).
+OwnRubrics = Mapping[str, Rubric]
+
+
+def own_rubrics(run: Run) -> OwnRubrics:
+    """The rubrics of the user's own that a run was judged by, as they were then.
+
+    A tuned rubric of a name that nothing else in the run or package has stands under its mere name, too: what people
+    and other raters rate by that name is on its scale.
+
+    Raises:
+        RunError: the run's manifest doesn't hold them as they were written.
+    """
+    try:
+        rubrics = {key: read(data) for key, data in run.manifest.get("rubrics", {}).items()}
+    except ValidationError as error:
+        raise RunError(
+            "the rubrics in the run's manifest can't be read", where=str(run.path), todo="judge again"
+        ) from error
+    for rubric in list(rubrics.values()):
+        if rubric.key != rubric.name and rubric.name not in RUBRICS:
+            rubrics.setdefault(rubric.name, rubric.for_people)
+    return rubrics

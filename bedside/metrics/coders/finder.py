@@ -13,7 +13,7 @@ def find_coder(name_or_path: str) -> Coder:
         InputError: the file is no coder that can be used here.
     """
     if name_or_path.endswith(".npz"):
-        from bedside.metrics.coders.learned.coder_file import load_coder
+        from bedside.metrics.coders.learned.trained_coder import load_coder
 
         return load_coder(name_or_path).coder()
     return CODERS.load(name_or_path)

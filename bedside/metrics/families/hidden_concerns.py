@@ -98,7 +98,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, parameters: str) 
     Raises:
         RegistryError: an unknown or bad parameter file, or a coder named there that doesn't exist.
     """
-    from bedside.metrics.protocols.medconceal.label_values import case_values
+    from bedside.metrics.protocols.medconceal.measures import case_values
 
     names = [metric.name for metric in METRICS if metric.name in wanted]
     return case_values(transcript, names, parameters)

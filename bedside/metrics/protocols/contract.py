@@ -2,14 +2,272 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bedside.core.errors import DataError, InputError
+from bedside.core.files import contents
 from bedside.core.registry import Registry
+from bedside.transcripts.transcript import Role, Transcript
 
-if TYPE_CHECKING:
-    from bedside.metrics.protocols.label_files import LabelForm
+# -- Label files ----------------------------------------------------------------------------------------
+
+#: Largest label file, in bytes.
+MOST_BYTES = 2**27
+Model = TypeVar("Model", bound=BaseModel)
+
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+Index = Annotated[int, Field(ge=0, strict=True)]
+#: Position of a turn as an object's key, which JSON writes as text.
+TurnKey = Annotated[int, Field(ge=0)]
+Bit = Annotated[int, Field(ge=0, le=1, strict=True)]
+Text = Annotated[str, Field(pattern=r"\S", strict=True)]
+Rater = Annotated[str, Field(pattern=r"^(human|judge|algorithm):\S.*$")]
+
+
+class Strict(BaseModel):
+    """Data from outside: an unknown key is an error."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+
+def complaint(error: ValidationError) -> str:
+    """The first thing wrong, as one phrase."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(map(str, first["loc"]))
+    return f"{key}: {first['msg']}" if key else str(first["msg"])
+
+
+def objects(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
+    """Place (``file:line`` or ``file, item n``) and content of each object of a JSON or JSON-lines file.
+
+    Raises:
+        InputError: the file can't be read or is neither.
+    """
+    try:
+        data = contents(path, MOST_BYTES).removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
+    try:
+        whole = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        whole = None
+    if isinstance(whole, list):
+        for number, item in enumerate(whole):
+            yield f"{path}, item {number}", item
+        return
+    if whole is not None:
+        yield str(path), whole
+        return
+    for number, line in enumerate(data.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield f"{path}:{number}", orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InputError(f"not JSON ({error.msg})", where=f"{path}:{number}") from error
+
+
+def read_models(path: str | os.PathLike[str], model: type[Model], see: str) -> Iterator[tuple[str, Model]]:
+    """Place and content of each object of a file, checked.
+
+    Raises:
+        InputError: an object is not of the form that ``see`` describes; the key is named.
+    """
+    for where, item in objects(path):
+        try:
+            yield where, model.model_validate(item)
+        except ValidationError as error:
+            raise InputError(complaint(error), where=where, todo=f"see {see}") from error
+
+
+class LabelledTranscript(Strict):
+    """What every label file's object holds."""
+
+    id: Text = Field(description="The transcript's id.")
+    rater: Rater = Field(
+        description="Who gave the labels: human:NAME, judge:MODEL or algorithm:NAME; the ratings made from them "
+        "are under this rater."
+    )
+
+    def whole(self) -> dict[str, Any]:
+        """The labels of the transcript as a whole, as they are kept in its reference."""
+        return self.model_dump(mode="json", exclude={"id", "rater", "turns"}, exclude_unset=True)
+
+    def by_turn(self) -> dict[int, dict[str, Any]]:
+        """The labels of turns, as they are kept in the turns' meta."""
+        dumped: dict[int, dict[str, Any]] = self.model_dump(include={"turns"}, exclude_unset=True).get(
+            "turns", {}
+        )
+        return dumped
+
+
+Labels = TypeVar("Labels", bound=LabelledTranscript)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelForm(Generic[Labels]):
+    """The labels of one protocol: their form, and where they stand in transcripts.
+
+    Attributes:
+        protocol: the protocol's name, the key under which labels stand.
+        model: the form of one rater's labels of one transcript.
+        role: whose turns have labels; None where anybody's may.
+        page: the page of the documentation that describes a label file.
+    """
+
+    protocol: str
+    model: type[Labels]
+    role: Role | None
+    page: str
+
+    def laid_over(
+        self, transcripts: Iterable[Transcript], path: str | os.PathLike[str]
+    ) -> Iterator[Transcript]:
+        """Transcripts with the labels of a file, in their reference and their turns' meta.
+
+        Transcripts without labels in the file pass unchanged. Labels that a rater already has in a transcript are
+        replaced by the file's, part by part. What they hold counts for a transcript's content hash: labelled
+        transcripts make a run of their own.
+
+        Raises:
+            InputError: the file is bad, labels one transcript twice for one rater, or labels a turn that isn't there
+                or isn't the role's.
+            DataError: at the end, labels are left of transcripts that aren't there.
+        """
+        unplaced = self._read(path)
+        for transcript in transcripts:
+            for where, labels in unplaced.pop(transcript.id, {}).values():
+                transcript = self._laid(transcript, labels, where)
+            yield transcript
+        if unplaced:
+            some = ", ".join(map(repr, list(unplaced)[:3]))
+            more = ", …" if len(unplaced) > 3 else ""
+            raise DataError(
+                f"there are labels of {len(unplaced)} transcripts that aren't there ({some}{more})",
+                where=str(path),
+                todo="check the ids",
+            )
+
+    def _read(self, path: str | os.PathLike[str]) -> dict[str, dict[str, tuple[str, Labels]]]:
+        """The labels in a file, with the place of each, by transcript and rater."""
+        by_transcript: dict[str, dict[str, tuple[str, Labels]]] = {}
+        for where, labels in read_models(path, self.model, self.page):
+            by_rater = by_transcript.setdefault(labels.id, {})
+            if labels.rater in by_rater:
+                raise InputError(
+                    f"transcript {labels.id!r} has labels of {labels.rater} twice",
+                    where=where,
+                    todo=f"keep one of them; the first is at {by_rater[labels.rater][0]}",
+                )
+            by_rater[labels.rater] = (where, labels)
+        if not by_transcript:
+            raise InputError("the file holds no labels", where=str(path), todo=f"see {self.page}")
+        return by_transcript
+
+    def _laid(self, transcript: Transcript, labels: Labels, where: str) -> Transcript:
+        by_turn = labels.by_turn()
+        for index in by_turn:
+            if index >= len(transcript.turns):
+                what = f"transcript {transcript.id!r} has no turn {index}"
+            elif self.role is not None and transcript.turns[index].role != self.role:
+                what = f"in transcript {transcript.id!r} turn {index} is not the {self.role}'s"
+            else:
+                continue
+            raise InputError(what, where=where, todo="turns count from 0")
+        turns = tuple(
+            replace(turn, meta=self._merged(turn.meta, labels.rater, by_turn[turn.index], transcript))
+            if turn.index in by_turn
+            else turn
+            for turn in transcript.turns
+        )
+        whole = labels.whole()
+        reference = (
+            self._merged(transcript.reference, labels.rater, whole, transcript)
+            if whole
+            else transcript.reference
+        )
+        return replace(transcript, turns=turns, reference=reference)
+
+    def _merged(
+        self, into: Mapping[str, Any], rater: str, labels: dict[str, Any], transcript: Transcript
+    ) -> dict[str, Any]:
+        """A reference or a turn's meta with a rater's labels."""
+        by_rater = into.get(self.protocol, {})
+        before = by_rater.get(rater, {}) if isinstance(by_rater, Mapping) else None
+        if not isinstance(before, Mapping):
+            raise InputError(
+                f"what transcript {transcript.id!r} holds under {self.protocol!r} is not labels by rater",
+                where=transcript.source,
+                todo="remove it, or call it otherwise",
+            )
+        return {**into, self.protocol: {**by_rater, rater: {**before, **labels}}}
+
+    def replaced(
+        self,
+        transcript: Transcript,
+        rater: str,
+        whole: Mapping[str, Any],
+        by_turn: Mapping[int, Mapping[str, Any]],
+    ) -> Transcript:
+        """The transcript with one rater's labels, in place of all others of the protocol.
+
+        Args:
+            transcript: what is labelled.
+            rater: who gave the labels.
+            whole: those of the transcript as a whole.
+            by_turn: those of turns, by index.
+        """
+        turns = []
+        for turn in transcript.turns:
+            meta = {key: value for key, value in turn.meta.items() if key != self.protocol}
+            if turn.index in by_turn:
+                meta[self.protocol] = {rater: by_turn[turn.index]}
+            turns.append(replace(turn, meta=meta))
+        reference = {**transcript.reference, self.protocol: {rater: whole}}
+        return replace(transcript, turns=tuple(turns), reference=reference)
+
+    def raters(self, transcript: Transcript) -> list[str]:
+        """The raters that gave a transcript or its turns labels, sorted."""
+        raters: set[str] = set()
+        for place in (transcript.reference, *(turn.meta for turn in transcript.turns)):
+            raters.update(self._by_rater(place))
+        return sorted(raters)
+
+    def of_rater(self, transcript: Transcript, rater: str) -> Labels:
+        """All that one rater says of a transcript.
+
+        Raises:
+            DataError: the labels are not of the protocol's form.
+        """
+        turns = {
+            str(turn.index): turn.meta[self.protocol][rater]
+            for turn in transcript.turns
+            if rater in self._by_rater(turn.meta)
+        }
+        whole = self._by_rater(transcript.reference).get(rater, {})
+        try:
+            return self.model.model_validate({**whole, "id": transcript.id, "rater": rater, "turns": turns})
+        except (ValidationError, TypeError) as error:
+            why = complaint(error) if isinstance(error, ValidationError) else "the labels are no object"
+            raise DataError(f"labels of {rater} can't be read: {why}") from error
+
+    def _by_rater(self, place: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A reference's or a turn's labels."""
+        labels = place.get(self.protocol)
+        return labels if isinstance(labels, Mapping) else {}
+
+
+def schema(model: type[BaseModel]) -> str:
+    """The JSON Schema of one object of a label file, as text."""
+    form = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
+    return json.dumps(form, ensure_ascii=False, indent=2) + "\n"
 
 
 # -- A number -------------------------------------------------------------------------------------------

@@ -17,10 +17,14 @@ from bedside.core.files import write_json
 from bedside.core.owned_folders import replacing_folder
 from bedside.judges.store import FILE_NAME
 from bedside.ratings.run import Run
-from bedside.reports.exports.contract import EXPORT_FORMS, WrittenTable
-from bedside.reports.exports.exported_study import ExportedStudy
-from bedside.reports.exports.origins import origins
-from bedside.reports.exports.pseudonyms import people_of, pseudonyms
+from bedside.reports.exports.exported_study import (
+    EXPORT_FORMS,
+    ExportedStudy,
+    WrittenTable,
+    origins,
+    people_of,
+    pseudonyms,
+)
 
 #: Says that a folder holds an export, and which files it is made of. A folder that is searched for transcripts may be
 #: one: by its name this is none.

@@ -2,20 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, get_args
 
+import orjson
 import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.analysis.study_parts import ALL_ROUNDS
-from bedside.ratings.names import human_rater, person_name
+from bedside.analysis.study_parts import ALL_ROUNDS, SIMULATED, SYNTHETIC
+from bedside.core.errors import InputError
+from bedside.core.registry import Registry, nearest
+from bedside.ratings.names import human_rater, is_human, person_name
 from bedside.ratings.run import Run
-from bedside.ratings.table import wordless
-from bedside.reports.exports.pseudonyms import CODES_KEY, renamed_in
+from bedside.ratings.table import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, wordless
 from bedside.transcripts.transcript import Transcript
+
+# -- Names that people who rated have in an export ------------------------------------------------------
+
+#: Key of a turn's meta under which people's codes stand, by coder.
+CODES_KEY = "codes"
+
+
+def people_of(run: Run, *, coders: bool) -> frozenset[str]:
+    """The people who rated in a run, as raters.
+
+    Args:
+        run: the run.
+        coders: whether those count, too, whose codes stand in the transcripts only.
+    """
+    raters = run.ratings["rater"].unique().to_list()
+    people = set(filter(is_human, raters))
+    if coders and run.keeps_text:
+        table = run.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
+        with run.sound(TRANSCRIPT_FOLDER):
+            coded = table.filter(pl.col("content").str.contains(f'"{CODES_KEY}"', literal=True)).select(
+                "content"
+            )
+            for (content,) in coded.collect().iter_rows():
+                for turn in orjson.loads(content)["turns"]:
+                    codes = turn.get("meta", {}).get(CODES_KEY)
+                    if isinstance(codes, dict):
+                        people.update(map(human_rater, codes))
+    return frozenset(people)
+
+
+def pseudonyms(people: Iterable[str]) -> dict[str, str]:
+    """A name for each person that says nothing of the real one: ``human:rater-1`` and so on.
+
+    The order is that of a hash, so that the alphabet tells nothing; the same people have the same names each time.
+    """
+    shuffled = sorted(people, key=lambda rater: hashlib.sha256(rater.encode()).digest())
+    return {rater: human_rater(f"rater-{number}") for number, rater in enumerate(shuffled, 1)}
+
+
+def renamed_in(text: str, names: Mapping[str, str]) -> str:
+    """A text in which each rater who is called by a full name, such as ``human:anna``, is called by the other."""
+    if not names:
+        return text
+    # The longest first: one name may begin another.
+    choices = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(f"(?:{choices})(?!\\w)", lambda name: names[name[0]], text)
+
+
+# -- What of a run goes into an export ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -97,3 +151,118 @@ class ExportedStudy:
             for coder, labels in codes.items()
         }
         return {**meta, CODES_KEY: dict(sorted(renamed.items()))}
+
+
+# -- What a form of export states about itself ----------------------------------------------------------
+
+__all__ = ["EXPORT_FORMS", "ExportForm", "WrittenTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTable:
+    """A table of an export.
+
+    Attributes:
+        name: of the table.
+        rows: how many it has.
+    """
+
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExportForm:
+    """A form of export.
+
+    Attributes:
+        name: equal to the folder's name, with hyphens.
+        title: what it is, in a few words.
+        write: writes a study into an empty folder, and says which tables it wrote.
+        for_others: whether it is made to be published: a licence must be named then.
+        needs_text: whether there is nothing to write of a run without what was said.
+        holds_judgements: whether it can hold what judges were asked and replied.
+    """
+
+    name: str
+    title: str
+    write: Callable[[ExportedStudy, Path], tuple[WrittenTable, ...]]
+    for_others: bool = False
+    needs_text: bool = False
+    holds_judgements: bool = True
+
+
+#: All forms of export; other packages add theirs through the entry points ``bedside.exports``.
+EXPORT_FORMS: Registry[ExportForm] = Registry(
+    "bedside.reports.exports.shipped",
+    "FORM",
+    "form of export",
+    ExportForm,
+    group="bedside.exports",
+    folders=True,
+)
+
+
+# -- Where conversations come from ----------------------------------------------------------------------
+
+Origin = Literal["simulated", "recorded", "written"]
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
+#: What each means, in a sentence's part.
+ORIGIN_WORDS: Mapping[Origin | None, str] = {
+    "simulated": "a program or language model plays at least one side",
+    "recorded": "real people said it",
+    "written": "people made it up",
+    None: "the run doesn't say, and nobody else did",
+}
+
+
+def origins(run: Run, stated: str | Mapping[str, str] | None) -> pl.DataFrame:
+    """Where each transcript comes from: a column ``origin`` by ``transcript_id``, null where it is not known.
+
+    A run knows which of its transcripts were simulated; the others are what the user states.
+
+    Args:
+        run: the run.
+        stated: an origin for all transcripts, or one for each system that is named.
+
+    Raises:
+        InputError: there is no such origin or system, or simulated transcripts are said to be something else.
+    """
+    systems = run.index["system"].drop_nulls().unique().sort().to_list()
+    by_system = {} if stated is None or isinstance(stated, str) else dict(stated)
+    for origin in [stated] if isinstance(stated, str) else by_system.values():
+        if origin not in ORIGINS:
+            raise InputError(
+                f"no conversation can be {origin!r}",
+                where="`origin`",
+                todo=f"choose one of {', '.join(ORIGINS)}",
+            )
+    unknown = next((system for system in by_system if system not in systems), None)
+    if unknown is not None:
+        raise InputError(f"no system is called {unknown!r}", where="`origin`", todo=nearest(unknown, systems))
+    of_user = pl.lit(stated if isinstance(stated, str) else None, dtype=pl.String())
+    if by_system:
+        of_user = pl.col("system").replace_strict(
+            list(by_system), list(by_system.values()), default=None, return_dtype=pl.String()
+        )
+    factors = run.factors
+    known = pl.lit(None, dtype=pl.String())
+    if SYNTHETIC in factors.columns:
+        known = pl.when(pl.col(SYNTHETIC) == SIMULATED).then(pl.lit("simulated"))
+        factors = factors.select("transcript_id", SYNTHETIC)
+    else:
+        factors = factors.select("transcript_id")
+    table = (
+        run.index.select(pl.col("id").alias("transcript_id"), "system")
+        .join(factors, on="transcript_id", how="left", maintain_order="left")
+        .with_columns(of_user.alias("stated"), known.alias("known"))
+    )
+    wrong = table.filter(pl.col("known").is_not_null() & (pl.col("stated") != pl.col("known")))
+    if not wrong.is_empty():
+        raise InputError(
+            f"the run says that transcript {wrong['transcript_id'][0]!r} was simulated, and not "
+            f"{wrong['stated'][0]}",
+            where="`origin`",
+            todo="name the origin of the other systems only",
+        )
+    return table.select("transcript_id", pl.coalesce("known", "stated").alias("origin"))

@@ -10,9 +10,8 @@ import polars as pl
 
 import bedside
 from bedside.core.words import counted
-from bedside.reports.checklist_facts import FACTS, ReportedStudy
-from bedside.reports.exports.exported_study import ExportedStudy
-from bedside.reports.exports.origins import ORIGIN_WORDS, ORIGINS
+from bedside.reports.checklist import FACTS, ReportedStudy
+from bedside.reports.exports.exported_study import ORIGIN_WORDS, ORIGINS, ExportedStudy
 from bedside.reports.exports.study_tables import StudyTable, rater_kind
 from bedside.reports.methods import methods
 from bedside.reports.rated_rubrics import rated_rubrics

@@ -5,19 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import polars as pl
 
 from bedside.judges.store import FILE_NAME, read_judgements, read_prompt
 from bedside.metrics import FAMILIES
-from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury, judge_rater
+from bedside.ratings.names import (
+    is_algorithm,
+    is_human,
+    is_judge,
+    is_jury,
+    is_turn,
+    judge_rater,
+    rates_pair,
+    second_id,
+    turn_index,
+)
 from bedside.ratings.table import COLUMNS, TableWriter
-from bedside.reports.exports.exported_study import ExportedStudy
-from bedside.reports.exports.origins import ORIGINS
+from bedside.reports.exports.exported_study import ORIGINS, ExportedStudy
 from bedside.reports.rated_rubrics import known_rubric
 from bedside.scoring.plan import families_by_metric
+from bedside.transcripts.convokit_corpus import RATINGS_KEY, REASONS_KEY
 from bedside.transcripts.transcript import provenance_data
+
+if TYPE_CHECKING:
+    from convokit import Corpus
+
+
+# -- The tables of an export ----------------------------------------------------------------------------
 
 #: Rows of a large table that are in memory at once.
 _BATCH = 20_000
@@ -235,3 +252,77 @@ def _judgements(study: ExportedStudy, scratch: Path) -> StudyTable:
         {name: holds for name, (_, holds) in columns.items()},
         writer.result(),
     )
+
+
+# -- Ratings as the meta of a ConvoKit corpus -----------------------------------------------------------
+
+
+def add_ratings(corpus: Corpus, ratings: pl.DataFrame) -> None:
+    """Put ratings into the meta of a corpus of transcripts; those of transcripts that it doesn't have are left out.
+
+    Args:
+        corpus: as :func:`bedside.to_convokit` makes it; it is changed.
+        ratings: with the columns of a run's.
+    """
+    conversations = set(corpus.get_conversation_ids())
+    utterances = set(corpus.get_utterance_ids())
+    for transcript, unit, metric, rater, value, reason in _answers(ratings):
+        if transcript not in conversations:
+            continue
+        rated = corpus.get_conversation(transcript)
+        if is_turn(unit):
+            name = f"{transcript}#{turn_index(unit)}"
+            if name not in utterances:
+                continue
+            rated = corpus.get_utterance(name)
+        for key, entry in ((RATINGS_KEY, value), (REASONS_KEY, reason)):
+            if key == REASONS_KEY and entry is None:
+                continue
+            # A corpus tells of a changed meta only where the whole value is set.
+            by_metric = rated.meta.get(key) or {}
+            by_metric.setdefault(metric, {})[rater] = entry
+            rated.meta[key] = by_metric
+
+
+def _answers(ratings: pl.DataFrame) -> Iterator[tuple[str, str, str, str, Any, str | None]]:
+    """Transcript, unit, metric, rater as it is called there, value or label, and reason or error of each rating."""
+    several = ratings.group_by("metric", "rater").agg(
+        (pl.col("replicate").max() > 0).alias("passes"), (pl.col("round").n_unique() > 1).alias("rounds")
+    )
+    table = ratings.join(several, on=["metric", "rater"], maintain_order="left").with_columns(
+        rates_pair().alias("pair")
+    )
+    columns = (
+        "transcript_id", "unit", "metric", "rater", "value", "label", "reason", "error", "replicate", "round",
+        "passes", "rounds", "pair",
+    )  # fmt: skip
+    for (
+        transcript,
+        unit,
+        metric,
+        rater,
+        value,
+        label,
+        reason,
+        error,
+        number,
+        round,
+        passes,
+        rounds,
+        pair,
+    ) in table.select(columns).iter_rows():
+        name = rater
+        if passes:
+            name += f" pass {number}"
+        if rounds and round:
+            name += f" round {round}"
+        if pair:
+            name += f" against {second_id(unit)}"
+        yield (
+            transcript,
+            unit,
+            metric,
+            name,
+            value if label is None else label,
+            reason if error is None else error,
+        )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator
 
-from bedside.analysis.grid import value_bounds
+from bedside.analysis.checked_units import value_bounds
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import (

@@ -23,9 +23,8 @@ from bedside.reports.figure_parts import (
     with_arrow,
     wrapped,
 )
-from bedside.reports.measures import named_metrics
+from bedside.reports.measures import named_metrics, rater_choice
 from bedside.reports.number_text import DASH, rater_words, several_raters, signed
-from bedside.reports.rater_preference import rater_choice
 from bedside.reports.tables.drift import DriftOptions, drift_of
 from bedside.stats.result import Result
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import Field
 
+from bedside.analysis.preferences import SystemPreferences
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.system_preferences import SystemPreferences
 from bedside.ratings.rubric_metrics import preferred_by
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import height_of_names, name_rows, panels, style, width_of_names, wrapped
 from bedside.reports.measures import Headed
 from bedside.reports.preference_notes import heading, preferences_of
-from bedside.reports.table_kind import Options
+from bedside.reports.table import Options
 
 
 class StrengthOptions(Options):

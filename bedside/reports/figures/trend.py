@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.analysis.grid import value_bounds
+from bedside.analysis.checked_units import value_bounds
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.trend import Trend, trend
 from bedside.core.errors import DataError
@@ -23,9 +23,8 @@ from bedside.reports.figure_parts import (
     style,
     wrapped,
 )
-from bedside.reports.measures import named_metrics
+from bedside.reports.measures import named_metrics, rater_choice
 from bedside.reports.number_text import rater_words, several_raters
-from bedside.reports.rater_preference import rater_choice
 from bedside.reports.tables.length import LengthOptions, bin_words
 
 #: How far lines of different systems stand beside one another, of the distance between two bins, and all of them.

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bedside.reports.renderers._latex_numbers import BARE_POINTS, NumberShape, aligned_cell, number_shape
 from bedside.reports.renderers.markdown import plain
 from bedside.reports.renderers.table_layout import (
     CONTINUED,
@@ -17,7 +16,15 @@ from bedside.reports.renderers.table_layout import (
     TablePart,
     place,
 )
-from bedside.reports.renderers.wrapped_text import pieces, text_width, words
+from bedside.reports.renderers.wrapped_text import (
+    BARE_POINTS,
+    NumberShape,
+    aligned_cell,
+    number_shape,
+    pieces,
+    text_width,
+    words,
+)
 from bedside.reports.table_content import Cell, TableContent
 
 _LATEX = {

@@ -8,8 +8,15 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
-from bedside.reports.renderers._latex_numbers import number_shape
-from bedside.reports.renderers.wrapped_text import BOLD, ITALIC, RAISED, lines, text_width, widest_piece
+from bedside.reports.renderers.wrapped_text import (
+    BOLD,
+    ITALIC,
+    RAISED,
+    lines,
+    number_shape,
+    text_width,
+    widest_piece,
+)
 from bedside.reports.table_content import Cell, Column, Row, TableContent
 
 #: What may be broken into lines: nothing, headings, columns of text too, or anything, within a word if need be.

@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.analysis.choices import Correction, CorrectionFamily, Test
 from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.study_order import UNLISTED, StudyOrder
+from bedside.analysis.selection import Correction, CorrectionFamily, Test
+from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.errors import DataError
 from bedside.core.registry import nearest
 from bedside.core.words import counted
@@ -25,6 +25,7 @@ from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import (
     DASH,
     between,
+    cases_words,
     cell_name,
     decimal,
     n_of,
@@ -33,10 +34,8 @@ from bedside.reports.number_text import (
     rater_words,
     several_raters,
 )
-from bedside.reports.result_text import cases_words
-from bedside.reports.table import Table
+from bedside.reports.table import Options, Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, preferences_apart
 from bedside.stats.result import Result
 

@@ -17,16 +17,13 @@ from bedside.core.words import counted
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.suites import Suite
 from bedside.ratings.suites.run_suites import suites_of
-from bedside.reports.averaging_notes import BY_WHERE, averaging_notes
+from bedside.reports.contents import PlannedTable, absent_factors, looked_at, planned_tables
 from bedside.reports.measures import TableMeasure
 from bedside.reports.number_text import ARROWS, DASH, cell_name, money, n_of, number, rater_words
-from bedside.reports.planned_tables import PlannedTable, absent_factors, looked_at, planned_tables
-from bedside.reports.simulated_actors import toys_of, with_toy
-from bedside.reports.simulation_methods import lost_notes
-from bedside.reports.table import Table
+from bedside.reports.simulations import lost_notes, toys_of, with_toy
+from bedside.reports.table import Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import TableKind
-from bedside.reports.table_notes import absent_notes
+from bedside.reports.table_notes import BY_WHERE, absent_notes, averaging_notes
 from bedside.simulation.simulated_costs import SystemCost, simulated_costs
 
 # -- Which measures a leaderboard shows -----------------------------------------------------------------

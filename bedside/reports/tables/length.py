@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.study_order import UNLISTED, StudyOrder
+from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.analysis.trend import Bin, Trend, trend
 from bedside.core.words import counted
 from bedside.reports.measures import Headed, named_metrics
@@ -22,9 +22,8 @@ from bedside.reports.number_text import (
     rater_words,
     several_raters,
 )
-from bedside.reports.table import Table
+from bedside.reports.table import Options, Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.result import Result
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bedside.analysis.preference_agreement import PreferenceAgreement
+from bedside.analysis.preferences import PreferenceAgreement
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.words import counted
-from bedside.reports.number_text import DASH, rater_words
+from bedside.reports.number_text import DASH, bounded_record, rater_words, share_words
 from bedside.reports.preference_notes import agreement_of, record_head
-from bedside.reports.result_text import bounded_record, share_words
-from bedside.reports.table import Table
+from bedside.reports.table import Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import TableKind
 from bedside.stats.kappa_bands import reading
 
 _TITLE = "Preferences: how raters agree"

@@ -8,9 +8,8 @@ from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rater_quality import rater_quality
 from bedside.annotation.reassignment import as_assigned
-from bedside.reports.rater_quality import quality_table
-from bedside.reports.table import Table
-from bedside.reports.table_kind import TableKind
+from bedside.reports.annotation import quality_table
+from bedside.reports.table import Table, TableKind
 
 _TITLE = "How raters keep up"
 

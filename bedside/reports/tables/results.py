@@ -10,7 +10,7 @@ import numpy as np
 
 from bedside.analysis.comparison import means_differ
 from bedside.analysis.ratings_view import ALL, RatingsView
-from bedside.analysis.study_order import StudyOrder
+from bedside.analysis.study_parts import StudyOrder
 from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.ratings.suites.published_numbers import PublishedNumber
@@ -30,9 +30,8 @@ from bedside.reports.results_notes import results_notes
 from bedside.reports.results_options import METRIC, RATERS, SYSTEM, Best, ResultsOptions, Spread
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure
 from bedside.reports.system_tests import SystemTests, system_tests
-from bedside.reports.table import Table
+from bedside.reports.table import Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import preferences_apart
 
 # -- Where the numbers that a suite's source printed stand in a table of results ------------------------

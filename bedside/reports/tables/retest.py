@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from bedside.analysis.drift import Retest, retests
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.retest import Retest, retests
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name
-from bedside.reports.number_text import DASH, between, decimal, signed
-from bedside.reports.result_text import bounded_record, interval_words
-from bedside.reports.table import Table
+from bedside.reports.number_text import DASH, between, bounded_record, decimal, interval_words, signed
+from bedside.reports.table import Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import chance_notes
 from bedside.stats.result import Result
 

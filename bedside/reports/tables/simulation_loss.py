@@ -9,10 +9,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import Loss, SimulatedTalks, reasons_of, simulated_talks
 from bedside.core.words import counted
 from bedside.reports.number_text import DASH, p_value
-from bedside.reports.simulated_actors import toys_of, with_toy
-from bedside.reports.table import Table
+from bedside.reports.simulations import toys_of, with_toy
+from bedside.reports.table import Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import TableKind
 
 _TITLE = "Simulated conversations that were completed, and lost"
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.leaderboard import ALPHA
+from bedside.analysis.preferences import SystemPreferences, SystemStrength
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.system_preferences import SystemPreferences, SystemStrength
-from bedside.reports.averaging_notes import BY_WHERE, BY_WITHIN
-from bedside.reports.number_text import decimal
+from bedside.reports.number_text import bounded_record, decimal, plain_words, share_words
 from bedside.reports.preference_notes import (
     heading,
     left_out_words,
@@ -18,10 +17,9 @@ from bedside.reports.preference_notes import (
     record_head,
     with_preference_notes,
 )
-from bedside.reports.result_text import bounded_record, plain_words, share_words
-from bedside.reports.table import Table
+from bedside.reports.table import Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import TableKind
+from bedside.reports.table_notes import BY_WHERE, BY_WITHIN
 
 _TITLE = "Preferences: how strong each system is"
 

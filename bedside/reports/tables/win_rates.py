@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bedside.analysis.preferences import PairVerdicts, SystemPreferences
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.system_preferences import PairVerdicts, SystemPreferences
-from bedside.reports.averaging_notes import BY_WHERE, BY_WITHIN
-from bedside.reports.number_text import DASH, decimal, p_value
+from bedside.reports.number_text import DASH, bounded_record, decimal, p_value, share_words
 from bedside.reports.preference_notes import (
     heading,
     left_out_words,
@@ -16,10 +15,9 @@ from bedside.reports.preference_notes import (
     record_head,
     with_preference_notes,
 )
-from bedside.reports.result_text import bounded_record, share_words
-from bedside.reports.table import Table
+from bedside.reports.table import Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_kind import TableKind
+from bedside.reports.table_notes import BY_WHERE, BY_WITHIN
 
 _TITLE = "Preferences: systems two by two"
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from bedside.analysis.metric_facts import facts
 from bedside.core.errors import BedsideError, RunError
-from bedside.judges.rubrics.run_rubrics import own_rubrics
+from bedside.judges.rubrics.rubric_files import own_rubrics
 from bedside.ratings.names import (
     TRANSCRIPT,
     is_algorithm,

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeVar
 
 import orjson
 
-from bedside.judges.fenced_text import clean, codes, fenced
 from bedside.judges.llm.protocol import Message
+from bedside.judges.prompt import clean, codes, fenced
 from bedside.judges.rubrics.prompt_words import prompt_words
 
 #: Who is asked. The evaluator does all that is neither side's part: labels of turns, facts, decisions of a scaffold.

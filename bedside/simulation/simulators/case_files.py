@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from bedside.core.errors import InputError
 from bedside.core.model_errors import KeyPath, complaints, key_name
 from bedside.judges.rubrics.linter import Remark
-from bedside.metrics.protocols.medconceal.overlap import content, overlap
-from bedside.metrics.protocols.medconceal.quotes import bare, normalise, occurs
+from bedside.metrics.protocols.medconceal.matching import bare, normalise, occurs
+from bedside.metrics.protocols.medconceal.policy import content, overlap
 from bedside.simulation.simulators import agentclinic_cases, craft_md_cases, mdd5k_cases, medagent_cases
 from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.case_records import FileRecord, PathOrPaths, records

@@ -38,7 +38,7 @@ from bedside.core.json_shape import MOST_LEVELS, unwritable
 from bedside.core.model_errors import complaints, key_name
 from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
-from bedside.metrics.protocols.label_files import Strict, Text, objects
+from bedside.metrics.protocols.contract import Strict, Text, objects
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulation.simulators.case import Name
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from bedside.core.errors import DataError
 from bedside.judges.counts import Tally
-from bedside.judges.prompt import Conversation, Question
-from bedside.judges.rubric_examples import transcript_digest
+from bedside.judges.prompt import Conversation, Question, transcript_digest
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Transcript
 from bedside.tuning.probes.contract import (
@@ -18,12 +17,11 @@ from bedside.tuning.probes.contract import (
     Altered,
     Probe,
     ProbeMaterial,
+    ProbeObservation,
     Unalterable,
     Variant,
 )
-from bedside.tuning.probes.probe_record import ProbeObservation
-from bedside.tuning.probes.showings import Showing, ShownGroup
-from bedside.tuning.probes.turn_texts import text_language
+from bedside.tuning.probes.turn_texts import Showing, ShownGroup, text_language
 
 
 @dataclass(slots=True)

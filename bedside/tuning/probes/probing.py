@@ -11,10 +11,9 @@ from functools import partial
 import polars as pl
 
 from bedside.core.errors import InputError
-from bedside.judges.call_plan import CallPlanner, RubricPlan
-from bedside.judges.cost_limit import JudgeBudget
+from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, Tally
-from bedside.judges.driver import JudgingStage, ask_judge
+from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client
 from bedside.judges.prompt import ITEMS_PER_CALL, Prompt
@@ -27,23 +26,22 @@ from bedside.judges.store import judgement_key, key_parameters, read_judgements
 from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.preview import ESTIMATED
-from bedside.scoring.versions import run_versions
+from bedside.scoring.run_transcripts import run_versions
 from bedside.transcripts.transcript import Transcript
-from bedside.tuning.probes.contract import Need, Probe
-from bedside.tuning.probes.passages import (
+from bedside.tuning.probes.contract import Need, Probe, ProbeRecord, keep_record
+from bedside.tuning.probes.probe_trials import ProbeTrials, check_probeable
+from bedside.tuning.probes.turn_texts import (
     PassageQuestions,
     PassageText,
+    ShownGroup,
     of_rubric,
     of_turns,
     paraphrase_rubric,
     paraphrased,
+    text_language,
     translated,
     translation_rubric,
 )
-from bedside.tuning.probes.probe_record import ProbeRecord, keep_record
-from bedside.tuning.probes.probe_trials import ProbeTrials, check_probeable
-from bedside.tuning.probes.showings import ShownGroup
-from bedside.tuning.probes.turn_texts import text_language
 
 # -- Which transcripts a judge is probed on -------------------------------------------------------------
 

@@ -16,8 +16,7 @@ import pytest
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.plan_file import read_plan
 from bedside.annotation.training_cases import read_training
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import find_rubric
+from bedside.judges.rubrics.rubric_files import CODEBOOK, find_rubric
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from tests.annotation.rating_page.server import ServedPage

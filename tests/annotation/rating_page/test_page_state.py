@@ -27,8 +27,7 @@ from bedside.annotation.rating_page.page_state import (
 from bedside.annotation.reassignment import as_assigned, reassign
 from bedside.annotation.training_cases import read_training
 from bedside.core.errors import InputError, RunError
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from tests.annotation.rating_page.pages import opened, sent, written
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, rating_plan

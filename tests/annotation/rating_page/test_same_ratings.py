@@ -14,8 +14,7 @@ from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.rating_page.page_collection import collect
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.ratings.run import Run
 from tests.annotation.rating_page.pages import opened, sent
 from tests.annotation.study import JUDGE, RATERS, USERS, exported, level_of, rating_plan

@@ -25,11 +25,10 @@ from bedside.cli.schemas.file_forms import file_forms
 from bedside.core.errors import BedsideError, DataError, RegistryError
 from bedside.judges.deepeval_raters.chosen_metrics import criterion_file
 from bedside.judges.llm.endpoints import named_models
-from bedside.judges.rubrics.code_rubrics import CODEBOOK
-from bedside.judges.rubrics.rubric_files import RUBRICS, parse_rubric
-from bedside.metrics.protocols.label_files import read_models
+from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, parse_rubric
+from bedside.metrics.protocols.contract import read_models
 from bedside.metrics.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
-from bedside.metrics.protocols.medconceal.policy_parameters import parse_parameters
+from bedside.metrics.protocols.medconceal.policy import parse_parameters
 from bedside.metrics.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABELS
 from bedside.ratings.suites.suite import parse_suite
 from bedside.simulation.simulators.case_files import check_cases, read_personas

@@ -21,8 +21,7 @@ pytest.importorskip("aiohttp")
 
 from bedside.core.errors import RegistryError
 from bedside.judges.llm.clients.deepeval import PROVIDERS
-from bedside.judges.llm.endpoints import model_name
-from bedside.judges.llm.forms import Forms
+from bedside.judges.llm.endpoints import Forms, model_name
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import (
     DeclinedError,
@@ -37,7 +36,7 @@ from bedside.judges.llm.protocol import (
     WrongFormError,
     retry_after,
 )
-from bedside.judges.llm.secrets import Secrets
+from bedside.judges.llm.server_problems import Secrets
 from bedside.judges.llm.sharing import open_client
 from bedside.judges.prompt import objection
 from bedside.judges.raters import rater_of
@@ -383,7 +382,7 @@ def test_importing_asks_for_no_library() -> None:
     told = in_new_python(
         """
         import sys
-        import bedside.judges.driver, bedside.judges.rubric_ratings, bedside.judges.llm.contract
+        import bedside.judges.judgement_queue, bedside.judges.rubric_ratings, bedside.judges.llm.contract
         bedside.judges.llm.contract.CLIENTS.all()
         print(sorted({"aiohttp", "deepeval", "openai"} & set(sys.modules)))
         """

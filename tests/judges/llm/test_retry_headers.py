@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.judges.llm.retry_headers import asked_wait, duration
+from bedside.judges.llm.server_problems import asked_wait, duration
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,17 @@ from bedside.judges.llm.endpoints import model_name
 from bedside.judges.pair_question import ConversationPair, PairQuestion
 from bedside.judges.prompt import Conversation, NotAskable, Question, objection
 from bedside.judges.raters import rubric_rater
-from bedside.judges.rubrics.preference_rubric import incomparable, preference_rubric
 from bedside.judges.rubrics.prompt_words import filled_words, languages, prompt_words
 from bedside.judges.rubrics.rubric import Rubric, as_data, read
-from bedside.judges.rubrics.rubric_files import RUBRICS, check_file, find_rubric, translate, translation_path
+from bedside.judges.rubrics.rubric_files import (
+    RUBRICS,
+    check_file,
+    find_rubric,
+    incomparable,
+    preference_rubric,
+    translate,
+    translation_path,
+)
 from bedside.scoring.judging_orders import JudgingWork
 from tests.conftest import conversation
 

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 from bedside.annotation.annotation_plan import planned_rubrics
 from bedside.core.errors import InputError
 from bedside.judges.llm.endpoints import model_name
-from bedside.judges.prompt import Conversation, Prompt, Question
+from bedside.judges.prompt import Conversation, Prompt, Question, transcript_digest
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.raters import rubric_rater
-from bedside.judges.rubric_examples import transcript_digest
 from bedside.judges.rubric_ratings import ratings_of
 from bedside.judges.rubrics.linter import check
 from bedside.judges.rubrics.rubric import as_data, read

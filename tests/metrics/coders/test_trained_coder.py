@@ -17,10 +17,8 @@ from bedside.core.errors import DataError, InputError
 from bedside.metrics import FAMILIES
 from bedside.metrics.coders import find_coder
 from bedside.metrics.coders.learned.array_file import digest
-from bedside.metrics.coders.learned.coder_file import load_card, load_coder, save_coder
-from bedside.metrics.coders.learned.trained_coder import TrainedCoder
-from bedside.metrics.coders.learned.trainer import TrainingOutcome, train
-from bedside.metrics.coders.learned.training import fit_roles, out_of_fold
+from bedside.metrics.coders.learned.trained_coder import TrainedCoder, load_card, load_coder, save_coder
+from bedside.metrics.coders.learned.training import TrainingOutcome, fit_roles, out_of_fold, train
 from bedside.metrics.coders.learned.training_set import read_training_set, text_hash
 from bedside.metrics.coders.testing.coder_test import evaluate_coder
 from bedside.transcripts import Transcript
@@ -136,7 +134,7 @@ def test_the_same_training_gives_the_same_bytes(made: TrainingOutcome, file: Pat
 
 
 def test_the_date_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bedside.metrics.coders.learned.trainer import _day
+    from bedside.metrics.coders.learned.training import _day
 
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert _day(None) == "1970-01-02"

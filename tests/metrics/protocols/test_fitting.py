@@ -19,10 +19,14 @@ from bedside.metrics.protocols.medconceal import (
     read_turns,
 )
 from bedside.metrics.protocols.medconceal.fitting import address_data, regressed, reveal_data
-from bedside.metrics.protocols.medconceal.labelled_courses import LabelledCourse
-from bedside.metrics.protocols.medconceal.policy import Step, address_probability, reveal_probability
-from bedside.metrics.protocols.medconceal.policy_parameters import parse_parameters, write_parameters
-from bedside.metrics.protocols.medconceal.trace import replay
+from bedside.metrics.protocols.medconceal.policy import (
+    Step,
+    address_probability,
+    parse_parameters,
+    reveal_probability,
+    write_parameters,
+)
+from bedside.metrics.protocols.medconceal.trace import LabelledCourse, replay
 
 DEFAULT = PARAMETERS.load("default")
 #: A policy under which turns differ: p is .1 to .8, about .4 on average.

@@ -14,7 +14,7 @@ import bedside
 from bedside.core.errors import DataError, InputError, RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.protocols import medconceal, note2chat
-from bedside.metrics.protocols.label_files import schema
+from bedside.metrics.protocols.contract import schema
 from bedside.ratings.values import Value
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
@@ -58,9 +58,7 @@ def written(folder: Path, *items: Any, name: str = "labels.jsonl") -> Path:
 )
 def test_schemas_are_current(model: Any, file: str) -> None:
     text = (FOLDER.parent / file).read_text("utf-8")
-    assert text == schema(model), (
-        "write what bedside.metrics.protocols.label_files.schema gives into the file"
-    )
+    assert text == schema(model), "write what bedside.metrics.protocols.contract.schema gives into the file"
     jsonschema.Draft202012Validator.check_schema(json.loads(text))
 
 

@@ -29,8 +29,7 @@ from bedside.metrics.protocols.note2chat import (
     write_preferences,
 )
 from bedside.metrics.protocols.note2chat.labels import HistoryLabels
-from bedside.metrics.protocols.note2chat.preferences import RULES
-from bedside.metrics.protocols.note2chat.rewards import ranked_recalls
+from bedside.metrics.protocols.note2chat.preferences import RULES, ranked_recalls
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 

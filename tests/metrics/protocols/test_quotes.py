@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.metrics.protocols.medconceal.quotes import bare, edits_allowed, endings, normalise, occurs
+from bedside.metrics.protocols.medconceal.matching import bare, edits_allowed, endings, normalise, occurs
 
 
 def found(quote: str, text: str) -> bool:

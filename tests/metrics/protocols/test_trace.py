@@ -23,9 +23,16 @@ from bedside.metrics.protocols.medconceal import (
     trace,
 )
 from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
-from bedside.metrics.protocols.medconceal.overlap import content, overlap
-from bedside.metrics.protocols.medconceal.policy import Step, address_probability, reveal_probability, sigmoid
-from bedside.metrics.protocols.medconceal.policy_parameters import parse_parameters, write_parameters
+from bedside.metrics.protocols.medconceal.policy import (
+    Step,
+    address_probability,
+    content,
+    overlap,
+    parse_parameters,
+    reveal_probability,
+    sigmoid,
+    write_parameters,
+)
 from tests.conftest import conversation
 
 DEFAULT = PARAMETERS.load("default")

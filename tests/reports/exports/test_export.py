@@ -17,8 +17,8 @@ import yaml
 
 import bedside
 from bedside.core.errors import BedsideError, InputError
-from bedside.reports.exports.contract import EXPORT_FORMS
 from bedside.reports.exports.export import MARK
+from bedside.reports.exports.exported_study import EXPORT_FORMS
 from bedside.transcripts import Transcript, Turn
 from tests.conftest import Call
 from tests.judges.llm.server import JudgeServer

@@ -17,7 +17,7 @@ from bedside.ratings.run import Run
 from bedside.reports.validation import card_tables
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.score import score
-from bedside.tuning.probes.probe_record import PROBE_FILE, probe_records
+from bedside.tuning.probes.contract import PROBE_FILE, probe_records
 from tests.conftest import Call
 from tests.judges.llm.server import JudgeServer
 from tests.judges.simulated_judge import simulated_talks, true_qualities

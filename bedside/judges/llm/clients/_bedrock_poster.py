@@ -20,8 +20,7 @@ from botocore.exceptions import (
 
 from bedside.judges.llm.http_poster import PostAnswer
 from bedside.judges.llm.protocol import FaultError, LanguageModelError, RefusedError
-from bedside.judges.llm.retry_headers import asked_wait
-from bedside.judges.llm.secrets import Secrets
+from bedside.judges.llm.server_problems import Secrets, asked_wait
 
 _CONNECT_SECONDS = 10.0
 #: Whoever asks bounds how many requests are under way.

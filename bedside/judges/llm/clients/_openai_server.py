@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from bedside.core.registry import nearest
-from bedside.judges.llm.chat_address import ChatAddress
-from bedside.judges.llm.forms import Forms
+from bedside.judges.llm.endpoints import Forms
 from bedside.judges.llm.http_poster import AnswerTooLargeError, HttpPoster, PostAnswer
 from bedside.judges.llm.model_names import ModelName
-from bedside.judges.llm.openai_chat import WORDS, OpenAIChat, answer_data, first_form
+from bedside.judges.llm.openai_chat import WORDS, ChatAddress, OpenAIChat, answer_data, first_form
 from bedside.judges.llm.prices import ModelFacts
 from bedside.judges.llm.protocol import (
     DeclinedError,

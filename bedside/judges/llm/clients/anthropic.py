@@ -6,9 +6,8 @@ from typing import Any
 
 import orjson
 
-from bedside.judges.llm.clients._finished_reply import finished_reply
+from bedside.judges.llm.clients._hosted_model import finished_reply, strict_schema
 from bedside.judges.llm.clients._provider import Provider, base_address, environment_key
-from bedside.judges.llm.clients._strict_schema import strict_schema
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import listed_facts, listed_price
 from bedside.judges.llm.model_names import ModelName, provider_and_model
@@ -23,7 +22,7 @@ from bedside.judges.llm.protocol import (
     Sampling,
     TokenCounts,
 )
-from bedside.judges.llm.secrets import Secrets
+from bedside.judges.llm.server_problems import Secrets
 
 _KEY = "ANTHROPIC_API_KEY"
 _ADDRESS = "ANTHROPIC_BASE_URL"

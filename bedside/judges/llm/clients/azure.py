@@ -13,11 +13,11 @@ from urllib.parse import quote, urlsplit
 
 from bedside.core.errors import RegistryError
 from bedside.core.page_addresses import holds_secret
-from bedside.judges.llm.chat_address import ChatAddress
 from bedside.judges.llm.clients._provider import sendable_key
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import listed_facts, listed_price
 from bedside.judges.llm.model_names import ModelName, provider_and_model
+from bedside.judges.llm.openai_chat import ChatAddress
 from bedside.judges.llm.protocol import Client, LanguageModelError, Sampling
 
 _ENDPOINT, _KEY, _VERSION = "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"

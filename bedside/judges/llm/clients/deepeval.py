@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from bedside.core.errors import MissingExtraError
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import deepeval_module, listed_price, schema_class
-from bedside.judges.llm.forms import Forms
+from bedside.judges.llm.endpoints import Forms
 from bedside.judges.llm.model_names import ModelName, provider_and_model
 from bedside.judges.llm.openai_chat import token_count
 from bedside.judges.llm.protocol import (
@@ -33,7 +33,7 @@ from bedside.judges.llm.protocol import (
     UnusableError,
     retry_after,
 )
-from bedside.judges.llm.secrets import Secrets
+from bedside.judges.llm.server_problems import Secrets
 
 #: Providers with the class that deepeval has for each.
 PROVIDERS: Mapping[str, str] = {

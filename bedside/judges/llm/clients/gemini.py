@@ -26,7 +26,7 @@ from bedside.judges.llm.protocol import (
     TokenCounts,
     UnusableError,
 )
-from bedside.judges.llm.secrets import Secrets
+from bedside.judges.llm.server_problems import Secrets
 
 _KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 _ADDRESS = "GOOGLE_GEMINI_BASE_URL"

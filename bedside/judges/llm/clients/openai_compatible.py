@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 
 from bedside.core.errors import RegistryError
 from bedside.core.page_addresses import holds_secret
-from bedside.judges.llm.chat_address import ChatAddress
 from bedside.judges.llm.clients._provider import sendable_key
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import listed_facts, listed_price
 from bedside.judges.llm.model_names import ModelName, provider_and_model
-from bedside.judges.llm.openai_chat import OPENAI_URL
+from bedside.judges.llm.openai_chat import OPENAI_URL, ChatAddress
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import Client, LanguageModelError, Sampling
 

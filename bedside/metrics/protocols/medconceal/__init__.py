@@ -5,9 +5,7 @@ clinician turn. Who gives the labels, a judge or people, makes no difference.
 """
 
 from bedside.metrics.protocols.contract import Protocol
-from bedside.metrics.protocols.medconceal.cues import challenge_cues
 from bedside.metrics.protocols.medconceal.fitting import Fit, fit
-from bedside.metrics.protocols.medconceal.labelled_courses import LabelledTurn, read_turns
 from bedside.metrics.protocols.medconceal.labels import (
     CATEGORIES,
     FEATURES,
@@ -30,9 +28,17 @@ from bedside.metrics.protocols.medconceal.labels import (
 )
 from bedside.metrics.protocols.medconceal.matching import CaseScore, case_level, micro, score_case
 from bedside.metrics.protocols.medconceal.measures import CaseTrace, measure, summarise
-from bedside.metrics.protocols.medconceal.policy import Policy, PolicyState, Step, turn_step
-from bedside.metrics.protocols.medconceal.policy_parameters import PARAMETERS, Parameters, write_parameters
-from bedside.metrics.protocols.medconceal.trace import Trace, replay, trace
+from bedside.metrics.protocols.medconceal.policy import (
+    PARAMETERS,
+    Parameters,
+    Policy,
+    PolicyState,
+    Step,
+    challenge_cues,
+    turn_step,
+    write_parameters,
+)
+from bedside.metrics.protocols.medconceal.trace import LabelledTurn, Trace, read_turns, replay, trace
 from bedside.metrics.protocols.medconceal.turn_rows import turn_rows
 
 PROTOCOL = Protocol("MedConceal", family="hidden_concerns", labels=LABELS)

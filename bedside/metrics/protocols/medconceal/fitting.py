@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from bedside.core.errors import DataError
 from bedside.metrics.protocols.contract import Measured
-from bedside.metrics.protocols.medconceal.labelled_courses import (
-    LabelledCourse,
-    LabelledTurn,
-    feature_values,
-    labelled_courses,
-)
 from bedside.metrics.protocols.medconceal.labels import (
     CATEGORIES,
     FEATURES,
     CategoryName,
 )
-from bedside.metrics.protocols.medconceal.policy_parameters import PARAMETERS, REVEAL_FEATURES, Parameters
+from bedside.metrics.protocols.medconceal.policy import PARAMETERS, REVEAL_FEATURES, Parameters
+from bedside.metrics.protocols.medconceal.trace import (
+    LabelledCourse,
+    LabelledTurn,
+    feature_values,
+    labelled_courses,
+)
 
 # -- The regressions behind a fitted policy -------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.label_files import (
+from bedside.metrics.protocols.contract import (
     Index,
     LabelForm,
     LabelledTranscript,
@@ -230,9 +230,9 @@ def simulated_turns(transcript: Transcript) -> Mapping[int, ConcernTurnLabels] |
 
 #: The labels of MedConceal.
 LABELS = LabelForm("medconceal", ConcernLabels, role="clinician", page="docs/medconceal.md")
-#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
+#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
 label_raters: Callable[[Transcript], list[str]] = LABELS.raters
-#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
+#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
 rater_labels: Callable[[Transcript, str], ConcernLabels] = LABELS.of_rater
-#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
+#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
 with_labels: Callable[[Iterable[Transcript], str | os.PathLike[str]], Iterator[Transcript]] = LABELS.laid_over

@@ -6,12 +6,29 @@ One step is one clinician turn. A simulated patient takes it as the turn is said
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+import orjson
+import yaml
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from bedside.core.errors import RegistryError
+from bedside.core.files import write_text
+from bedside.core.registry import DataRegistry, nearest
+from bedside.core.words import UNSPACED
+from bedside.core.yaml_files import keys_and_values
+from bedside.metrics.protocols.contract import Strict, Text, complaint
 from bedside.metrics.protocols.medconceal.labels import (
     FEATURES,
+    Category,
     CategoryName,
     Concern,
     ConcernTurnLabels,
@@ -19,8 +36,316 @@ from bedside.metrics.protocols.medconceal.labels import (
     Intent,
     primary_of,
 )
-from bedside.metrics.protocols.medconceal.overlap import content, overlap
-from bedside.metrics.protocols.medconceal.policy_parameters import REVEAL_FEATURES, Parameters
+
+# -- How much of a concern's wording a turn takes up ----------------------------------------------------
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_UNSPACED = re.compile(f"[{UNSPACED}]+")
+
+# Function words of English, and what concerns are commonly put in ("he believes that …"): they say nothing of what
+# the concern is about.
+_EMPTY = frozenset(
+    """
+    a about above after again against all also am an and any are aren't as at be because been before being below
+    between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each even
+    ever few for from further get gets getting got had hadn't has hasn't have haven't having he he'd he'll he's her
+    here hers herself him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just let's like
+    may me might more most must my myself no nor not now of off on once only or other our ours ourselves out over own
+    really same shall she she'd she'll she's should shouldn't since so some still such than that that's the their
+    theirs them themselves then there there's these they they'd they'll they're they've this those though through to
+    too under until up upon very was wasn't we we'd we'll we're we've were weren't what what's when where which while
+    who whom whose why will with won't would wouldn't yet you you'd you'll you're you've your yours yourself
+    believe believes concern concerned concerns feel feels patient say says think thinks want wants
+    """.split()
+)
+
+
+def _stem(word: str) -> str:
+    """A word without its plural or third-person ending (the S-stemmer of Harman 1991)."""
+    if word.endswith("ies") and not word.endswith(("eies", "aies")):
+        return word[:-3] + "y"
+    if word.endswith("es") and not word.endswith(("aes", "ees", "oes")):
+        return word[:-1]
+    if word.endswith("s") and not word.endswith(("us", "ss")):
+        return word[:-1]
+    return word
+
+
+@lru_cache(maxsize=2048)
+def content(text: str) -> frozenset[str]:
+    """The stems of a text's content words; of scripts without spaces, its pairs of neighbouring characters."""
+    plain = text.casefold().replace("’", "'")
+    stems: set[str] = set()
+    for run in _UNSPACED.findall(plain):
+        stems.update(run[place : place + 2] for place in range(max(1, len(run) - 1)))
+    for word in _WORD.findall(_UNSPACED.sub(" ", plain)):
+        if word not in _EMPTY:
+            stems.add(_stem(word.removesuffix("'s")))
+    return frozenset(stems)
+
+
+def overlap(turn: frozenset[str], concern: frozenset[str]) -> float:
+    """Share of the concern's content words that the turn holds, 0 to 1; 0 where the concern has none."""
+    return len(turn & concern) / len(concern) if concern else 0.0
+
+
+# -- Challenge cues -------------------------------------------------------------------------------------
+
+_STILL = (
+    r"(?:still|just|really|so|very|a (?:bit|little)|quite|pretty|kind of|kinda|too|even more|rather|getting)"
+)
+_FEAR = (
+    r"(?:worried|worry|worries|worrying|afraid|scared|scary|frightened|terrified|anxious|nervous|uneasy|concerned|"
+    r"uncomfortable|upset|overwhelmed|panicking|dreading)"
+)
+
+#: Kind of cue → patterns, read on lower-case text with plain apostrophes.
+CUES: Mapping[str, tuple[str, ...]] = {
+    "continued worry": (
+        rf"\bi(?:'m| am| feel)(?: {_STILL})* {_FEAR}\b",
+        r"\bi(?: still| just| really| do)* (?:worry|fear|dread|panic)\b",
+        rf"\b(?:makes?|making|has|have|got) me(?: {_STILL})* {_FEAR}\b",
+        rf"\bstill {_FEAR}\b",
+        r"\bwhat if\b",
+        r"\bwhat happens if\b",
+        r"\bi (?:can't|cannot|can not) (?:stop|help) (?:worrying|thinking|being afraid)\b",
+    ),
+    "hesitation": (
+        rf"\bi(?:'m| am)(?: {_STILL})* not(?: {_STILL})* (?:sure|certain|convinced|ready|comfortable|persuaded)\b",
+        r"\bi don't know (?:if|whether|about)\b",
+        r"\bi(?:'m| am)(?: still| a bit| a little| rather| quite)* "
+        r"(?:hesitant|reluctant|torn|undecided|skeptical|sceptical)\b",
+        r"\bi(?:'d| would)?(?: just| still)* (?:need|like|want|have)(?: some)?(?: more)?(?: time)? to think\b",
+        r"\bi(?:'ll| will) (?:have to |need to )?think about (?:it|that)\b",
+        r"\b(?:need|want) (?:some |more |a bit more |a little )time\b",
+        r"\bi (?:doubt|hesitate)\b",
+        r"\bi don't (?:think|believe|see how) (?:that|this|it|i)\b",
+        r"\beasier said than done\b",
+    ),
+    "asking to avoid the plan": (
+        r"\bdo i (?:really |actually |absolutely )?(?:have|need) to\b",
+        r"\bis (?:it|that|this) (?:really |absolutely |all )*necessary\b",
+        r"\b(?:can|could|can't|couldn't) (?:i|we)(?: just| not| maybe| perhaps)* "
+        r"(?:wait|skip|avoid|postpone|delay|put (?:it|this|that) off|hold off|leave it|do without|"
+        r"try something else)\b",
+        r"\b(?:is|isn't|are|aren't) there (?:any |an |some |no )?(?:other|another|different|alternatives?)\b",
+        r"\bi(?:'d| would)(?: really| much)* (?:rather|prefer)(?: to)? (?:not|wait|avoid|skip)\b",
+        r"\bi (?:really |just |still )*(?:don't|do not) (?:really )?want "
+        r"(?:any|that|this|it|to (?:take|start|do|go|have|try|use|see|stop|be on))\b",
+        r"\bi(?:'m| am) not (?:going to|doing|taking|having)\b",
+        r"\bi (?:won't|will not|refuse to)\b",
+        r"\b(?:instead of|without) (?:having to|going|taking|doing)\b",
+    ),
+}
+_COMPILED = {kind: re.compile("|".join(patterns)) for kind, patterns in CUES.items()}
+
+
+def challenge_cues(text: str) -> tuple[str, ...]:
+    """Kinds of challenge cue in what a patient says, in the order of :data:`CUES`; empty where there is none."""
+    plain = " ".join(text.casefold().replace("’", "'").split())
+    return tuple(kind for kind, pattern in _COMPILED.items() if pattern.search(plain))
+
+
+# -- The form of a parameter file -----------------------------------------------------------------------
+
+#: What the reveal weights are of: the ten features and the overlap with the concern.
+REVEAL_FEATURES: tuple[str, ...] = (*FEATURES, "overlap")
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Decay = Annotated[float, Field(ge=0, lt=1, strict=True)]
+Threshold = Annotated[float, Field(gt=0, lt=1, strict=True)]
+Times = Annotated[int, Field(ge=1, strict=True)]
+
+
+def _of(features: tuple[str, ...], *, every: bool) -> Callable[[Mapping[str, float]], Mapping[str, float]]:
+    def check(weights: Mapping[str, float]) -> Mapping[str, float]:
+        for name in weights:
+            if name not in features:
+                raise ValueError(f"no feature is called {name!r}; {nearest(name, features)}")
+        lacking = [name for name in features if name not in weights]
+        if every and lacking:
+            raise ValueError(f"no weight of {lacking[0]}")
+        return weights
+
+    return check
+
+
+RevealWeights = Annotated[Mapping[str, Number], AfterValidator(_of(REVEAL_FEATURES, every=True))]
+CategoryWeights = Annotated[Mapping[str, Number], AfterValidator(_of(REVEAL_FEATURES, every=False))]
+AddressWeights = Annotated[Mapping[str, Number], AfterValidator(_of(FEATURES, every=True))]
+AddressCategoryWeights = Annotated[Mapping[str, Number], AfterValidator(_of(FEATURES, every=False))]
+
+
+class Reveal(Strict):
+    """When a hidden concern is revealed.
+
+    Attributes:
+        weights: w, of the ten features and the overlap.
+        by_category: δ, added to w for concerns of a category; what isn't given is 0.
+        decay: α, how much of the evidence stays from turn to turn.
+        high: T_hi, the evidence that reveals at once.
+        low: T_lo, the evidence that reveals when it holds for ``consecutive`` turns.
+        consecutive: N.
+        progressive: share of the way to 1 that both thresholds go with each concern revealed before.
+    """
+
+    weights: RevealWeights
+    by_category: Mapping[Category, CategoryWeights]
+    decay: Decay
+    high: Threshold
+    low: Threshold
+    consecutive: Times
+    progressive: Annotated[float, Field(ge=0, lt=1, strict=True)]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Reveal:
+        if self.low > self.high:
+            raise ValueError("low must not exceed high")
+        return self
+
+
+class Address(Strict):
+    """When the primary concern is addressed.
+
+    Attributes:
+        weights: v, of the ten features.
+        by_category: δ, added to v where the primary concern is of a category; what isn't given is 0. The equations of
+            the publication have it for the reveal only, its appendix for both.
+        decay: β.
+        probability: η, the least p of a hit.
+        evidence: T_A, the least evidence of a hit.
+        lag: L, the least number of turns between the reveal and a hit.
+        consecutive: K, hits in a row.
+    """
+
+    weights: AddressWeights
+    by_category: Mapping[Category, AddressCategoryWeights] = {}
+    decay: Decay
+    probability: Threshold
+    evidence: Threshold
+    lag: Annotated[int, Field(ge=0, strict=True)]
+    consecutive: Times
+
+
+class GuardThresholds(Strict):
+    """When a simulated patient's reply gives away what is hidden, and when it says what it is to say.
+
+    Attributes:
+        leak_share, leak_words: a reply with at least this share of a hidden concern's distinctive words, and this many
+            of them, gives it away.
+        disclosure_share: a reply with at least this share of a concern's words, or of one of its voiced sentences,
+            says it.
+    """
+
+    leak_share: Threshold
+    leak_words: Times
+    disclosure_share: Threshold
+
+
+class Measures(Strict):
+    """Settings of the measures taken from a trace.
+
+    Attributes:
+        turn_limit: number of clinician turns for the revealed share by the limit.
+        open_coder: coder of questions after the concern was addressed.
+    """
+
+    turn_limit: Times
+    open_coder: Text
+
+
+class Parameters(Strict):
+    """All parameters of the trace.
+
+    Attributes:
+        name: stands in the rater's name where it is not ``default``.
+        title: what kind of patient it describes.
+        origin: where the numbers come from.
+        reveal, address: the latent policy.
+        meta_probe_by: what blocks a turn as probing for categories: its intent alone, as published, or a risk of
+            ``meta_probe`` or more as well.
+        meta_probe: the risk that blocks; where the intent alone counts, only that of turns whose labels name none.
+        guard: what is checked of a simulated patient's replies; scoring doesn't use it.
+        measures: settings of the measures.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    title: Text
+    origin: Text
+    reveal: Reveal
+    address: Address
+    meta_probe_by: Literal["intent", "intent or risk"]
+    meta_probe: Annotated[float, Field(gt=0, le=1, strict=True)]
+    guard: GuardThresholds
+    measures: Measures
+
+    def digest(self) -> str:
+        """SHA-256 of all parameters (64 hexadecimal digits), however a file puts them."""
+        return hashlib.sha256(
+            orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        ).hexdigest()
+
+
+def parse_parameters(path: Path) -> Parameters:
+    """Read a parameter file. With ``extends: NAME`` a shipped file gives what this one leaves out.
+
+    Raises:
+        RegistryError: it can't be read, isn't plain YAML, or has an unknown, missing or wrong key, which is named.
+    """
+    data = keys_and_values(path, "parameter file", "docs/medconceal.md")
+    base = data.pop("extends", None)
+    if base is not None:
+        if base == path.stem or not isinstance(base, str):
+            raise RegistryError(
+                f"it can't extend {base!r}", where=str(path), todo="name a shipped parameter file"
+            )
+        data = _over(PARAMETERS.load(base).model_dump(), data)
+    try:
+        return Parameters.model_validate(data)
+    except ValidationError as error:
+        raise RegistryError(complaint(error), where=str(path), todo="mend this key") from error
+
+
+def _over(base: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """Two trees of keys, with the values of the upper one where both have some."""
+    merged = {**base, **upper}
+    for name in base.keys() & upper.keys():
+        if isinstance(base[name], Mapping) and isinstance(upper[name], Mapping):
+            merged[name] = _over(base[name], upper[name])
+    return merged
+
+
+def write_parameters(parameters: Parameters, path: str | os.PathLike[str]) -> None:
+    """Write a parameter file that :func:`parse_parameters` reads back unchanged."""
+    text = yaml.safe_dump(parameters.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110)
+    write_text(Path(path), text)
+
+
+#: Parameter files by name; ``find`` also takes the path of a file of the user's own.
+PARAMETERS: DataRegistry[Parameters] = DataRegistry(
+    "bedside.metrics.protocols.medconceal.parameters", ".yaml", "parameter file", Parameters, parse_parameters,
+    group="bedside.medconceal_parameters",
+)  # fmt: skip
+
+
+def find_parameters(name: str) -> Parameters:
+    """The parameter file of this name or path; one of the user's own is read once, not for every transcript.
+
+    Raises:
+        RegistryError: it is unknown, can't be read, or isn't of the form.
+    """
+    path = Path(name)
+    if path.suffix == ".yaml" and path.is_file():
+        return _read_once(name, path.stat().st_mtime_ns)
+    return PARAMETERS.find(name)
+
+
+@lru_cache(maxsize=8)
+def _read_once(name: str, _changed: int) -> Parameters:
+    return PARAMETERS.find(name)
+
+
+# -- The latent policy ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

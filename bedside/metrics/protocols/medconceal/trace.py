@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.medconceal.labels import Concern, ConcernTurnLabels, primary_of
-from bedside.metrics.protocols.medconceal.policy import Policy, Step, turn_step
-from bedside.metrics.protocols.medconceal.policy_parameters import Parameters
+from bedside.metrics.protocols.contract import Bit, Index, Share, Strict, Text, read_models
+from bedside.metrics.protocols.medconceal.labels import (
+    Category,
+    CategoryName,
+    Concern,
+    ConcernTurnLabels,
+    Features,
+    Intent,
+    primary_of,
+)
+from bedside.metrics.protocols.medconceal.policy import (
+    Parameters,
+    Policy,
+    Step,
+    address_probability,
+    is_blocked,
+    reveal_probability,
+    turn_step,
+)
 from bedside.transcripts.transcript import Transcript
+
+# -- The trace ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +148,154 @@ def trace(
         for turn in turns
     ]
     return replay(steps, [concern.id for concern in concerns], primary_of(concerns), parameters)
+
+
+# -- Labelled turns of conversations --------------------------------------------------------------------
+
+
+class LabelledTurn(Strict):
+    """What a clinician turn did for one hidden concern."""
+
+    case: Text = Field(description="The conversation; its rows are kept together in cross-validation.")
+    turn: Index = Field(description="Position of the clinician turn; rows of a case are put in this order.")
+    concern: Text = Field(description="Id of the concern.")
+    category: Category = Field(description="The concern's category.")
+    z: Features = Field(description="The turn's ten features.")
+    o: Share = Field(description="The turn's overlap with the concern.")
+    intent: Intent | None = Field(None, description="The turn's intent; meta_probe blocks the turn.")
+    revealed: Bit = Field(
+        description="1 where the patient discloses the concern in reply to this turn, else 0."
+    )
+    addressed: Bit | None = Field(
+        None,
+        description="Of the primary concern: 1 where it is addressed with this turn, else 0. Left out for other "
+        "concerns.",
+    )
+
+
+def read_turns(path: str | os.PathLike[str]) -> tuple[LabelledTurn, ...]:
+    """Read labelled turns from JSON lines or a JSON array.
+
+    Raises:
+        InputError: a row is not of the form of :class:`LabelledTurn`; file, line and key are named.
+    """
+    return tuple(row for _, row in read_models(path, LabelledTurn, "docs/medconceal.md"))
+
+
+class LabelledCourse:
+    """One case: its rows as a table of turns by concerns.
+
+    Raises:
+        DataError: the rows don't fit together.
+    """
+
+    def __init__(self, case: str, rows: Sequence[LabelledTurn]) -> None:
+        self.case = case
+        self.concerns: list[str] = list(dict.fromkeys(row.concern for row in rows))
+        self.turns: list[int] = sorted({row.turn for row in rows})
+        table = {(row.turn, row.concern): row for row in rows}
+        if len(table) < len(rows):
+            raise DataError(
+                "there are two rows of one turn and concern", where=f"case {case!r}", todo="keep one of them"
+            )
+        if len(table) < len(self.turns) * len(self.concerns):
+            raise DataError(
+                "not every concern has a row for every turn",
+                where=f"case {case!r}",
+                todo="give all turns of a case",
+            )
+        self.rows: list[list[LabelledTurn]] = [
+            [table[turn, concern] for concern in self.concerns] for turn in self.turns
+        ]
+        for turn, row in zip(self.turns, self.rows, strict=True):
+            if any((label.z, label.intent) != (row[0].z, row[0].intent) for label in row):
+                raise DataError(
+                    f"turn {turn} has different features or intents for different concerns",
+                    where=f"case {case!r}",
+                    todo="a turn has one z",
+                )
+        marked = {row.concern for row in rows if row.addressed is not None}
+        if len(marked) > 1:
+            raise DataError(
+                "two concerns have 'addressed' labels",
+                where=f"case {case!r}",
+                todo="label the primary concern only",
+            )
+        self.primary: str | None = marked.pop() if marked else None
+
+    @property
+    def primary_category(self) -> CategoryName | None:
+        """The category of the primary concern; None where no concern is marked by labels of its address."""
+        if self.primary is None:
+            return None
+        return self.rows[0][self.concerns.index(self.primary)].category
+
+    def blocked(self, place: int, parameters: Parameters) -> bool:
+        """Whether a turn, by its place, is blocked."""
+        row = self.rows[place][0]
+        return is_blocked(row.z, row.intent, parameters)
+
+    def revealed_at(self, concern: str) -> int:
+        """Number of the turn (from 1) labelled as disclosing the concern; one after the last where none is."""
+        place = self.concerns.index(concern)
+        return next(
+            (number for number, row in enumerate(self.rows, start=1) if row[place].revealed),
+            len(self.turns) + 1,
+        )
+
+    def addressed_at(self) -> int:
+        """The same of the turn labelled as addressing the primary concern."""
+        assert self.primary is not None
+        place = self.concerns.index(self.primary)
+        return next(
+            (number for number, row in enumerate(self.rows, start=1) if row[place].addressed),
+            len(self.turns) + 1,
+        )
+
+    def reveal_errors(self, trace: Trace) -> list[int]:
+        """For each concern the difference in turns between trace and labels."""
+        late = len(self.turns) + 1
+        return [
+            abs(trace.revealed_at.get(concern, late) - self.revealed_at(concern)) for concern in self.concerns
+        ]
+
+    def address_errors(self, trace: Trace) -> list[int]:
+        """The same for the address of the primary concern."""
+        late = len(self.turns) + 1
+        return [abs((late if trace.addressed_at is None else trace.addressed_at) - self.addressed_at())]
+
+    def steps(self, parameters: Parameters) -> list[Step]:
+        """What the turns bring to a policy with these weights."""
+        return [
+            Step(
+                turn,
+                self.blocked(place, parameters),
+                tuple(
+                    reveal_probability(feature_values(each), each.o, each.category, parameters)
+                    for each in row
+                ),
+                address_probability(feature_values(row[0]), self.primary_category, parameters),
+            )
+            for place, (turn, row) in enumerate(zip(self.turns, self.rows, strict=True))
+        ]
+
+    def replayed(self, steps: Sequence[Step], parameters: Parameters) -> Trace:
+        """The trace of these steps under a policy's thresholds."""
+        return replay(steps, self.concerns, self.primary, parameters)
+
+
+def feature_values(row: LabelledTurn) -> tuple[float, ...]:
+    """The ten features of a turn, in order."""
+    return tuple(row.z.model_dump().values())
+
+
+def labelled_courses(rows: Iterable[LabelledTurn]) -> list[LabelledCourse]:
+    """The cases that rows are of, in the order of their first rows.
+
+    Raises:
+        DataError: rows of a case don't fit together.
+    """
+    by_case: dict[str, list[LabelledTurn]] = {}
+    for row in rows:
+        by_case.setdefault(row.case, []).append(row)
+    return [LabelledCourse(case, case_rows) for case, case_rows in by_case.items()]

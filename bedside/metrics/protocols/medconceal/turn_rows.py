@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.medconceal.labelled_courses import LabelledTurn
 from bedside.metrics.protocols.medconceal.labels import concerns_of, rater_labels, simulation_of, turn_rater
-from bedside.metrics.protocols.medconceal.overlap import content, overlap
-from bedside.metrics.protocols.medconceal.policy_parameters import Parameters
-from bedside.metrics.protocols.medconceal.trace import trace
+from bedside.metrics.protocols.medconceal.policy import Parameters, content, overlap
+from bedside.metrics.protocols.medconceal.trace import LabelledTurn, trace
 from bedside.transcripts.transcript import Transcript
 
 

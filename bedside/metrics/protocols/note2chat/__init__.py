@@ -22,18 +22,19 @@ from bedside.metrics.protocols.note2chat.labels import (
     HistoryTurnLabels,
     label_raters,
     rater_labels,
+    reply_kind,
     with_labels,
 )
 from bedside.metrics.protocols.note2chat.preferences import (
     Candidate,
     Pair,
     Preferences,
+    dialogue_reward,
+    dialogue_rewards,
     preference_pairs,
     rewarded,
     write_preferences,
 )
-from bedside.metrics.protocols.note2chat.replies import reply_kind
-from bedside.metrics.protocols.note2chat.rewards import dialogue_reward, dialogue_rewards
 
 PROTOCOL = Protocol("Note2Chat", family="history_taking", labels=LABELS)
 

@@ -14,8 +14,8 @@ from bedside.metrics.protocols.note2chat.labels import (
     HistoryLabels,
     HistoryTurnLabels,
     Reply,
+    reply_kind,
 )
-from bedside.metrics.protocols.note2chat.replies import reply_kind
 from bedside.transcripts.transcript import Transcript, Turn
 
 Questions = Literal["counted", "authors"]

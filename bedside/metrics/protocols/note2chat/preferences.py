@@ -17,10 +17,156 @@ import orjson
 
 from bedside.core.errors import DataError, InputError
 from bedside.core.files import write_text
-from bedside.metrics.protocols.note2chat.history import History, Questions, history
+from bedside.metrics.protocols.contract import Measured
+from bedside.metrics.protocols.note2chat.history import History, K, Questions, history
 from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
-from bedside.metrics.protocols.note2chat.rewards import Outside, dialogue_rewards, ranked_recalls
 from bedside.transcripts.transcript import Role, Transcript
+
+# -- The reward of a whole dialogue among the candidate dialogues of its case ---------------------------
+
+#: What becomes 0 where the true diagnosis is not among the first K: the whole reward, or its middle term.
+Outside = Literal["reward", "term"]
+
+
+def dialogue_reward(
+    recall: float,
+    best_recall: float,
+    rank: int | None,
+    messages: int,
+    *,
+    alpha: float,
+    k: int = K,
+    outside: Outside = "reward",
+) -> Measured:
+    """``recall + (recall / best_recall) · (1 − rank / k) − alpha · messages / 2``.
+
+    Args:
+        recall: of this dialogue, 0 to 1.
+        best_recall: the highest recall among the case's candidate dialogues.
+        rank: position of the true diagnosis among the candidates, from 0; None where it is not among them.
+        messages: number of messages.
+        alpha: price of an exchange; it must be given, since the source's value is not part of this package.
+        k: candidates that count.
+        outside: where the diagnosis is not among the first ``k``, ``"reward"`` makes the whole reward 0 (the
+            source's sentence), ``"term"`` only the middle term (the other reading).
+
+    Missing where every candidate's recall is 0 and the ratio to the best is needed.
+    """
+    if rank is None or rank >= k:
+        return Measured(0.0 if outside == "reward" else recall - alpha * messages / 2)
+    if best_recall == 0:
+        return Measured(missing="no candidate dialogue elicits a finding")
+    return Measured(recall + recall / best_recall * (1 - rank / k) - alpha * messages / 2)
+
+
+def dialogue_rewards(
+    candidates: Sequence[History], *, alpha: float, k: int = K, outside: Outside = "reward"
+) -> tuple[Measured, ...]:
+    """The rewards of the candidate dialogues of one case, in their order.
+
+    Missing for a dialogue without recall or without a judged rank; the best recall is that of the others.
+    """
+    recalls = [case.recall.value for case in candidates]
+    best = max((recall for recall in recalls if recall is not None), default=0.0)
+    rewards = []
+    for case, recall in zip(candidates, recalls, strict=True):
+        if recall is None:
+            rewards.append(Measured(missing=case.recall.missing))
+        elif not case.ranked:
+            rewards.append(Measured(missing="no label of the diagnosis's rank"))
+        else:
+            rewards.append(
+                dialogue_reward(recall, best, case.rank, case.messages, alpha=alpha, k=k, outside=outside)
+            )
+    return tuple(rewards)
+
+
+def ranked_recalls(candidates: Sequence[History], *, k: int = K) -> tuple[Measured, ...]:
+    """``recall · (k − rank) / k`` of each dialogue, 0 where the diagnosis is not among the first ``k``.
+
+    It is how the released code rewards dialogues: without the price of an exchange, and without a comparison with the
+    best. Missing for a dialogue without recall or without a judged rank.
+    """
+    rewards = []
+    for case in candidates:
+        if case.recall.value is None:
+            rewards.append(Measured(missing=case.recall.missing))
+        elif not case.ranked:
+            rewards.append(Measured(missing="no label of the diagnosis's rank"))
+        else:
+            within = case.rank is not None and case.rank < k
+            rewards.append(Measured(case.recall.value * (k - (case.rank or 0)) / k if within else 0.0))
+    return tuple(rewards)
+
+
+# -- The best of several interviews of a case -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BestRollouts:
+    """The best interview of each case.
+
+    Attributes:
+        best: one of each case that has any, in the order of the cases.
+        left_out: (case or transcript, reason) of what gave none.
+    """
+
+    best: tuple[Transcript, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def best_rollouts(
+    transcripts: Iterable[Transcript], *, require_correct: bool = True, rater: str | None = None
+) -> BestRollouts:
+    """The interview of each case with the highest recall, less 1 where the true diagnosis is not among its candidates.
+
+    Of equal ones the first. The released code takes an interview without the true diagnosis where every one of a case
+    is; the publication takes correct ones only.
+
+    Args:
+        transcripts: labelled ones, several of a case.
+        require_correct: whether only those with the true diagnosis among the first five candidates can be best.
+        rater: whose labels count; the only rater of each transcript unless named.
+    """
+    best: dict[str, tuple[float, Transcript] | None] = {}
+    left_out: list[tuple[str, str]] = []
+    for transcript in transcripts:
+        if transcript.case_id is None:
+            left_out.append((transcript.id, "no case"))
+            continue
+        best.setdefault(transcript.case_id, None)
+        score = _score(transcript, rater)
+        if isinstance(score, str):
+            left_out.append((transcript.id, score))
+            continue
+        recall, correct = score
+        if require_correct and not correct:
+            continue
+        value = recall - (0.0 if correct else 1.0)
+        leader = best[transcript.case_id]
+        if leader is None or value > leader[0]:
+            best[transcript.case_id] = (value, transcript)
+    reason = "no interview names the true diagnosis" if require_correct else "no interview can be judged"
+    left_out += [(case, reason) for case, leader in best.items() if leader is None]
+    return BestRollouts(tuple(leader[1] for leader in best.values() if leader is not None), tuple(left_out))
+
+
+def _score(transcript: Transcript, rater: str | None) -> tuple[float, bool] | str:
+    """Recall, and whether the true diagnosis is among the candidates; or why that isn't known."""
+    raters = [name for name in label_raters(transcript) if rater in (None, name)]
+    if len(raters) != 1:
+        return f"{len(raters)} raters' labels, one is needed"
+    outcome = history(transcript, rater_labels(transcript, raters[0]))
+    if isinstance(outcome, str):
+        return outcome
+    if outcome.recall.value is None:
+        return outcome.recall.missing or "no recall"
+    if not outcome.ranked:
+        return "no label of the diagnosis's rank"
+    return outcome.recall.value, outcome.rank is not None and outcome.rank < K
+
+
+# -- Preference pairs from rewarded dialogues -----------------------------------------------------------
 
 #: Low dialogues paired with each high one, at most.
 LOWS = 2

@@ -9,7 +9,7 @@ import orjson
 from pydantic import Field, ValidationError
 
 from bedside.core.model_errors import complaints, key_name
-from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.calm_it.labels import labels
 from bedside.simulation.simulators.case import Case
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from bedside.core.model_errors import complaints, key_name
-from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.case import Case
 
 #: Where the fields stand in a case's ``extra``.

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from bedside.core.errors import InputError, RegistryError
 from bedside.core.model_errors import complaints, key_name
 from bedside.core.yaml_files import plain_yaml
-from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.case import Name
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k.bundled_material import BUNDLED, FOLDER

@@ -16,7 +16,7 @@ from bedside.core.errors import InputError, RegistryError
 from bedside.core.files import contents
 from bedside.core.model_errors import complaints, key_name
 from bedside.core.yaml_files import MOST_BYTES, plain_yaml
-from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.mdd5k.bundled_material import BUNDLED, FOLDER
 from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord, Sex
 

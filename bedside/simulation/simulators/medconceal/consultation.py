@@ -14,7 +14,7 @@ from bedside.judges.prompt import Conversation, Prompt, Question, pending_questi
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics.protocols.medconceal import Concern, Policy, evaluated_turn, primary_of, turn_step
 from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
-from bedside.metrics.protocols.medconceal.policy_parameters import Parameters, find_parameters
+from bedside.metrics.protocols.medconceal.policy import Parameters, find_parameters
 from bedside.simulation.simulators.asking import (
     ATTEMPTS,
     CLINICIAN_ATTEMPTS,

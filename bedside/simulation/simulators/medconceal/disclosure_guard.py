@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bedside.metrics.protocols.medconceal.overlap import content, overlap
-from bedside.metrics.protocols.medconceal.policy_parameters import GuardThresholds
-from bedside.metrics.protocols.medconceal.quotes import bare, normalise, occurs
+from bedside.metrics.protocols.medconceal.matching import bare, normalise, occurs
+from bedside.metrics.protocols.medconceal.policy import GuardThresholds, content, overlap
 from bedside.simulation.simulators.asking import Fault
 from bedside.simulation.simulators.case import HiddenConcern
 

@@ -10,7 +10,7 @@ import orjson
 
 from bedside.metrics.coders import CODERS
 from bedside.metrics.protocols.medconceal.labels import FEATURES, INTENTS
-from bedside.metrics.protocols.medconceal.overlap import content, overlap
+from bedside.metrics.protocols.medconceal.policy import content, overlap
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.transcripts.transcript import Transcript, Turn
 

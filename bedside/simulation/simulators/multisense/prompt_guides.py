@@ -14,7 +14,7 @@ from bedside.core.errors import RegistryError
 from bedside.core.files import contents
 from bedside.core.model_errors import complaints, key_name
 from bedside.core.yaml_files import MOST_BYTES, keys_and_values
-from bedside.metrics.protocols.label_files import Strict, Text
+from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.prompt_files import HASH_DIGITS, FilledPrompt, prompts_in
 
 FOLDER = Path(__file__).parent

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from bedside.core.errors import InputError
-from bedside.metrics.protocols.medconceal.overlap import content
+from bedside.metrics.protocols.medconceal.policy import content
 from bedside.simulation.simulators.asking import Decided, ask_for_data, silent_stop
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.draws import Draws

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from bedside.metrics.protocols.medconceal.overlap import content, overlap
+from bedside.metrics.protocols.medconceal.policy import content, overlap
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulation.simulators.multisense.prompt_guides import guides
 from bedside.simulation.simulators.multisense.stages import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.metrics.protocols.note2chat.replies import says
+from bedside.metrics.protocols.note2chat.labels import says
 from bedside.simulation.simulators.contract import SimulatorOption
 
 

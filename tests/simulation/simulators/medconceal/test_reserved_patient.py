@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bedside.metrics.protocols.medconceal import FEATURES, INTENTS, PARAMETERS, PolicyState
-from bedside.metrics.protocols.medconceal.overlap import content
+from bedside.metrics.protocols.medconceal.policy import content
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.medconceal import SIMULATOR
