@@ -11,9 +11,8 @@ import typer
 
 from bedside.cli.completion import one_of, one_rater
 from bedside.cli.help import App
-from bedside.cli.json_output import show_records
 from bedside.cli.options import RubricFolderOption, SeedOption
-from bedside.cli.output import note, say, show_tables
+from bedside.cli.output import note, say, show_records, show_tables
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option, save_plan
 from bedside.core.words import counted, typed

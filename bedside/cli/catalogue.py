@@ -10,8 +10,7 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.json_output import show_records
-from bedside.cli.output import list_entries, note, say, say_or_show
+from bedside.cli.output import list_entries, note, say, say_or_show, show_records
 from bedside.core.errors import DataError, InputError
 from bedside.core.words import counted
 

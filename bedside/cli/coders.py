@@ -11,9 +11,16 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.json_output import is_json, show_records
 from bedside.cli.options import HOW, JUDGES, FormatOption, RolesOption, TextColumnsOption
-from bedside.cli.output import list_entries, note, note_account, say_or_show, show_tables
+from bedside.cli.output import (
+    is_json,
+    list_entries,
+    note,
+    note_account,
+    say_or_show,
+    show_records,
+    show_tables,
+)
 from bedside.cli.parsing import read_names, read_options
 from bedside.cli.progress import fold_progress
 from bedside.core.errors import InputError

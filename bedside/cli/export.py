@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.json_output import show_records
-from bedside.cli.output import note, say
+from bedside.cli.output import note, say, show_records
 from bedside.cli.parsing import read_pairs
 from bedside.core.errors import InputError
 from bedside.core.words import counted

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from bedside.cli.completion import raters as rater_names
-from bedside.cli.json_output import gives_verdict
 from bedside.cli.options import (
     HOW,
     WHICH,
@@ -19,7 +18,7 @@ from bedside.cli.options import (
     ScaleOption,
     WhereOption,
 )
-from bedside.cli.output import show_tables
+from bedside.cli.output import gives_verdict, show_tables
 from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 from bedside.core.errors import InputError

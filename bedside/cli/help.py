@@ -9,8 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bedside.cli.completion import engine_names, probe_names, protocol_names
-from bedside.cli.json_output import takes_json
-from bedside.cli.option_names import naming_options
+from bedside.cli.output import naming_options, takes_json
 from bedside.cli.parsing import either
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -27,15 +27,14 @@ from bedside.cli.judges import (
     ReasoningEffortOption,
     ShowOption,
     TemperatureOption,
+    jury,
+    learn,
     read_price,
     read_shown,
     read_temperature,
 )
-from bedside.cli.juries import jury
-from bedside.cli.learned_raters import learn
-from bedside.cli.option_names import in_options
 from bedside.cli.options import HOW, JUDGES, RoundOption, SeedOption
-from bedside.cli.output import note, say, say_limit, show_tables
+from bedside.cli.output import in_options, note, say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_rounds
 from bedside.cli.progress import judging_progress
 from bedside.core.errors import DataError

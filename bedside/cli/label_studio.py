@@ -11,9 +11,8 @@ import typer
 
 from bedside.cli.annotation import annotate_app as annotate_app
 from bedside.cli.annotation import say_kept, say_left_out
-from bedside.cli.json_output import is_json, show_records
 from bedside.cli.options import RubricFolderOption
-from bedside.cli.output import note, say
+from bedside.cli.output import is_json, note, say, show_records
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
 from bedside.cli.progress import task_progress

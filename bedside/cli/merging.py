@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.json_output import show_records
-from bedside.cli.output import say
+from bedside.cli.output import say, show_records
 from bedside.cli.parsing import read_names
 from bedside.core.words import counted, typed
 from bedside.ratings.names import person_name

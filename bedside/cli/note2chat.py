@@ -11,10 +11,9 @@ import typer
 from bedside.cli import note2chat_records
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
-from bedside.cli.json_output import show_records
 from bedside.cli.note2chat_options import TestCasesOption
 from bedside.cli.options import SeedOption
-from bedside.cli.output import note, say
+from bedside.cli.output import note, say, show_records
 from bedside.cli.parsing import check_choice
 from bedside.core.errors import InputError
 from bedside.core.words import counted

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.json_output import show_records
 from bedside.cli.note2chat_options import (
     MADE_OF,
     FolderOption,
@@ -19,7 +18,7 @@ from bedside.cli.note2chat_options import (
     TestCasesOption,
 )
 from bedside.cli.options import SeedOption
-from bedside.cli.output import note, say, say_limit, show_tables
+from bedside.cli.output import note, say, say_limit, show_records, show_tables
 from bedside.cli.parsing import check_choice
 from bedside.cli.record_requests import record_asking, say_made, show_plan
 from bedside.cli.simulate import (

@@ -2,19 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+import json as json_form
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
-from bedside.cli.json_output import is_json, keep_table, show_records
-from bedside.cli.option_names import in_options
-from bedside.core.errors import InputError
+from bedside.cli.options import JsonOption
+from bedside.core.errors import BedsideError, InputError, with_options
 from bedside.core.words import counted, terminal_text
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table
+    from bedside.reports.table_content import TableContent
+
+
+# -- What the command that runs calls the arguments of the library --------------------------------------
+
+_OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("options")
+
+
+@contextmanager
+def naming_options(options: Mapping[str, str]) -> Iterator[None]:
+    """While a command runs: errors of the library name its options where the library named arguments.
+
+    Args:
+        options: the option by the name of the argument, such as ``--seed`` by ``seed``.
+    """
+    token = _OPTIONS.set(options)
+    try:
+        yield
+    except BedsideError as error:
+        error.name_options(options)
+        raise
+    finally:
+        _OPTIONS.reset(token)
+
+
+def in_options(message: str) -> str:
+    """A message of the library with the options of the command that runs in place of arguments."""
+    return with_options(message, _OPTIONS.get({}))
+
+
+# -- ``--json``: what a command would print as tables and lines becomes one JSON array of tables on standard output ---
+
+Printing = TypeVar("Printing", bound=Callable[..., Any])
+
+#: The tables that the command has shown so far, as JSON texts; None where JSON isn't asked for.
+_TABLES: ContextVar[list[str] | None] = ContextVar("tables", default=None)
+
+
+def is_json() -> bool:
+    """Whether the command that runs prints JSON: lines go to standard error then."""
+    return _TABLES.get() is not None
+
+
+def keep_table(table: TableContent) -> None:
+    """Have a table printed when the command ends."""
+    from bedside.reports.renderers.records import json_text
+
+    tables = _TABLES.get()
+    assert tables is not None
+    tables.append(json_text(table).rstrip())
+
+
+def show_records(
+    name: str, title: str, records: Iterable[Mapping[str, Any]], notes: Iterable[str] = ()
+) -> None:
+    """Where JSON is asked for, have records printed as a table; elsewhere nothing, for lines said it.
+
+    Args:
+        name: of the table.
+        title: what it shows.
+        records: one a row, of plain values.
+        notes: remarks.
+    """
+    if is_json():
+        from bedside.reports.table_content import TableContent
+
+        keep_table(TableContent(name, title, (), (), tuple(notes), tuple(records)))
+
+
+def gives_verdict(command: Printing) -> Printing:
+    """A command that ends without an exit code where the answer is yes; as JSON it prints that first, errors too."""
+    command.gives_verdict = True  # type: ignore[attr-defined]
+    return command
+
+
+def takes_json(command: Printing) -> Printing:
+    """A command with the option ``--json``, which it needn't know of."""
+    hints = get_type_hints(command, include_extras=True)
+    own = inspect.signature(command).parameters.values()
+    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
+    # A parameter without a default can't follow one that has some; all are typed by name.
+    option = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
+
+    verdict = getattr(command, "gives_verdict", False)
+
+    @wraps(command)
+    def with_json(*, json: bool, **typed: Any) -> Any:
+        if not json:
+            return command(**typed)
+        tables: list[str] = []
+        token = _TABLES.set(tables)
+        ended, error = False, None
+        try:
+            result = command(**typed)
+            ended = True
+        except (BedsideError, OSError) as raised:
+            error = in_options(str(raised))
+            raise
+        finally:
+            _TABLES.reset(token)
+            array = "[" + ",\n".join(tables) + "]"
+            if verdict:
+                said = f'"passed": {json_form.dumps(ended)}, "error": {json_form.dumps(error, ensure_ascii=False)}'
+                typer.echo(f'{{{said}, "tables": {array}}}')
+            elif ended or tables:  # what a command showed before it stopped is printed, as elsewhere
+                typer.echo(array)
+        return result
+
+    with_json.__signature__ = inspect.Signature([*parameters, option])  # type: ignore[attr-defined]
+    with_json.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, option)}
+    return with_json  # type: ignore[return-value]
+
+
+# -- What the commands print ----------------------------------------------------------------------------
 
 
 def say(text: str = "") -> None:
@@ -44,7 +165,6 @@ def show_tables(tables: Iterable[Table]) -> None:
         for table in tables:
             keep_table(table)
         return
-    from bedside.cli.terminal_tables import print_tables
 
     print_tables(tables)
 
@@ -89,7 +209,7 @@ def say_or_show(text: str, name: str, title: str, records: Iterable[Mapping[str,
 
     Args:
         text: of several lines.
-        name, title, records: as :func:`bedside.cli.json_output.show_records` takes them.
+        name, title, records: as :func:`bedside.cli.output.show_records` takes them.
     """
     if is_json():
         show_records(name, title, records)
@@ -120,3 +240,83 @@ def list_entries(
     width = max(len(name) for name, _ in entries)
     for name, words in entries:
         say(f"{name:<{width}}  {words}")
+
+
+# -- Tables on a terminal -------------------------------------------------------------------------------
+
+#: Width of titles and notes outside a terminal; a table is as wide there as its numbers need.
+_PIPED = 160
+#: A column of text may be narrowed to this, or to its longest word up to the other.
+_NARROW, _WORD = 16, 32
+#: What rich puts between two columns, and at both ends.
+_GAP, _ENDS = 3, 2
+
+
+def print_tables(tables: Iterable[Table]) -> None:
+    """Print tables.
+
+    Where a terminal is too narrow for all columns, they come in blocks, each with the names of its rows; elsewhere a
+    table needn't fit a screen.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from bedside.reports.renderers.terminal import rich_table
+
+    screen = sys.stdout.isatty() or "COLUMNS" in os.environ
+    console = Console() if screen else Console(width=_PIPED)
+    with console.capture() as shown:  # rich ends the process itself where it prints to a closed pipe
+        for number, table in enumerate(tables):
+            if number:
+                console.print()
+            console.print(Text(terminal_text(table.title), style="table.title"))
+            for block in _blocks(table, console.width) if screen else [table]:
+                view = rich_table(replace(block, notes=()))
+                view.title = view.caption = None
+                for column in view.columns:
+                    column.overflow = "fold"
+                width = console.width
+                # rich prints nothing wider than its console, whatever width is asked for.
+                console.width = width if screen else max(width, _needs(block))
+                console.print(view, crop=False)
+                console.width = width
+            if table.notes:
+                console.print(Text(terminal_text("\n".join(table.notes)), style="table.caption"))
+    typer.echo(shown.get(), nl=False)
+
+
+def _blocks(table: Table, width: int) -> list[Table]:
+    """The table in parts that fit ``width``, each of them with the columns that name the rows."""
+    if _needs(table) <= width:
+        return [table]
+    names = 1
+    while table.columns[names : names + 1] and table.columns[names].align == "left":
+        names += 1
+    head = list(range(names))
+    if names == len(table.columns) or _needs(table.of_columns(head)) > width / 2:
+        head = [0]
+    blocks: list[list[int]] = []
+    for place in range(len(head), len(table.columns)):
+        if not blocks or _needs(table.of_columns([*blocks[-1], place])) > width:
+            blocks.append([*head])
+        blocks[-1].append(place)
+    return [table.of_columns(places) for places in blocks]
+
+
+def _needs(table: Table) -> int:
+    """The least width at which no number and no word of the table is cut."""
+    from rich.cells import cell_len
+
+    shared = [group if not place else None for group, count in table.spans() for place in range(count)]
+    total = _ENDS
+    for place, column in enumerate(table.columns):
+        texts = [column.title, shared[place] or ""]
+        texts += [row.cells[place].text + row.cells[place].marks for row in table.rows]
+        if place == 0:
+            texts += [row.group or "" for row in table.rows]
+        least = max(map(cell_len, texts))
+        if column.align == "left":
+            word = max((cell_len(word) for text in texts for word in text.split()), default=0)
+            least = min(least, max(_NARROW, min(word, _WORD)))
+        total += least + _GAP
+    return total - _GAP

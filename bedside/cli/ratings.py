@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from bedside.cli.help import App
-from bedside.cli.json_output import show_records
 from bedside.cli.options import ColumnsOption, ScaleOption
-from bedside.cli.output import note_account, say
+from bedside.cli.output import note_account, say, show_records
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, reads_ratings
 from bedside.core.words import counted, typed

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bedside.cli.json_output import show_records
-from bedside.cli.option_names import in_options
 from bedside.cli.options import (
     ConditionsOption,
     DropEmptyOption,
@@ -22,7 +20,7 @@ from bedside.cli.options import (
     SheetOption,
     TextColumnsOption,
 )
-from bedside.cli.output import say
+from bedside.cli.output import in_options, say, show_records
 from bedside.cli.parsing import read_options
 from bedside.cli.rating_source import MissingOption, RatingFormOption, StruckOption, TypedReading
 from bedside.cli.score import ScoredFilesArgument

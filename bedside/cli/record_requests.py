@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.cli.batches import say_wave
-from bedside.cli.json_output import show_records
-from bedside.cli.output import say, say_limit, show_tables
+from bedside.cli.judgements import say_wave
+from bedside.cli.output import say, say_limit, show_records, show_tables
 from bedside.cli.progress import simulation_progress
 from bedside.cli.simulate import read_prices
 from bedside.core.words import counted, typed

@@ -10,9 +10,8 @@ import typer
 
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
-from bedside.cli.json_output import show_records
 from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
-from bedside.cli.output import note, note_account, say
+from bedside.cli.output import note, note_account, say, show_records
 from bedside.cli.parsing import read_options
 from bedside.core.words import counted, typed
 

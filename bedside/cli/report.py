@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.json_output import is_json
 from bedside.cli.options import (
     HOW,
     OUTPUT,
@@ -19,7 +18,7 @@ from bedside.cli.options import (
     SeedOption,
     WhereOption,
 )
-from bedside.cli.output import note, say, say_or_show, show_tables
+from bedside.cli.output import is_json, note, say, say_or_show, show_tables
 from bedside.cli.parsing import check_choice, open_source, read_names
 from bedside.core.errors import DataError, InputError
 from bedside.core.words import counted

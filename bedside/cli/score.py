@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.batches import say_batched, show_batch_files
 from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
-from bedside.cli.json_output import show_records
+from bedside.cli.judgements import say_batched, show_batch_files
 from bedside.cli.judges import (
     BatchOutOption,
     CodesOption,
@@ -23,6 +22,9 @@ from bedside.cli.judges import (
     JudgeFolderOption,
     JudgeOption,
     JudgeOptions,
+    JuryOption,
+    JuryRuleOption,
+    LearnedRaterOption,
     MaxCallsOption,
     MaxCostOption,
     MaxPromptTokensOption,
@@ -33,15 +35,16 @@ from bedside.cli.judges import (
     PromptLanguageOption,
     ReasoningEffortOption,
     RubricsOption,
+    ScoredJuries,
     ShowOption,
     TemperatureOption,
+    check_learned_raters,
     check_no_judge_options,
     codes_named,
+    rate_with,
+    read_scored_juries,
     read_shown,
 )
-from bedside.cli.juries import JuryOption, JuryRuleOption, ScoredJuries, read_scored_juries
-from bedside.cli.learned_raters import LearnedRaterOption, check_learned_raters, rate_with
-from bedside.cli.option_names import in_options
 from bedside.cli.options import (
     OUTPUT,
     READING,
@@ -60,7 +63,7 @@ from bedside.cli.options import (
     SheetOption,
     TextColumnsOption,
 )
-from bedside.cli.output import note, note_account, say, say_limit, show_tables
+from bedside.cli.output import in_options, note, note_account, say, say_limit, show_records, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.core.errors import InputError

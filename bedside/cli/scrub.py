@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.json_output import is_json
-from bedside.cli.option_names import in_options
 from bedside.cli.options import (
     HOW,
     OUTPUT,
@@ -22,7 +20,7 @@ from bedside.cli.options import (
     SheetOption,
     TextColumnsOption,
 )
-from bedside.cli.output import note, say, show_tables
+from bedside.cli.output import in_options, is_json, note, say, show_tables
 from bedside.cli.parsing import read_options
 from bedside.cli.score import ScoredFilesArgument
 from bedside.core.words import counted

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.batches import say_wave
 from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
+from bedside.cli.judgements import say_wave
 from bedside.cli.options import HOW, SeedOption
 from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_numbers, read_pairs, read_settings, read_whole_numbers

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from bedside.cli.help import App
-from bedside.cli.json_output import is_json, show_records
 from bedside.cli.judges import ConcurrencyOption, JudgeOption, MaxCallsOption, PriceOption, read_price
 from bedside.cli.options import SeedOption
-from bedside.cli.output import say, say_or_show, show_tables
+from bedside.cli.output import is_json, say, say_or_show, show_records, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.core.errors import InputError
 from bedside.core.words import counted, typed

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.json_output import is_json, show_records
 from bedside.cli.options import WHICH, SeedOption, SystemsOption, WhereOption
-from bedside.cli.output import note, say
+from bedside.cli.output import is_json, note, say, show_records
 from bedside.cli.parsing import read_names, read_where
 from bedside.cli.progress import task_progress
 from bedside.core.errors import InputError

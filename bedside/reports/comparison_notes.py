@@ -22,7 +22,7 @@ from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.words import counted
 from bedside.ratings.names import person_name
 from bedside.reports.number_text import DASH, WITHOUT_VALUE, interval_words, number, signed
-from bedside.reports.system_tests import CORRECTION_WORDS
+from bedside.reports.results_notes import CORRECTION_WORDS
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_notes import chance_notes, chances_by_title, dash_notes, said_once

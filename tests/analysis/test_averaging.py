@@ -273,7 +273,7 @@ def test_notes_say_which_levels_each_system_has() -> None:
 
 
 def test_a_table_divided_by_a_factor_averages_nothing_over_it() -> None:
-    from bedside.reports.results_options import ResultsOptions
+    from bedside.reports.results_layout import ResultsOptions
     from bedside.reports.table_notes import divided_by, with_averaging_notes
     from bedside.reports.tables.results import TABLE
 

@@ -31,9 +31,9 @@ preload(
     "rich.console", "rich.table", "sklearn.linear_model", "statsmodels.api", "openpyxl", "sqlite3", "filelock",
     "aiohttp", "joblib", "jinja2", "bedside.api.analyses", "bedside.analysis.drift", "bedside.analysis.gate",
     "bedside.stats.overlapping", "bedside.stats.unpaired", "bedside.stats.many_raters",
-    "bedside.stats.two_raters", "bedside.cli.terminal_tables", "bedside.reports.renderers.terminal",
+    "bedside.stats.two_raters", "bedside.cli.output", "bedside.reports.renderers.terminal",
     "bedside.reports.annotation", "bedside.reports.equivalence", "bedside.reports.results_notes",
-    "bedside.reports.results_deviations", "bedside.reports.levels", "bedside.stats.consensus",
+    "bedside.reports.results_layout", "bedside.reports.levels", "bedside.stats.consensus",
     "bedside.scoring.batches", "bedside.scoring.merged_runs", "bedside.scoring.merged_runs",
 )  # fmt: skip
 Before = Callable[[], Callable[[], None] | None]

@@ -24,7 +24,7 @@ from bedside.ratings.suites.suite import Suite
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import check_suite, make_parts, make_tables
 from bedside.reports.report_settings import ReportSettings
-from bedside.reports.results_options import ResultsOptions
+from bedside.reports.results_layout import ResultsOptions
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.scoring.score import score

@@ -21,7 +21,7 @@ from bedside.reports.build import write_report
 from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods
 from bedside.reports.report_settings import ReportSettings
-from bedside.reports.system_tests import statistic_text
+from bedside.reports.results_notes import statistic_text
 from bedside.reports.tables.missing import build
 from bedside.scoring.run_transcripts import library_versions
 from bedside.scoring.score import score

@@ -22,7 +22,7 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.core.errors import DataError
 from bedside.ratings.table import frame_of
 from bedside.reports.number_text import number
-from bedside.reports.results_options import ResultsOptions
+from bedside.reports.results_layout import ResultsOptions
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.counts import CountsOptions

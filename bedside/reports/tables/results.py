@@ -16,20 +16,27 @@ from bedside.core.words import counted
 from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.measures import TableMeasure
 from bedside.reports.number_text import DASH, n_of, number, signed, trimmed
-from bedside.reports.results_compared import corpus_name, reference_samples, with_comparisons
-from bedside.reports.results_deviations import ResultsDeviations, results_deviations
 from bedside.reports.results_layout import (
+    METRIC,
+    RATERS,
+    SYSTEM,
+    Best,
     CellKey,
     Key,
+    ResultsDeviations,
     ResultsLayout,
+    ResultsOptions,
+    Spread,
+    corpus_name,
     dimension_title,
     layout_of,
     raters_apart,
+    reference_samples,
+    results_deviations,
+    with_comparisons,
 )
-from bedside.reports.results_notes import results_notes
-from bedside.reports.results_options import METRIC, RATERS, SYSTEM, Best, ResultsOptions, Spread
+from bedside.reports.results_notes import SystemTests, results_notes, system_tests
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure
-from bedside.reports.system_tests import SystemTests, system_tests
 from bedside.reports.table import Table, TableKind
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_notes import preferences_apart
