@@ -1,4 +1,4 @@
-"""What an answer averages over: does it matter, and what of two systems can be held against each other?"""
+"""What an answer averages over, and which cases enter a comparison of two systems."""
 
 from __future__ import annotations
 

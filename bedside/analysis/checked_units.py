@@ -1,4 +1,4 @@
-"""The units on which a judge is checked: who said what, which units share a case, and how they were drawn."""
+"""The units on which a judge is checked, as a grid of ratings: who said what, which share a case, how drawn."""
 
 from __future__ import annotations
 

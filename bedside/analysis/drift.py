@@ -1,4 +1,4 @@
-"""How ratings change from the shortest to the longest length condition of a study."""
+"""Drift from the shortest to the longest length condition of a study, and how well people agree with themselves."""
 
 from __future__ import annotations
 

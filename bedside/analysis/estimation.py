@@ -1,4 +1,4 @@
-"""Means and differences of systems from a judge on everything, corrected by people on a sample."""
+"""Means and differences of systems from a judge on everything, corrected by people on the sample they rated."""
 
 from __future__ import annotations
 

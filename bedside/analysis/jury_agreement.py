@@ -1,4 +1,4 @@
-"""A jury: whether its members agree, how many ratings it reached, and whether it beats the best of them."""
+"""A jury: whether its members agree, how many ratings it reached, and whether one rater agrees better than another."""
 
 from __future__ import annotations
 

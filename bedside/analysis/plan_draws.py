@@ -15,6 +15,8 @@ from bedside.ratings.run import PARTS_FILE, PARTS_SCHEMA, Run, merged_parts
 from bedside.stats.sampling_cells import Levels
 
 # -- In which of the runs that were merged transcripts could be drawn for people ------------------------
+# What people rated in one run says nothing of the others' transcripts: they were never among those that could be drawn.
+# Who takes a sample for more than was rated asks here.
 
 #: Stands for the runs in which people rated nothing.
 _UNRATED = "runs that people didn't rate"

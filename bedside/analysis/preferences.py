@@ -1,4 +1,4 @@
-"""Do preferences say what levels say? The same raters' choice of two conversations beside the levels they gave both."""
+"""Preferences between conversations: whether raters agree, which system is preferred, what levels say."""
 
 from __future__ import annotations
 

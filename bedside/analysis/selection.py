@@ -1,4 +1,4 @@
-"""Which ratings an analysis takes: those of the systems, metrics and raters that are named."""
+"""Which ratings an analysis takes, and the choices that questions to ratings share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversations of a run that were simulated: which the clinician failed, and which are missing, and for whom."""
+"""The conversations of a run that were simulated: failed ones, missing ones, and the spread between repeats."""
 
 from __future__ import annotations
 

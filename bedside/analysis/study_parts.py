@@ -1,4 +1,4 @@
-"""The part of a study that an answer is about: rounds of annotation, and transcripts by the levels of factors."""
+"""The part of a study that an answer is about, and the order in which systems and levels of factors stand."""
 
 from __future__ import annotations
 

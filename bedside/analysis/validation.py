@@ -1,4 +1,4 @@
-"""May this judge be believed? What checks it against people, metric by metric, and what is known of it."""
+"""May this judge be believed? What checks it against people, metric by metric, and the verdict."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ from bedside.core.files import saying_where, write_json
 from bedside.core.locks import hold
 
 # -- The environment of a Label Studio of one's own -----------------------------------------------------
+# It is kept apart, since Label Studio's libraries don't go together with those of a scoring environment.
 
 #: The release of Label Studio that is installed; the one all this is tested with.
 VERSION = "1.23.2"

@@ -1,4 +1,4 @@
-"""The steps of a benchmark: each goes on where it was stopped, and does nothing where it was done."""
+"""A benchmark's folder, cast and steps: each step goes on where it was stopped, and does nothing where it was done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges made better by people's ratings, from Python: a rubric is tuned for a judge."""
+"""Judges made better or tried, from Python: tuned rubrics, probes, juries and learned raters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training files of interviews: records by side of the split, what they are of, and a card that says it in words."""
+"""Training files of interviews, with a card; candidates for single messages of the doctor; rollouts."""
 
 from __future__ import annotations
 

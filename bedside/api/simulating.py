@@ -1,4 +1,4 @@
-"""Having conversations made by a protocol's simulator, so that clinicians can be compared on the same patients."""
+"""Conversations made by a protocol's simulator, and the check of its patients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bedside judgements``."""
+"""``bedside judgements``, and what is said of a batch of a judge's calls."""
 
 from __future__ import annotations
 

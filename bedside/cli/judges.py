@@ -1,4 +1,4 @@
-"""The options that say what judges are asked, and how."""
+"""The options that say what judges are asked, and how; juries (``bedside judge jury``) and learned raters."""
 
 from __future__ import annotations
 

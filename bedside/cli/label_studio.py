@@ -1,4 +1,4 @@
-"""``bedside annotate serve``, ``push`` and ``pull``: Label Studio."""
+"""``bedside annotate serve``, ``push``, ``pull`` (Label Studio) and ``page``, bedside's own rating page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands print: lines, tables, and the files of tables."""
+"""What the commands print: lines, tables on a terminal, ``--json``, and the files of tables."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def in_options(message: str) -> str:
 
 
 # -- ``--json``: what a command would print as tables and lines becomes one JSON array of tables on standard output ---
+# A command that says yes or no prints an object that holds the array beside its verdict.
 
 Printing = TypeVar("Printing", bound=Callable[..., Any])
 

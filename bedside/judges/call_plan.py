@@ -1,4 +1,4 @@
-"""What asking a judge would take, before it is asked."""
+"""What asking a judge would take, and the limit of what it may cost."""
 
 from __future__ import annotations
 

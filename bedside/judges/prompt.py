@@ -59,6 +59,7 @@ def unsent_lines(raters: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[st
 
 
 # -- Text of others in a prompt -------------------------------------------------------------------------
+# What stands so can't close its fence, open another, or look like a turn that isn't there.
 
 _CONTINUED = "\n    | "
 #: Control characters other than tab become their visible pictures; lone surrogates can't be written at all.

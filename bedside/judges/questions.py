@@ -1,4 +1,4 @@
-"""Questions put to a judge, and the answers that came."""
+"""Questions put to a judge, and the answers that came, with words or without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of annotation: what a plan holds, how far raters are, and what to rate next."""
+"""Tables of annotation: plans, progress, what to rate next, how raters keep up, adjudication, agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checklists of what a study must report, filled with what the run knows."""
+"""Checklists of what a study must report, and what a run knows of what they ask for."""
 
 from __future__ import annotations
 

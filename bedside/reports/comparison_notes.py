@@ -1,4 +1,4 @@
-"""The notes below tables of comparisons: what was tested, on what, and how sure each number is."""
+"""The notes below tables of comparisons: what was tested on what, how sure each number is, and people as raters."""
 
 from __future__ import annotations
 

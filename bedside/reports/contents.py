@@ -1,4 +1,4 @@
-"""What a report of a run shows: the tables and figures of its suites, and those that every report has."""
+"""What a report of a run shows: the tables and figures that its suites ask for, and those of every report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures of a table or figure as a suite names them, and the metrics in the ratings that they stand for."""
+"""Measures of a table or figure as a suite names them, the metrics that they stand for, and whose ratings are shown."""
 
 from __future__ import annotations
 

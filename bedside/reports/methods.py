@@ -1,4 +1,4 @@
-"""The methods paragraph: what was done, as a paper would say it, from the run's manifest."""
+"""The methods paragraph, as a paper would say it, from the run's manifest; the tables of juries and learned raters."""
 
 from __future__ import annotations
 

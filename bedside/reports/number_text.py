@@ -1,4 +1,4 @@
-"""Numbers as tables, notes and messages print them."""
+"""Numbers and results with their intervals, as tables, notes and messages print them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where each number of a table of results stands, and the titles of its rows and columns."""
+"""What a table of results shows: where each number stands, rows that compare, deviations from a reference corpus."""
 
 from __future__ import annotations
 

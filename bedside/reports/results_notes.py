@@ -1,4 +1,4 @@
-"""The notes below a table of results: what its numbers and marks are."""
+"""The tests in a table of results, and its notes: what its numbers and marks are."""
 
 from __future__ import annotations
 

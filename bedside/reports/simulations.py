@@ -1,4 +1,4 @@
-"""Tables of a simulation: what became of its conversations, why some are missing, what it took; and one, whole."""
+"""Tables of a simulation: who took part, what became of its conversations, why some are missing, what it took."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as they are handed out: printed as Markdown, shown as HTML in a notebook, read as data frames."""
+"""Tables as they are handed out (Markdown, HTML, data frames), and what a kind of table states about itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands below a table: why cells hold a dash, what was expected by chance, how intervals were made."""
+"""What stands below a table: why cells hold a dash, how intervals were made, what its numbers average over."""
 
 from __future__ import annotations
 

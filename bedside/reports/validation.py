@@ -1,4 +1,4 @@
-"""Tables of a judge's validation."""
+"""Tables of a judge's validation, of its probes, and of its preference for what its own model made."""
 
 from __future__ import annotations
 

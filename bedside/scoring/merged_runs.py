@@ -236,6 +236,8 @@ class _MergedOrders:
 
 
 # -- The manifests of several runs as that of one -------------------------------------------------------
+# A name stands for one thing in a run: a metric for one computation, a rubric for one wording, and a suite, a jury
+# and a scale likewise. Where runs mean different things by a name, they are no parts of one.
 
 #: What two entries of scorings have in common that are one scoring of the transcripts of two runs.
 _SAME_SCORING = (

@@ -1,4 +1,4 @@
-"""What a scoring computes: metric families, the metrics of each, and their parameters."""
+"""What a scoring computes (families, metrics, parameters), and scoring by one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transcripts of a run, as often as they are needed: as it keeps them, or from the files it was scored from."""
+"""The transcripts of a run, as often as they are needed; those that the clinician failed; the versions it names."""
 
 from __future__ import annotations
 
@@ -84,6 +84,9 @@ def _read_again(run: Run) -> TranscriptSource:
 
 
 # -- Conversations that the clinician failed ------------------------------------------------------------
+# Silence is a result. What the conversation's protocol names in its suite's ``failed`` is rated so, whatever was said
+# before; a judge isn't asked about such a conversation, and a rubric that the protocol knows nothing of gets the end of
+# its scale that its direction calls worst. All else is as it is found, or missing with the reason.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Exact distributions of rank sums, right with ties, and order statistics of all pairwise averages and differences."""
+"""Exact distributions of rank sums, right with ties, and exact intervals of a difference of two proportions."""
 
 from __future__ import annotations
 
@@ -123,6 +123,9 @@ def pairwise_difference(x: Array, y: Array, k: int) -> float:
 
 
 # -- Exact intervals of a difference of two proportions that agree with the exact tests of no difference ---
+# A confidence distribution stands for each unknown proportion, and the bounds are quantiles of the difference of
+# independent draws from two of them (Fay, Proschan and Brittain 2015, unpaired; Fay and Lumbard 2021, paired). At 0 the
+# interval's tail is the one-sided p of Fisher's test, or of McNemar's exact test: both say the same.
 
 #: Points of the integrals; 400 give six digits and more.
 _POINTS = 400

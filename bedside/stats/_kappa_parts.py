@@ -1,4 +1,4 @@
-"""What kappas are made of: weights of disagreement, and agreement expected and seen."""
+"""What kappas are made of: weights of disagreement, ratings as codes, and agreement expected and seen, of pairs too."""
 
 from __future__ import annotations
 

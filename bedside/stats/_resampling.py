@@ -597,6 +597,8 @@ def _means(weights: Array, d: Array, present: Mask) -> Array:
 
 
 # -- Hodges and Lehmann's estimates with intervals that invert the rank test beside them ----------------
+# A shift lies inside where the test of the data less that shift doesn't reject. Between two neighbouring averages (or
+# differences) the rank sum is one number, and only values that are equal in the data are tied: there the test is asked.
 
 #: From how many pairs (or values of both groups) on an interval is that of the normal approximation.
 MOST_EXACT_VALUES = 50

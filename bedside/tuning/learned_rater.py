@@ -1,4 +1,4 @@
-"""A learned rater: what rates conversations or turns as people did, by features of their text alone; and its file."""
+"""A learned rater: rates as people did, by features of the text alone; its file and its ratings of a run."""
 
 from __future__ import annotations
 

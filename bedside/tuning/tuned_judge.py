@@ -46,6 +46,8 @@ from bedside.tuning.wording_proposals import (
 )
 
 # -- Maps of levels -------------------------------------------------------------------------------------
+# A judge that is lenient, or keeps to the middle of a scale, can be right about the order of conversations and wrong
+# about every level. A map never turns the order round, and its levels are those of the scale.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,6 +176,8 @@ def _nearest(values: Array, levels: Array) -> Positions:
 
 
 # -- Which of several candidates agrees best with people ------------------------------------------------
+# Arrays in, a choice out. What is learnt (a map of levels) is learnt on other cases than those it is tried on; a
+# candidate is tried only on units that nothing of it was made from.
 
 #: Parts that the cases are divided into: a map that is tried on one is learnt on the others.
 FOLDS = 5

@@ -1,4 +1,4 @@
-"""The file of a tuned rubric: strict YAML like every rubric's, with the history of how it came to be."""
+"""The file of a tuned rubric, with the history of how it came to be; and what a tuning would ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wordings of a rubric that the judge itself proposes, from where it disagreed with people."""
+"""Wordings of a rubric that the judge proposes, the examples it is shown, and what it says by the candidates."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ from bedside.judges.rubrics.rubric_files import level_lines
 from bedside.ratings.run import Run
 
 # -- What a browser is given to show --------------------------------------------------------------------
+# Everything is text and numbers; the page builds its elements of them, so that no text can become part of the page.
 
 #: Keys for choices beside the figures. Left out are those that move between questions or look like figures.
 _LETTERS = "xzvbmasdfghqwertup"

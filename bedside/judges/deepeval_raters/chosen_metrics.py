@@ -1,4 +1,4 @@
-"""The metrics of deepeval that a judge is asked for: named, or written by the user in a file."""
+"""deepeval's metrics that a judge is asked for: the catalogue, a user's own, graphs of decisions, their words."""
 
 from __future__ import annotations
 

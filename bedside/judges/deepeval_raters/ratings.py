@@ -1,4 +1,4 @@
-"""Rating transcripts by deepeval's metrics: many at once, each asking the judge through one queue and one store."""
+"""Rating transcripts by deepeval's metrics through one queue and one store, and what they would ask."""
 
 from __future__ import annotations
 

@@ -57,6 +57,8 @@ class ChatAddress:
 
 
 # -- Parameters of a chat in OpenAI's form --------------------------------------------------------------
+# What a table of models says is left out from the start; what a server refuses by name is left out, or called by its
+# other name, from then on.
 
 #: Alternatives asked for at each token; the most that OpenAI gives.
 TOP_LOGPROBS = 20

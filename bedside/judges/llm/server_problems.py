@@ -1,4 +1,4 @@
-"""What servers that speak OpenAI's protocol say is wrong, read from their answers.
+"""What servers that speak OpenAI's protocol say is wrong and how long they ask to wait, with no key in any of it.
 
 OpenAI: ``{"error": {"message", "type", "param", "code"}}``. Azure adds ``innererror`` and ``status``, and answers some
 errors with ``{"statusCode", "message"}``. vLLM: as OpenAI, or without the outer object, and the code is a number.
@@ -164,6 +164,9 @@ def _categories(results: object) -> tuple[str, ...]:
 
 
 # -- How long a server asks to wait ---------------------------------------------------------------------
+# ``Retry-After`` (HTTP), ``retry-after-ms`` (Azure, OpenAI), and of OpenAI's limits those that are used up:
+# ``x-ratelimit-remaining-requests`` with ``x-ratelimit-reset-requests``, likewise for tokens
+# (platform.openai.com/docs/guides/rate-limits; learn.microsoft.com, Azure OpenAI quotas and limits).
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")

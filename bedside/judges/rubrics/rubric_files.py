@@ -1,4 +1,4 @@
-"""Rubric files: strict YAML, read from the shipped folder, from other packages and from a user's own folder."""
+"""Rubric files: strict YAML, shipped, of other packages or a user's own; translations, codes, preferences."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from bedside.ratings.run import Run
 from bedside.transcripts.transcript import CODE_ROLES, CODES, Role
 
 # -- A rubric in another language -----------------------------------------------------------------------
+# The file holds what judges and raters read, and for every level, label, part and input the name that tells which one a
+# text is of. All else (scale, direction, source and so on) stays with the rubric it is made from.
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

@@ -1,4 +1,4 @@
-"""The contract of protocols: each is one folder, and says which metric family computes on which labels, and how."""
+"""The contract of protocols, and their label files: each says which metric family computes on which labels, and how."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from bedside.core.registry import Registry
 from bedside.transcripts.transcript import Role, Transcript
 
 # -- Label files ----------------------------------------------------------------------------------------
+# A label file holds one object for each transcript and rater: JSON lines, a JSON array, or one object. In a transcript
+# the labels stand by protocol and rater: those of the whole in ``reference[protocol][rater]``, those of a turn
+# in its ``meta[protocol][rater]``.
 
 #: Largest label file, in bytes.
 MOST_BYTES = 2**27

@@ -1,4 +1,4 @@
-"""What of a run goes into an export: which names people have, what is left out, where conversations come from."""
+"""What of a run goes into an export: names of people, what is left out, where conversations come from, and the form."""
 
 from __future__ import annotations
 

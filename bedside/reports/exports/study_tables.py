@@ -1,4 +1,4 @@
-"""The tables of an export, with what each column holds."""
+"""The tables of an export with what each column holds, and ratings as the meta of a ConvoKit corpus."""
 
 from __future__ import annotations
 
@@ -255,6 +255,11 @@ def _judgements(study: ExportedStudy, scratch: Path) -> StudyTable:
 
 
 # -- Ratings as the meta of a ConvoKit corpus -----------------------------------------------------------
+# Under :data:`~bedside.transcripts.convokit_corpus.RATINGS_KEY` a conversation, or an utterance where a turn was
+# rated, has ``{metric: {rater: value or label}}``, with None where a rating is missing; under ``REASONS_KEY`` it has
+# what raters wrote, and why ratings are missing, in the same way. A rater who rated several times (passes, rounds,
+# against several other conversations) says so after the name: ``judge:gpt-5 pass 1``, ``human:anna round main``,
+# ``human:anna against b-2``.
 
 
 def add_ratings(corpus: Corpus, ratings: pl.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Where lines of text may end, and the lines that a text makes in a width."""
+"""The width of text and numbers, where lines may end, and the lines that a text makes in a width."""
 
 from __future__ import annotations
 

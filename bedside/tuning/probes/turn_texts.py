@@ -1,4 +1,4 @@
-"""The texts of turns that a probe changes, and the language that its own are in."""
+"""What probes change and show: texts of turns, passages that a model writes anew, what a judge is shown."""
 
 from __future__ import annotations
 

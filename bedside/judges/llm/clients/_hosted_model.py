@@ -1,4 +1,4 @@
-"""Asking a model whose provider has a form of its own, by HTTP: what such providers have in common."""
+"""What clients of providers with a form of their own share: requests by HTTP, strict schemas, why a model stopped."""
 
 from __future__ import annotations
 

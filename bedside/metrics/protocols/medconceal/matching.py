@@ -1,4 +1,4 @@
-"""Which submitted findings are which hidden concerns: proposals are checked, then matched one to one."""
+"""Which submitted findings are which hidden concerns: quotes are looked up, then matched one to one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures of traces: what was revealed and when, whether the primary concern was addressed, and what came after."""
+"""Measures of traces, and what one rater's labels say of a case: what was revealed and when, what was addressed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trace: from the turns' features to which concerns are revealed and whether the primary one is addressed."""
+"""The trace: from labelled turns to which concerns are revealed and whether the primary one is addressed."""
 
 from __future__ import annotations
 

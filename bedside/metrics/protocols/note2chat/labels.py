@@ -1,4 +1,4 @@
-"""What Note2Chat's arithmetic is given: where each finding is conveyed, and where the diagnosis ranks."""
+"""What Note2Chat's arithmetic is given: labels of findings and diagnosis, kinds of reply, the split of cases."""
 
 from __future__ import annotations
 
