@@ -3,6 +3,7 @@
 # make check    the fast lane: lint, types, tests without servers, models and slow data
 # make soak     fuzzing, kills and simulations with large budgets, and what else takes long: 15 minutes unless MINUTES=… says
 #               otherwise, on from where it last stopped
+# make coverage the fast lane's tests once more, with the share of lines they run, and the files of which they run least
 # make site     the docs as a site, in site/: strict, and nothing in it is loaded from another host
 # make bench    the benchmarks, as ratios in one run
 PYTHON ?= python3
@@ -13,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 # What a test imports is compiled once for all processes, also where Python is told to keep no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check fast soak lint compiled bench docs site clean
+.PHONY: demo test check fast coverage soak lint compiled bench docs site clean
 
 demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
@@ -29,6 +30,10 @@ check: .venv/.dev
 # Small tables on several threads cost a tenth more than on one; `make test` has them so.
 fast: .venv/.dev
 	POLARS_MAX_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not server and not model and not slow"
+
+coverage: .venv/.dev
+	POLARS_MAX_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not server and not model and not slow" --cov --cov-report=
+	$(BIN)/coverage report --sort=-cover --skip-covered | tail -n 32
 
 soak: .venv/.dev
 	$(BIN)/python tools/soak.py --minutes $(MINUTES)
