@@ -27,7 +27,7 @@ from bedside.transcripts.simulation_folder import TRANSCRIPTS
 if TYPE_CHECKING:
     from bedside.judges.llm.model_names import ModelName
     from bedside.ratings.suites import Suite
-    from bedside.scoring.judged import JudgingWatch
+    from bedside.scoring.judging import JudgingWatch
     from bedside.scoring.plan import ScoringSummary
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.conversation_pool import SimulationProgress

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.prompt import Order
     from bedside.ratings.run import Run
-    from bedside.scoring.judged import JudgingWatch
+    from bedside.scoring.judging import JudgingWatch
     from bedside.scoring.judging_orders import RubricNames
-    from bedside.scoring.paired_judging import PairingWork
+    from bedside.scoring.pair_judging import PairingWork
     from bedside.scoring.transcript_pairs import PairedTranscripts
 
 
@@ -83,7 +83,7 @@ def judge_pairs(
             common, or a judge that can't be asked; what it answered before is kept.
     """
     from bedside.reports.judgements import judged_table
-    from bedside.scoring.paired_judging import judge_run_pairs
+    from bedside.scoring.pair_judging import judge_run_pairs
 
     settings = judge_settings(
         passes=passes,
@@ -132,7 +132,7 @@ def preview_pairs(
     """
     from bedside.judges.raters import endpoint_lines
     from bedside.reports.judgements import plan_table
-    from bedside.scoring.paired_judging import preview_run_pairs
+    from bedside.scoring.pair_judging import preview_run_pairs
 
     settings = judge_settings(
         passes=passes,
@@ -161,7 +161,7 @@ def _compared(
 ) -> tuple[Run, list[str], PairingWork]:
     """The run, the judges' names, and what they compare; what is misspelt stops here."""
     from bedside.scoring.judging_orders import rubrics_of
-    from bedside.scoring.paired_judging import PairingWork
+    from bedside.scoring.pair_judging import PairingWork
     from bedside.scoring.transcript_pairs import paired_transcripts
 
     models, _ = named_judges(judges)

@@ -103,7 +103,7 @@ def _score(folder: Path, out: Path) -> None:
 def _judge(transcripts: Path, out: Path, judge: str) -> None:
     """Have a judge rate what the people rated."""
     from bedside.ratings.run import read_run
-    from bedside.scoring.judged import judge_run
+    from bedside.scoring.judging import judge_run
     from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 
     say(f"   bedside score {transcripts} --out {out} --judge {judge} --rubrics {','.join(_RUBRICS)}")

@@ -18,7 +18,7 @@ from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
     from bedside.judges.llm.batch_files import BatchFile
-    from bedside.scoring.batches import BatchOutcome
+    from bedside.scoring.judging_batches import BatchOutcome
     from bedside.simulation.batch_waves import BatchWave
 
 
@@ -268,7 +268,7 @@ def _again(run: Path, files: list[Path], out: Path | None) -> None:
     from bedside.judges.rubrics.rubric_files import own_rubrics
     from bedside.ratings.run import Run
     from bedside.reports.judgements import judged_table
-    from bedside.scoring.batches import read_batch
+    from bedside.scoring.judging_batches import read_batch
 
     opened = Run(run)
     with judging_progress() as watch:

@@ -481,9 +481,9 @@ class _JudgedCall:
     def __init__(
         self, call: _ScoringCall, options: JudgeOptions, batch_out: Path | None, juries: ScoredJuries
     ) -> None:
-        from bedside.scoring.batches import check_batch_work
-        from bedside.scoring.judged_apart import check_apart
+        from bedside.scoring.judging_batches import check_batch_work
         from bedside.scoring.judging_orders import check_work_wordless
+        from bedside.scoring.judging_workers import check_apart
 
         if call.labels is not None:
             raise InputError(
@@ -525,7 +525,7 @@ class _JudgedCall:
 
     def write_batch(self) -> None:
         """Have algorithms rate, and write a judge's calls to a file."""
-        from bedside.scoring.batches import write_batch
+        from bedside.scoring.judging_batches import write_batch
 
         assert self.batch_out is not None
         summary = self._scored()
@@ -566,8 +566,8 @@ class _JudgedCall:
         return summary
 
     def _judged(self, summary: ScoringSummary) -> Any:
-        from bedside.scoring.judged import judge_run
-        from bedside.scoring.judged_apart import judge_apart
+        from bedside.scoring.judging import judge_run
+        from bedside.scoring.judging_workers import judge_apart
 
         call = self.call
         with call.engine.opened(call.out) as engine, judging_progress() as progress:

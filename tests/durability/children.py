@@ -18,8 +18,8 @@ from tests.forked import CONTEXT, preload
 preload(
     "pytest", "tests.durability.children", "tests.durability.recorder", "tests.durability.loaded_commands",
     "bedside.scoring.score", "bedside.ratings.rating_files", "bedside.ratings.values",
-    "bedside.analysis.agreement", "bedside.analysis.comparison", "bedside.scoring.judged",
-    "bedside.scoring.judged_apart", "bedside.judges.turn_codes", "bedside.judges.llm.batch_files",
+    "bedside.analysis.agreement", "bedside.analysis.comparison", "bedside.scoring.judging",
+    "bedside.scoring.judging_workers", "bedside.judges.turn_codes", "bedside.judges.llm.batch_files",
     "bedside.judges.llm.clients.openai_compatible", "bedside.scoring.spread", "bedside.reports.build",
     "bedside.reports.validation", "bedside.reports.tables.agreement", "bedside.reports.tables.comparison",
     "bedside.reports.judgements", "bedside.reports.annotation", "bedside.reports.coder_test",
@@ -34,7 +34,7 @@ preload(
     "bedside.stats.two_raters", "bedside.cli.output", "bedside.reports.renderers.terminal",
     "bedside.reports.annotation", "bedside.reports.equivalence", "bedside.reports.results_notes",
     "bedside.reports.results_layout", "bedside.reports.levels", "bedside.stats.consensus",
-    "bedside.scoring.batches", "bedside.scoring.merged_runs", "bedside.scoring.merged_runs",
+    "bedside.scoring.judging_batches", "bedside.scoring.merged_runs", "bedside.scoring.merged_runs",
 )  # fmt: skip
 Before = Callable[[], Callable[[], None] | None]
 # An exit code can be read once, and to start a process reads those of all others: of two threads that read

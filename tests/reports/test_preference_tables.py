@@ -22,7 +22,7 @@ from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.validation import validation_tables
-from bedside.scoring.paired_judging import PairingWork, judge_run_pairs
+from bedside.scoring.pair_judging import PairingWork, judge_run_pairs
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import paired_transcripts
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study

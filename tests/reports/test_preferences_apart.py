@@ -10,7 +10,7 @@ import bedside
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.scoring.paired_judging import PairingWork, judge_run_pairs
+from bedside.scoring.pair_judging import PairingWork, judge_run_pairs
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import paired_transcripts
 from tests.conftest import Call

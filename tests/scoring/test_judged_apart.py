@@ -17,8 +17,8 @@ pytest.importorskip("aiohttp")
 
 import bedside
 from bedside.judges.store import read_judgements
-from bedside.scoring.judged_apart import PARTS
 from bedside.scoring.judging_orders import STORE
+from bedside.scoring.judging_workers import PARTS
 from bedside.transcripts import Reading
 from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.judges.test_command import EXAMPLE, run

@@ -15,7 +15,7 @@ from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE
-from bedside.scoring.paired_judging import PairingWork, judge_run_pairs, preview_run_pairs
+from bedside.scoring.pair_judging import PairingWork, judge_run_pairs, preview_run_pairs
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import paired_transcripts
 from bedside.transcripts.transcript import Transcript

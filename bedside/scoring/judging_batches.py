@@ -23,7 +23,7 @@ from bedside.judges.llm.endpoints import named_models
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import stored_keys
 from bedside.ratings.run import Run
-from bedside.scoring.judged import JudgingWatch, judging
+from bedside.scoring.judging import JudgingWatch, judging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, exported_orders
 from bedside.scoring.run_transcripts import kept_transcripts
 
@@ -103,8 +103,8 @@ def write_batch(
 ) -> BatchOutcome:
     """Write the calls that judging a run would make to files, and note in the run what they are for.
 
-    What is judged already is rated as by :func:`bedside.scoring.judged.judge_run`; what isn't is missing, and says that
-    it waits.
+    What is judged already is rated as by :func:`bedside.scoring.judging.judge_run`; what isn't is missing, and says
+    that it waits.
 
     Args:
         run: the run.
