@@ -25,7 +25,7 @@ from bedside.analysis.judge_accuracy import (
     yes_level,
 )
 from bedside.analysis.metric_facts import MetricRatings
-from bedside.analysis.preferences import PositionBias, position_bias
+from bedside.analysis.pair_preferences import PositionBias, position_bias
 from bedside.analysis.rater_kinds import kind_words
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import Weights, beside_preferences

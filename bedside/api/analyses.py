@@ -247,7 +247,7 @@ def preferences(
     Raises:
         BedsideError: an unknown name, or no two conversations were compared.
     """
-    from bedside.analysis.preferences import chosen_preferences
+    from bedside.analysis.pair_preferences import chosen_preferences
     from bedside.reports.levels import answered
     from bedside.reports.preference_tables import preference_tables
 

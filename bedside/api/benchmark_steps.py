@@ -27,8 +27,8 @@ from bedside.transcripts.simulation_folder import TRANSCRIPTS
 if TYPE_CHECKING:
     from bedside.judges.llm.model_names import ModelName
     from bedside.ratings.suites import Suite
-    from bedside.scoring.judging import JudgingWatch
     from bedside.scoring.plan import ScoringSummary
+    from bedside.scoring.run_judging import JudgingWatch
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.requested_plan import CaseInput, PersonaInput

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bedside.judges.settings import JudgeSettings
     from bedside.metrics.coders.learned.embeddings import Embeddings
     from bedside.ratings.juries import JuryRule
-    from bedside.scoring.judging import JudgingWatch
     from bedside.scoring.judging_orders import RubricNames
+    from bedside.scoring.run_judging import JudgingWatch
     from bedside.transcripts import ReadOptions
     from bedside.transcripts.memory_reading import TranscriptInput
     from bedside.transcripts.transcript import Transcript

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from bedside.judges.rubrics.rubric import Rubric
     from bedside.judges.settings import JudgeSettings
     from bedside.ratings.suites import Suite
-    from bedside.scoring.judging import JudgingWatch
     from bedside.scoring.judging_orders import JudgingWork, RubricNames
     from bedside.scoring.plan import ScoringSummary
+    from bedside.scoring.run_judging import JudgingWatch
     from bedside.transcripts import ReadOptions
     from bedside.transcripts.memory_reading import TranscriptInput
 
@@ -421,7 +421,7 @@ class _JudgingCall:
     ) -> JudgedRun:
         """Have the judges rate the run."""
         from bedside.reports.judgements import judged_table
-        from bedside.scoring.judging import judge_run
+        from bedside.scoring.run_judging import judge_run
 
         run = self.run if scoring is None else scoring.run
         assert run is not None

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.prompt import Order
     from bedside.ratings.run import Run
-    from bedside.scoring.judging import JudgingWatch
     from bedside.scoring.judging_orders import RubricNames
     from bedside.scoring.pair_judging import PairingWork
+    from bedside.scoring.run_judging import JudgingWatch
     from bedside.scoring.transcript_pairs import PairedTranscripts
 
 

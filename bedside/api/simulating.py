@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bedside.core.engines.contract import Engine
     from bedside.judges.llm.prices import Price
     from bedside.reports.table import Tables
-    from bedside.scoring.judging import JudgingWatch
+    from bedside.scoring.run_judging import JudgingWatch
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.call_preview import SimulationPreview
     from bedside.simulation.conversation_pool import SimulationProgress

@@ -566,8 +566,8 @@ class _JudgedCall:
         return summary
 
     def _judged(self, summary: ScoringSummary) -> Any:
-        from bedside.scoring.judging import judge_run
         from bedside.scoring.judging_workers import judge_apart
+        from bedside.scoring.run_judging import judge_run
 
         call = self.call
         with call.engine.opened(call.out) as engine, judging_progress() as progress:

@@ -595,7 +595,7 @@ class JudgementQueue(Generic[Group]):
 
 # -- Putting questions to a judge -----------------------------------------------------------------------
 # Rubrics (:mod:`bedside.judges.rubric_ratings`), behaviour codes (:mod:`bedside.judges.turn_codes`) and the protocols
-# of a run (:mod:`bedside.scoring.judging`) make the groups of questions.
+# of a run (:mod:`bedside.scoring.run_judging`) make the groups of questions.
 
 #: Of calls that wait for one of several endpoints, as many as they take at once, times this.
 _AHEAD = 3

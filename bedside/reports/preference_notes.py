@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from bedside.analysis.metric_facts import MetricFacts
-from bedside.analysis.preferences import (
+from bedside.analysis.pair_preferences import (
     PositionBias,
     PreferenceAgreement,
     PreferenceLevels,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bedside.analysis.preferences import (
+from bedside.analysis.pair_preferences import (
     PreferenceAgreement,
     PreferenceLevels,
     SystemPreferences,

@@ -23,8 +23,8 @@ from bedside.judges.llm.endpoints import named_models
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import stored_keys
 from bedside.ratings.run import Run
-from bedside.scoring.judging import JudgingWatch, judging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, exported_orders
+from bedside.scoring.run_judging import JudgingWatch, judging
 from bedside.scoring.run_transcripts import kept_transcripts
 
 #: Calls looked up or written between two looks at the store.
@@ -103,7 +103,7 @@ def write_batch(
 ) -> BatchOutcome:
     """Write the calls that judging a run would make to files, and note in the run what they are for.
 
-    What is judged already is rated as by :func:`bedside.scoring.judging.judge_run`; what isn't is missing, and says
+    What is judged already is rated as by :func:`bedside.scoring.run_judging.judge_run`; what isn't is missing, and says
     that it waits.
 
     Args:

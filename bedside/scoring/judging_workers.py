@@ -23,9 +23,9 @@ from bedside.judges.store import InUseError
 from bedside.judges.store_merge import first_asked_about, merge_store
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
-from bedside.scoring.judging import JudgingWatch, judging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.merged_runs import NOT_JUDGED, rated_from_store
+from bedside.scoring.run_judging import JudgingWatch, judging
 from bedside.transcripts import Transcript
 
 #: Folder of a run with the stores of workers.
@@ -85,7 +85,7 @@ def judge_apart(
     settings: JudgeSettings | None = None,
     progress: JudgingWatch | None = None,
 ) -> tuple[JudgingSummary, ...]:
-    """As :func:`bedside.scoring.judging.judge_run`, by an engine's workers, which share the run's folder.
+    """As :func:`bedside.scoring.run_judging.judge_run`, by an engine's workers, which share the run's folder.
 
     Each worker judges some transcripts into a store of its own, with the limit of requests for itself; what is
     finished is merged into the run's. After a stop, the same call merges what workers left, and asks what is missing

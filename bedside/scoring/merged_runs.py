@@ -51,8 +51,8 @@ from bedside.ratings.run import (
 from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import TRANSCRIPT_FOLDER, missing_counts
-from bedside.scoring.judging import FinishedJudging, JudgingWatch, judging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, RecordedJudging, recorded_judgings
+from bedside.scoring.run_judging import FinishedJudging, JudgingWatch, judging
 from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts
 from bedside.transcripts.simulation_folder import simulation_manifest
 

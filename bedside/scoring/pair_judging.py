@@ -27,8 +27,8 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.ratings.table import missing_counts, rating_writer
-from bedside.scoring.judging import JudgingWatch
 from bedside.scoring.judging_orders import STORE
+from bedside.scoring.run_judging import JudgingWatch
 from bedside.scoring.run_transcripts import kept_transcripts, run_versions
 from bedside.scoring.transcript_pairs import PairedTranscripts, TranscriptPair
 from bedside.transcripts.transcript import Transcript

@@ -36,7 +36,7 @@ def preview_judging(
     options: ReadOptions | None = None,
     settings: JudgeSettings | None = None,
 ) -> tuple[RubricPlan, ...]:
-    """What :func:`bedside.scoring.judging.judge_run` would send; nothing is sent or written.
+    """What :func:`bedside.scoring.run_judging.judge_run` would send; nothing is sent or written.
 
     What waits for answers that aren't there yet is estimated, and its plan's rubric ends in :data:`ESTIMATED`.
 

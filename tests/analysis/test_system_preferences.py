@@ -12,7 +12,7 @@ from scipy.special import logit
 from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
-from bedside.analysis.preferences import (
+from bedside.analysis.pair_preferences import (
     FAILED,
     ONE_SYSTEM,
     OTHER_CASES,

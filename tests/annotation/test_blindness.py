@@ -30,9 +30,9 @@ from bedside.judges.raters import rubric_rater
 from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
-from bedside.scoring.judging import judge_run
 from bedside.scoring.judging_batches import write_batch
 from bedside.scoring.judging_orders import JudgingWork
+from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
 from bedside.transcripts import Provenance, Transcript, Turn
 from tests.annotation.study import EMPATHY

@@ -28,8 +28,8 @@ from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.ratings.run import Run, run_simulations
 from bedside.ratings.table import KEY, frame_of
 from bedside.reports.methods import methods
-from bedside.scoring.judging import judge_run
 from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
+from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
 from bedside.transcripts import Transcript, Turn
 from tests.annotation.study import EMPATHY

@@ -18,7 +18,7 @@ from tests.forked import CONTEXT, preload
 preload(
     "pytest", "tests.durability.children", "tests.durability.recorder", "tests.durability.loaded_commands",
     "bedside.scoring.score", "bedside.ratings.rating_files", "bedside.ratings.values",
-    "bedside.analysis.agreement", "bedside.analysis.comparison", "bedside.scoring.judging",
+    "bedside.analysis.agreement", "bedside.analysis.comparison", "bedside.scoring.run_judging",
     "bedside.scoring.judging_workers", "bedside.judges.turn_codes", "bedside.judges.llm.batch_files",
     "bedside.judges.llm.clients.openai_compatible", "bedside.scoring.spread", "bedside.reports.build",
     "bedside.reports.validation", "bedside.reports.tables.agreement", "bedside.reports.tables.comparison",

@@ -14,9 +14,9 @@ pytest.importorskip("aiohttp")
 from bedside.annotation.plan_file import write_plan
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.scoring.judging import judge_run
 from bedside.scoring.judging_batches import write_batch
 from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
+from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
 from tests.annotation.study import SYSTEMS, USERS, exported, levels, new_study, rating_plan
 from tests.durability.bench import CASES, Bench, made

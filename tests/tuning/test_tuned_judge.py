@@ -189,8 +189,8 @@ def test_the_file_holds_the_history_and_is_read_as_it_was_written(run: Run, tmp_
 def test_a_judge_by_the_tuned_rubric_is_another_rater_validated_on_what_was_held_out(
     run: Run, tmp_path: Path
 ) -> None:
-    from bedside.scoring.judging import judging
     from bedside.scoring.judging_orders import JudgingOrder, JudgingWork
+    from bedside.scoring.run_judging import judging
     from bedside.scoring.run_transcripts import kept_transcripts
 
     outcome, order = tuned(run, FaultyJudge(compressed), wordings=0, examples=2)

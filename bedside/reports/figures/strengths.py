@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.analysis.preferences import SystemPreferences
+from bedside.analysis.pair_preferences import SystemPreferences
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.rubric_metrics import preferred_by
 from bedside.reports.figure_kind import Drawing, FigureKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bedside.analysis.preferences import PreferenceAgreement
+from bedside.analysis.pair_preferences import PreferenceAgreement
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.words import counted
 from bedside.reports.number_text import DASH, bounded_record, rater_words, share_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bedside.analysis.preferences import PreferenceLevels
+from bedside.analysis.pair_preferences import PreferenceLevels
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.number_text import bounded_record, decimal, rater_words, share_words
 from bedside.reports.preference_notes import heading, levels_of, record_head

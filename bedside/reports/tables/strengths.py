@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.leaderboard import ALPHA
-from bedside.analysis.preferences import SystemPreferences, SystemStrength
+from bedside.analysis.pair_preferences import SystemPreferences, SystemStrength
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.number_text import bounded_record, decimal, plain_words, share_words
 from bedside.reports.preference_notes import (

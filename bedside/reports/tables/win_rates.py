@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bedside.analysis.preferences import PairVerdicts, SystemPreferences
+from bedside.analysis.pair_preferences import PairVerdicts, SystemPreferences
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.number_text import DASH, bounded_record, decimal, p_value, share_words
 from bedside.reports.preference_notes import (

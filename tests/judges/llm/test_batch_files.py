@@ -24,9 +24,9 @@ from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
-from bedside.scoring.judging import judge_run
 from bedside.scoring.judging_batches import read_batch, write_batch
 from bedside.scoring.judging_orders import STORE, JudgingWork, chosen_rubrics
+from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
 from tests.judges.llm.server import Action, JudgeServer, Received
 
