@@ -25,21 +25,14 @@ def write_transcripts(path: Path, cases: int = 6) -> Path:
     lines = []
     for case in range(cases):
         for system in SYSTEMS:
+            said = (
+                f"How was week {case}?", 'Hard <b>&</b> "long"\nvery.', "So it was hard for you.",
+                "=SUM(1) I want to change that.",
+            )  # fmt: skip
+            speakers = (("clinician", f"{system} bot"), ("patient", "Pat")) * 2
             turns = [
-                {
-                    "role": "clinician",
-                    "speaker": f"{system} bot",
-                    "text": f"How was week {case}?",
-                    "meta": {},
-                },
-                {"role": "patient", "speaker": "Pat", "text": 'Hard <b>&</b> "long"\nvery.', "meta": {}},
-                {
-                    "role": "clinician",
-                    "speaker": f"{system} bot",
-                    "text": "So it was hard for you.",
-                    "meta": {},
-                },
-                {"role": "patient", "speaker": "Pat", "text": "=SUM(1) I want to change that.", "meta": {}},
+                {"role": role, "speaker": speaker, "text": text, "meta": {}}
+                for (role, speaker), text in zip(speakers, said, strict=True)
             ]
             data = {
                 "id": f"secretfile-{system}-{case}", "system": system, "case_id": f"hushcase{case}", "turns": turns,
@@ -54,39 +47,21 @@ def write_transcripts(path: Path, cases: int = 6) -> Path:
 def new_study(folder: Path, cases: int = 6) -> Run:
     """A run of :func:`write_transcripts` with only the structure metrics, rated twice by :data:`JUDGE`."""
     run = score([write_transcripts(folder / "in.jsonl", cases)], folder / "run", metrics=["structure"]).run
-    rows = []
-    for number, (name, system, case) in enumerate(
-        sorted(run.index.select("id", "system", "case_id").iter_rows())
-    ):
-        for metric in ("empathy", "goal_alignment"):
-            for replicate in (0, 1):
-                level = 1 + (number + replicate * (number % 3)) % 5
-                row = (
-                    name,
-                    system,
-                    case,
-                    "transcript",
-                    metric,
-                    JUDGE,
-                    replicate,
-                    float(level),
-                    None,
-                    "Because.",
-                    None,
-                )
-                rows.append(row)
+    units = sorted(run.index.select("id", "system", "case_id").iter_rows())
+    rows = [
+        (*unit, "transcript", metric, JUDGE, replicate, float(1 + (number + replicate * (number % 3)) % 5), None,
+         "Because.", None)
+        for number, unit in enumerate(units)
+        for metric in ("empathy", "goal_alignment")
+        for replicate in (0, 1)
+    ]  # fmt: skip
     with run.locked():
         run.add(frame_of(rows).lazy(), run.manifest)
     return run
 
 
 def rating_plan(run: Run, **options: Any) -> AnnotationPlan:
-    given: dict[str, Any] = {
-        "mode": "rate",
-        "rubrics": (EMPATHY, GOAL),
-        "raters": ("anna", "ben", "cleo"),
-        "seed": 7,
-    }
+    given = {"mode": "rate", "rubrics": (EMPATHY, GOAL), "raters": ("anna", "ben", "cleo"), "seed": 7}
     return make_plan(run, **{**given, **options})
 
 
@@ -101,11 +76,8 @@ def exported(
     The answer maps fields to what :func:`results` takes. With the run, tasks hold what they show.
     """
     tasks = []
-    shown = (
-        {}
-        if run is None
-        else {task["data"]["external_id"]: task["data"] for task in label_studio_tasks(plan, run)}
-    )
+    data_of = [] if run is None else [task["data"] for task in label_studio_tasks(plan, run)]
+    shown = {data["external_id"]: data for data in data_of}
     for number, (item, raters) in enumerate(sorted(plan.raters_of.items())):
         annotations = []
         for rater in raters:

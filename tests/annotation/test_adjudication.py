@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections import Counter
@@ -14,7 +12,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 from bedside.analysis.agreement import agree
 from bedside.analysis.estimation import estimate
@@ -23,23 +20,24 @@ from bedside.analysis.validation import validate
 from bedside.annotation.adjudication import adjudicate
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
-from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NOT_APPLICABLE
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_progress import plan_progress
-from bedside.cli import app
+from bedside.cli.plans import save_plan
 from bedside.core.errors import DataError
-from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.reports.agreement_notes import unit_notes
 from bedside.reports.annotation import status_tables
 from bedside.reports.estimation import estimate_table
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.validation import validation_tables
+from tests.annotation.builders import QUESTION, copy_of, fill_csv, people, rater_answer
 from tests.annotation.study import EMPATHY, JUDGE, rating_plan
+from tests.conftest import Call
 
 PEOPLE = ("anna", "ben")
 
@@ -48,18 +46,18 @@ def answered(
     run: Run, plan: AnnotationPlan, say: Mapping[tuple[str, str], dict[str, Any]], reasons: bool = True
 ) -> None:
     answers = [
-        RaterAnswer(
-            item=item,
-            rater=rater,
-            state="submitted",
-            choices={name: (choice,) for name, choice in choices.items()},
+        rater_answer(
+            item, rater, choices, seconds=30.0,
             texts={f"reason__{name}": ("because",) for name in choices} if reasons else {},
-            id=f"{item}-{rater}",
-            seconds=30.0,
         )
         for (item, rater), choices in say.items()
-    ]
+    ]  # fmt: skip
     keep_answers(run, plan, answers)
+
+
+def settling(run: Run, plan: AnnotationPlan, *adjudicators: str, **options: Any) -> AnnotationPlan:
+    """The plan by which they settle, or dora does."""
+    return adjudicate(Run(run.path), plan, adjudicators or ("dora",), **options).plan
 
 
 def study_of_two(run: Run) -> tuple[AnnotationPlan, dict[str, tuple[int, int]]]:
@@ -108,17 +106,16 @@ def test_what_differs_is_queued_and_nobody_is_named(run: Run) -> None:
 
 
 def test_who_is_rater_1_is_drawn_anew_for_each_unit(large: Run, tmp_path: Path) -> None:
-    import shutil
-
-    run = Run(shutil.copytree(large.path, tmp_path / "run"))
+    run = copy_of(large, tmp_path / "run")
     plan = rating_plan(run, raters=PEOPLE)
-    answered(
-        run,
-        plan,
-        {(item.id, rater): {"empathy": level, "goal_alignment": level} for item in plan.items
-         for rater, level in zip(PEOPLE, ("1", "5"), strict=True)},
-    )  # fmt: skip
-    opinions = adjudicate(Run(run.path), plan, ["dora"]).plan.opinions
+    levels = {"anna": "1", "ben": "5"}
+    said = {
+        (item.id, rater): {"empathy": level, "goal_alignment": level}
+        for item in plan.items
+        for rater, level in levels.items()
+    }
+    answered(run, plan, said)
+    opinions = settling(run, plan).opinions
     first = Counter(by_rubric["empathy"][0].answer for by_rubric in opinions.values())
     assert min(first["1"], first["5"]) >= 25  # of 80, half expected
     alike = sum(by["empathy"][0].answer == by["goal_alignment"][0].answer for by in opinions.values())
@@ -129,34 +126,26 @@ def test_distance_and_answers_that_none_can_be_given(run: Run) -> None:
     plan, given = study_of_two(run)
     settled = adjudicate(Run(run.path), plan, ["dora"], beyond=1)
     far = sum(abs(first - second) > 1 for first, second in given.values())
-    assert settled.counts[0].queued == far
-    assert settled.counts[0].near == 8 - far
-    assert adjudicate(Run(run.path), plan, ["dora"]).plan == adjudicate(Run(run.path), plan, ["dora"]).plan
+    assert (settled.counts[0].queued, settled.counts[0].near) == (far, 8 - far)
+    assert settling(run, plan) == settling(run, plan)
 
 
 def test_only_what_its_raters_differ_on_is_settled(run: Run) -> None:
     plan = rating_plan(run, rubrics=(EMPATHY, RUBRICS.load("softening_sustain_talk")), raters=PEOPLE, per=3)
     (first, second, third) = (item.id for item in plan.items)
-    answered(
-        run,
-        plan,
-        {
-            (first, "anna"): {"empathy": "1", "softening_sustain_talk": "2"},
-            (first, "ben"): {"empathy": "4", "softening_sustain_talk": "2"},
-            (second, "anna"): {"empathy": "3", "softening_sustain_talk": NOT_APPLICABLE},
-            (second, "ben"): {"empathy": "3", "softening_sustain_talk": "1"},
-            (third, "anna"): {"empathy": "3", "softening_sustain_talk": "1"},
-        },
-    )
-    settled = adjudicate(Run(run.path), plan, ["dora"], beyond=2).plan
+    given = {
+        (first, "anna"): ("1", "2"), (first, "ben"): ("4", "2"), (second, "anna"): ("3", NOT_APPLICABLE),
+        (second, "ben"): ("3", "1"), (third, "anna"): ("3", "1"),
+    }  # fmt: skip
+    rubrics = ("empathy", "softening_sustain_talk")
+    answered(run, plan, {who: dict(zip(rubrics, levels, strict=True)) for who, levels in given.items()})
+    settled = settling(run, plan, beyond=2)
     by_unit = {item.transcript: settled.opinions[item.id] for item in settled.items}
     names = {item.id: item.transcript for item in plan.items}
     assert set(by_unit) == {names[first], names[second]}
     assert set(by_unit[names[first]]) == {"empathy"}
-    assert {opinion.answer for opinion in by_unit[names[second]]["softening_sustain_talk"]} == {
-        NOT_APPLICABLE,
-        "1",
-    }
+    opinions = by_unit[names[second]]["softening_sustain_talk"]
+    assert {opinion.answer for opinion in opinions} == {NOT_APPLICABLE, "1"}
     tasks = {task["data"]["external_id"]: task["data"] for task in label_studio_tasks(settled, run)}
     item = next(item.id for item in settled.items if item.transcript == names[first])
     assert tasks[item]["said_softening_sustain_talk"] == page_words("en").say("nothing_to_settle")
@@ -170,14 +159,11 @@ def test_only_what_its_raters_differ_on_is_settled(run: Run) -> None:
 
 def test_agreement_is_of_the_originals_and_the_consensus_has_no_ties(run: Run) -> None:
     plan, given = study_of_two(run)
-    before = {(row.kind, row.rater, row.raters): row for row in rows_of(run)}
-    adjudication = adjudicate(Run(run.path), plan, ["dora"]).plan
-    settle(run, adjudication, "5")
-    after = {(row.kind, row.rater, row.raters): row for row in rows_of(run)}
+    before = rows_of(run)
+    settle(run, settling(run, plan), "5")
+    after = rows_of(run)
     assert before.keys() == after.keys()
-    for key, row in after.items():
-        if row.kind != "consensus":
-            assert row == before[key]
+    assert all(row == before[key] for key, row in after.items() if row.kind != "consensus")
     (consensus,) = (row for row in after.values() if row.kind == "consensus")
     (ties,) = (row.ties for row in before.values() if row.kind == "consensus")
     # Two people have no median of two unequal levels.
@@ -185,20 +171,21 @@ def test_agreement_is_of_the_originals_and_the_consensus_has_no_ties(run: Run) -
     assert any("Empathy 8 units" in note for note in unit_notes(list(after.values())))
     # The table holds what the confusion of the judge with 5s and with what both said comes to.
     by_level = Counter(first if first == second else 5 for first, second in given.values())
-    counts = Counter[str]()
+    counts = Counter[int]()
     for (level, _), n in consensus.confusion.items():
-        counts[level] += n
-    assert {int(level): n for level, n in counts.items() if n} == dict(by_level)
+        counts[int(level)] += n
+    assert +counts == by_level
 
 
-def rows_of(run: Run) -> tuple[Any, ...]:
-    return agree(open_ratings_view(run.path), metrics=["empathy"])
+def rows_of(run: Run) -> dict[tuple[Any, ...], Any]:
+    rows = agree(open_ratings_view(run.path), metrics=["empathy"])
+    return {(row.kind, row.rater, row.raters): row for row in rows}
 
 
 def test_a_judge_is_validated_and_corrected_by_final_labels(run: Run) -> None:
     plan, given = study_of_two(run)
     (before,) = validate(open_ratings_view(run.path), metrics=["empathy"])[0].validations
-    settle(run, adjudicate(Run(run.path), plan, ["dora"]).plan, "5")
+    settle(run, settling(run, plan), "5")
     view = open_ratings_view(run.path)
     cards = validate(view, metrics=["empathy"])
     (after,) = cards[0].validations
@@ -235,110 +222,88 @@ def test_a_judge_is_validated_and_corrected_by_final_labels(run: Run) -> None:
 
 def test_answers_come_back_by_table_and_chances_stay(run: Run, tmp_path: Path) -> None:
     plan, _ = study_of_two(run)
-    drawn = Run(run.path).ratings.filter(pl.col("metric") == "empathy", pl.col("rater") == "human:anna")[
-        "drawn"
-    ]
-    adjudication = adjudicate(Run(run.path), plan, ["dora", "eva"]).plan
+    drawn = people(run, "empathy").filter(rater="human:anna")["drawn"].to_list()
+    adjudication = settling(run, plan, "dora", "eva")
     assert {len(order) for order in adjudication.assignment.values()} == {4}
+
+    def fill(row: dict[str, str]) -> None:
+        assert row["said__empathy"].startswith("Rater 1: ")
+        row["empathy"] = "2"
+
     paths = export_files(adjudication, run, "csv", tmp_path / "to-settle")
     for path in paths:
-        lines = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
-        for line in lines:
-            assert line["said__empathy"].startswith("Rater 1: ")
-            line["empathy"] = "2"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(lines[0]))
-            writer.writeheader()
-            writer.writerows(lines)
+        fill_csv(path, fill)
     kept = keep_answers(run, adjudication, read_files(adjudication, run, paths).answers)
     assert (kept.submitted, kept.ratings) == (8, 8)
     # The plan's own answers come again, with one changed: how its units were drawn stays known.
     answered(run, plan, {(plan.items[1].id, "anna"): {"empathy": "5", "goal_alignment": "3"}})
-    again = Run(run.path).ratings.filter(pl.col("metric") == "empathy", pl.col("rater") == "human:anna")[
-        "drawn"
-    ]
-    assert again.to_list() == drawn.to_list() == [1.0] * 12
+    again = people(run, "empathy").filter(rater="human:anna")["drawn"].to_list()
+    assert again == drawn == [1.0] * 12
     progress = plan_progress(Run(run.path), adjudication)
     assert [share.done for share in progress.shares if share.stratum is None] == [4, 4]
     assert all(markdown(table) for table in status_tables(adjudication, progress))
     with pytest.raises(DataError, match="8 with a final label"):
-        adjudicate(Run(run.path), plan, ["dora"])
+        settling(run, plan)
 
 
-def test_nobody_settles_their_own_and_nothing_is_settled_twice(run: Run, tmp_path: Path) -> None:
+def test_nobody_settles_their_own_and_nothing_is_settled_twice(run: Run) -> None:
     plan, _ = study_of_two(run)
     with pytest.raises(DataError, match="Anna rated transcript"):
-        adjudicate(Run(run.path), plan, ["Anna"])
-    assert adjudicate(Run(run.path), plan, ["anna", "dora"]).plan.assignment["anna"] == ()
-    adjudication = adjudicate(Run(run.path), plan, ["dora"]).plan
+        settling(run, plan, "Anna")
+    assert settling(run, plan, "anna", "dora").assignment["anna"] == ()
+    adjudication = settling(run, plan)
     answered(run, adjudication, {(adjudication.items[0].id, "dora"): {"empathy": "2"}})
     with pytest.raises(DataError, match="1 with a final label, 7 in another adjudication"):
-        adjudicate(Run(run.path), plan, ["eva"])
-    with pytest.raises(DataError, match="mode adjudicate has no final label"):
-        adjudicate(Run(run.path), adjudication, ["eva"])
-    with pytest.raises(DataError, match="doesn't ask for 'warmth'"):
-        adjudicate(Run(run.path), plan, ["eva"], rubrics=["warmth"])
+        settling(run, plan, "eva")
+    with pytest.raises(DataError, match="mode adjudicate"):
+        settling(run, adjudication, "eva")
+    with pytest.raises(DataError, match="'warmth'"):
+        settling(run, plan, "eva", rubrics=["warmth"])
 
 
 def test_two_final_labels_of_a_unit_are_refused(run: Run) -> None:
     plan, _ = study_of_two(run)
-    adjudications = {
-        name: adjudicate(Run(run.path), plan, [name], seed=seed).plan
-        for seed, name in enumerate(("dora", "eva"))
-    }
-    settle(run, adjudications["dora"], "2")
-    settle(run, adjudications["eva"], "4")
-    with pytest.raises(DataError, match=r"dora .* and eva .* different final labels on empathy"):
+    dora, eva = (settling(run, plan, name, seed=seed) for seed, name in enumerate(("dora", "eva")))
+    settle(run, dora, "2")
+    settle(run, eva, "4")
+    with pytest.raises(DataError, match=r"dora .* and eva .* on empathy"):
         open_ratings_view(run.path)
 
 
 def test_what_was_skipped_settles_nothing(run: Run) -> None:
     plan, _ = study_of_two(run)
-    adjudication = adjudicate(Run(run.path), plan, ["dora"]).plan
-    skipped = [
-        RaterAnswer(item=item.id, rater="dora", state="skipped", id=item.id) for item in adjudication.items
-    ]
-    keep_answers(run, adjudication, skipped)
+    adjudication = settling(run, plan)
+    keep_answers(run, adjudication, [rater_answer(item.id, "dora") for item in adjudication.items])
     view = open_ratings_view(run.path)
     assert view.final.is_empty()
     assert "human:dora" not in set(view.ratings["rater"])
 
 
 def test_codes_are_settled_turn_by_turn(run: Run) -> None:
-    question = CODEBOOK.load("question")
-    plan = rating_plan(run, mode="codes", rubrics=(question,), raters=PEOPLE, per=2)
+    plan = rating_plan(run, mode="codes", rubrics=(QUESTION,), raters=PEOPLE, per=2)
+    second = {"anna": "none", "ben": "closed"}
     said = {
-        (item.id, rater): {"question__0": "open", "question__1": "none" if rater == "anna" else "closed"}
+        (item.id, rater): {"question__0": "open", "question__1": label}
         for item in plan.items
-        for rater in PEOPLE
+        for rater, label in second.items()
     }
     answered(run, plan, said, reasons=False)
-    adjudication = adjudicate(Run(run.path), plan, ["dora"]).plan
+    adjudication = settling(run, plan)
     assert {item.unit for item in adjudication.items} == {"turn:2"}
     settle(run, adjudication, "none")
-    (row,) = (
-        row
-        for row in agree(open_ratings_view(run.path), metrics=["question"])
-        if row.kind == "people" and "any or none" not in row.title
-    )
+    rows = agree(open_ratings_view(run.path), metrics=["question"])
+    (row,) = (row for row in rows if row.kind == "people" and "any or none" not in row.title)
     assert row.units == 4
-    assert open_ratings_view(run.path).final_labels("question") == {
-        (item.transcript, "turn:2"): "none" for item in adjudication.items
-    }
+    expected = {(item.transcript, "turn:2"): "none" for item in adjudication.items}
+    assert open_ratings_view(run.path).final_labels("question") == expected
 
 
-def test_the_command_writes_a_plan_of_the_run(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from bedside.cli.plans import save_plan
-
+def test_the_command_writes_a_plan_of_the_run(run: Run, tmp_path: Path, call: Call) -> None:
     plan, _ = study_of_two(run)
-    monkeypatch.chdir(tmp_path)
     save_plan(plan, run, tmp_path / "plan.json")
-    result = CliRunner().invoke(app, ["annotate", "adjudicate", "plan.json", "--adjudicator", "dora"])
-    assert result.exit_code == 0, result.output
-    assert "Where raters differ" in result.output
+    code, out, err = call("annotate", "adjudicate", "plan.json", "--adjudicator", "dora")
+    assert (code, "Where raters differ" in out) == (0, True), err
     assert (tmp_path / "adjudication.json").is_file()
-    exported = CliRunner().invoke(app, ["annotate", "export", "adjudication.json", "--out", "settle"])
-    assert exported.exit_code == 0, exported.output
+    code, _, err = call("annotate", "export", "adjudication.json", "--out", "settle")
+    assert code == 0, err
     assert (tmp_path / "settle" / "dora.xlsx").is_file()

@@ -12,25 +12,14 @@ from bedside.annotation.plan_file import write_plan
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.score import score
+from tests.annotation.builders import fill_xlsx
 from tests.annotation.study import JUDGE, levels, rating_plan, write_transcripts
-from tests.annotation.test_offline import fill_xlsx
 from tests.annotation.tool_stand_ins import argilla
 from tests.conftest import Call
 
 #: Commands are typed beside the folder of the run.
 pytestmark = pytest.mark.usefixtures("run")
-SAMPLE = (
-    "sample",
-    "run",
-    "--by",
-    "system,length",
-    "--per",
-    2,
-    "--rubrics",
-    "empathy,goal_alignment",
-    "--seed",
-    7,
-)
+SAMPLE = (*"sample run --by system,length --per 2 --rubrics empathy,goal_alignment --seed".split(), 7)
 
 
 @pytest.mark.slow
@@ -41,7 +30,6 @@ def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
     assert call(*SAMPLE, "--raters", "anna,ben,cleo", "--out", "plan.json")[0] == 0
     code, _, err = call(*SAMPLE[:-1], 8, "--raters", "anna,ben,cleo", "--out", "plan.json")
     assert (code, "plan.json: the file holds another plan" in err) == (2, True)
-
     code, out, _ = call("annotate", "export", "plan.json")
     assert (code, out.split()) == (0, [f"to-rate/{rater}.xlsx" for rater in ("anna", "ben", "cleo")])
 
@@ -56,7 +44,6 @@ def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
     assert "Next: bedside agree" in out
     code, out, _ = call("annotate", "import", "plan.json", "to-rate/anna.xlsx")
     assert out.startswith("0 new answers, 0 corrections,")
-
     code, out, _ = call("annotate", "status", "run", "--json")
     tables = {table["table"]: table for table in json.loads(out)}
     assert code == 0
@@ -64,10 +51,8 @@ def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
     assert "agreement" in tables
     code, out, _ = call("agree", "run", "--rubric", "empathy", "--json")
     assert code == 0
-
-    code, out, err = call(
-        "annotate", "next", "plan.json", "--aim", "kappa", "--count", 4, "--out", "more.json"
-    )
+    more = ("--aim", "kappa", "--count", 4, "--out", "more.json")
+    code, out, err = call("annotate", "next", "plan.json", *more)
     assert (code, "nobody rated it" in out, "What it would bring" in out) == (0, True, True)
     assert call("annotate", "export", "more.json", "--out", "more", "--format", "csv")[0] == 0
     assert call("annotate", "next", "plan.json", "--aim", "disagreement", "--json")[0] == 0
@@ -80,10 +65,8 @@ def test_a_plan_goes_to_another_tool_and_comes_back(call: Call) -> None:
     code, out, err = call("annotate", "export", "plan.json", "--format", "argilla")
     assert (code, out.split()) == (0, ["to-rate/anna", "to-rate/ben"])
     assert "rg.Dataset.from_disk" in err
-    paths = [
-        argilla(Path(folder), lambda task, question: ["4"] if "__" not in question else ())
-        for folder in out.split()
-    ]
+    folders = map(Path, out.split())
+    paths = [argilla(folder, lambda task, name: ["4"] if "__" not in name else ()) for folder in folders]
     code, out, _ = call("annotate", "import", "plan.json", *paths)
     assert (code, out.startswith("16 new answers")) == (0, True)
     code, out, _ = call("annotate", "import", "plan.json", paths[0], "--users", "nobody=anna")
@@ -96,10 +79,7 @@ def test_the_run_is_found_or_named(call: Call, tmp_path: Path) -> None:
     call(*SAMPLE, "--out", "plan.json")
     shutil.move(tmp_path / "run", tmp_path / "elsewhere")
     code, _, err = call("annotate", "status", "plan.json")
-    assert (code, err.strip()) == (
-        2,
-        "bedside: plan.json: the run of the plan is not beside it; name the run with --run",
-    )
+    assert (code, "name the run with --run" in err) == (2, True)
     assert call("annotate", "status", "plan.json", "--run", "elsewhere")[0] == 0
     inside = next((tmp_path / "elsewhere").rglob("plan.json"))
     assert call("annotate", "status", inside)[0] == 0
@@ -133,19 +113,17 @@ def test_bad_calls_end_in_one_line(call: Call, arguments: tuple[str, ...], messa
 
 
 def test_a_reworded_rubric_stops_the_export(call: Call, tmp_path: Path) -> None:
-    folder = tmp_path / "rubrics"
-    folder.mkdir()
-    text = (
-        Path(__file__).parents[2] / "bedside" / "judges" / "rubrics" / "shipped" / "partnership.yaml"
-    ).read_text("utf-8")
-    text = text.replace("name: partnership", "name: teamwork")
-    (folder / "teamwork.yaml").write_text(text, "utf-8")
-    options = ("--rubric-folder", folder)
+    shipped = Path(__file__).parents[2] / "bedside/judges/rubrics/shipped/partnership.yaml"
+    text = shipped.read_text("utf-8").replace("name: partnership", "name: teamwork")
+    file = tmp_path / "rubrics" / "teamwork.yaml"
+    file.parent.mkdir()
+    file.write_text(text, "utf-8")
+    options = ("--rubric-folder", file.parent)
     assert call("sample", "run", "--rubrics", "teamwork", *options)[0] == 0
-    (folder / "teamwork.yaml").write_text(text.replace("title: ", "title: New "), "utf-8")
+    file.write_text(text.replace("title: ", "title: New "), "utf-8")
     code, _, err = call("annotate", "export", "plan.json", *options)
-    assert (code, "the rubric teamwork was changed since the plan was made" in err) == (2, True)
-    (folder / "teamwork.yaml").write_text(text, "utf-8")
+    assert (code, "the rubric teamwork was changed" in err) == (2, True)
+    file.write_text(text, "utf-8")
     assert call("annotate", "export", "plan.json", *options)[0] == 0
 
 
@@ -187,11 +165,10 @@ def test_rubrics_that_need_what_transcripts_lack_are_left_out_and_named(
 def without_goals(folder: Path, keeping: int) -> Run:
     """A run of 12 transcripts, of which so many have a goal, judged by empathy and alignment with the goal."""
     path = write_transcripts(folder / "talks.jsonl")
-    lines = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines()):
-        data = json.loads(line)
-        lines.append(json.dumps(data if number < keeping else {**data, "reference": {}}))
-    path.write_text("\n".join(lines) + "\n", "utf-8")
+    talks = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for talk in talks[keeping:]:
+        talk["reference"] = {}
+    path.write_text("\n".join(map(json.dumps, talks)) + "\n", "utf-8")
     run = score([path], folder / "judged", metrics=["structure"]).run
     rows = [
         (name, None, None, "transcript", metric, JUDGE, 0, 3.0, None, None, None)

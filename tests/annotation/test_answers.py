@@ -8,35 +8,32 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
-import polars as pl
 import pytest
 
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_ratings import plan_people
-from bedside.annotation.answer_store import (
-    STORE,
-    StoreSummary,
-    keep_answers,
-    plan_folder,
-    read_store,
-)
+from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_folder, read_store
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NONE, NOT_APPLICABLE
+from bedside.annotation.items import judge_scores
 from bedside.annotation.label_studio_export import read_export
-from bedside.annotation.plan_file import read_plan
+from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_view
+from bedside.annotation.training_cases import TrainingCase
 from bedside.api import import_ratings
 from bedside.core.errors import InputError, RunError
-from bedside.judges.rubrics.rubric import Rubric
-from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS
+from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
+from tests.annotation.builders import CLIENT_TALK, COST, FEAR, FINDINGS, QUESTION, keep, pulled, rater_answer
+from tests.annotation.builders import people as rows_of_people
 from tests.annotation.study import (
     EMPATHY,
     JUDGE,
@@ -48,33 +45,35 @@ from tests.annotation.study import (
     reasoned_levels,
 )
 
-FINDINGS = RUBRICS.load("finding_extraction")
-
-
-def pulled(run: Run, plan: AnnotationPlan, tasks: list[dict[str, Any]]) -> StoreSummary:
-    return keep_answers(run, plan, read_export(plan, tasks, RATERS, where="export").answers)
+Tasks = list[dict[str, Any]]
 
 
 def people(run: Run, *metrics: str) -> dict[tuple[str, str, str, str], tuple[Any, Any, Any, Any]]:
     """(transcript, unit, metric, rater) → (value, label, reason, error), of people."""
-    rows = Run(run.path).ratings.filter(pl.col("rater").str.starts_with("human:"))
-    if metrics:
-        rows = rows.filter(pl.col("metric").is_in(metrics))
     columns = ("transcript_id", "unit", "metric", "rater", "value", "label", "reason", "error")
-    return {row[:4]: row[4:] for row in rows.select(columns).iter_rows()}
+    return {row[:4]: row[4:] for row in rows_of_people(run, *metrics).select(columns).iter_rows()}
+
+
+def files_of(run: Run) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def plan(run: Run) -> AnnotationPlan:
+    """Three raters, two for each of 12 items."""
+    return rating_plan(run)
+
+
+@pytest.fixture
+def tasks(plan: AnnotationPlan) -> Tasks:
+    return exported(plan, levels, USERS)
 
 
 def test_of_two_plans_of_one_round_the_rating_that_came_first_stands(run: Run) -> None:
     first, second = (rating_plan(run, round="main", seed=seed) for seed in (1, 2))
     said = {
         plan.seed: [
-            RaterAnswer(
-                item,
-                rater,
-                "submitted",
-                {"empathy": (level,), "goal_alignment": (level,)},
-                id=f"{item}-{rater}",
-            )
+            rater_answer(item, rater, {"empathy": level, "goal_alignment": level})
             for item, raters in plan.raters_of.items()
             for rater in raters
         ]
@@ -96,51 +95,52 @@ def test_of_two_plans_of_one_round_the_rating_that_came_first_stands(run: Run) -
     assert len(read_store(run, second).answers()) == len(said[2])
 
 
-def test_what_was_typed_is_in_the_ratings(run: Run) -> None:
-    plan = rating_plan(run)
-    kept = pulled(run, plan, exported(plan, reasoned_levels, USERS))
+def test_what_was_typed_is_in_the_ratings(run: Run, plan: AnnotationPlan) -> None:
+    kept = keep(run, plan, reasoned_levels)
     assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, {}, 0, 48, 0)
-    found = people(run)
+    expected = {}
     for item in plan.items:
         for rater in plan.raters_of[item.id]:
+            typed = {name: float(level) for name, level in levels(item.id, rater).items() if name != "notes"}
             reasons = {
                 "empathy": f"why by {rater} Evidence: turns 1, 3.",
                 "goal_alignment": "Evidence: turn 2.",
             }
             for metric, reason in reasons.items():
-                typed = float(levels(item.id, rater)[metric])
                 key = (item.transcript, "transcript", metric, f"human:{rater}")
-                assert found.pop(key) == (typed, None, reason, None)
-    assert not found
+                expected[key] = (typed[metric], None, reason, None)
+    assert people(run) == expected
 
 
 def test_agreement_is_that_of_what_was_typed(run: Run) -> None:
     from sklearn.metrics import cohen_kappa_score
 
     plan = rating_plan(run, raters=("anna", "ben"))
-    pulled(run, plan, exported(plan, levels, USERS))
-    (people_row,) = [
-        row for row in agree(open_ratings_view(run.path), metrics=["empathy"]) if row.kind == "people"
-    ]
+    keep(run, plan, levels)
+    rows = agree(open_ratings_view(run.path), metrics=["empathy"])
+    (among,) = (row for row in rows if row.kind == "people")
     typed = [[int(levels(item.id, rater)["empathy"]) for item in plan.items] for rater in plan.raters]
     expected = cohen_kappa_score(*typed, labels=[1, 2, 3, 4, 5], weights="quadratic")
-    assert people_row.statistics["kappa"].estimate == pytest.approx(expected)
-    assert people_row.units == 12
+    assert among.statistics["kappa"].estimate == pytest.approx(expected)
+    assert among.units == 12
 
 
-def test_twice_is_once(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
+def test_twice_is_once_and_what_the_server_lost_is_kept(run: Run, plan: AnnotationPlan, tasks: Tasks) -> None:
     pulled(run, plan, tasks)
-    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    before = files_of(run)
     kept = pulled(Run(run.path), plan, tasks)
     assert (kept.new, kept.revised, kept.unchanged, kept.ratings) == (0, 0, 24, 48)
-    assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+    assert files_of(run) == before
+    rated = people(run)
+    kept = pulled(Run(run.path), plan, tasks[:2])
+    assert (kept.submitted, kept.ratings) == (24, 48)
+    assert pulled(Run(run.path), plan, []).ratings == 48
+    assert people(run) == rated
 
 
-def test_a_correction_is_a_revision_and_the_latest_counts(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
+def test_a_correction_is_a_revision_and_the_latest_counts(
+    run: Run, plan: AnnotationPlan, tasks: Tasks
+) -> None:
     pulled(run, plan, tasks)
     given = tasks[0]["annotations"][0]
     item, rater = tasks[0]["data"]["external_id"], RATERS[given["completed_by"]]
@@ -157,22 +157,8 @@ def test_a_correction_is_a_revision_and_the_latest_counts(run: Run) -> None:
     assert people(run)[key][0] == 5.0
 
 
-def test_what_the_server_lost_is_kept(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
-    pulled(run, plan, tasks)
-    before = people(run)
-    kept = pulled(Run(run.path), plan, tasks[:2])
-    assert (kept.submitted, kept.ratings) == (24, 48)
-    assert pulled(Run(run.path), plan, []).ratings == 48
-    assert people(run) == before
-
-
-def test_skips_and_drafts_are_counted_and_give_no_score(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
-    skipped = tasks[0]["annotations"][0]
-    skipped["was_cancelled"] = True
+def test_skips_and_drafts_are_counted_and_give_no_score(run: Run, plan: AnnotationPlan, tasks: Tasks) -> None:
+    tasks[0]["annotations"][0]["was_cancelled"] = True
     dropped = tasks[1]["annotations"].pop(0)
     tasks[1]["drafts"] = [{"user": dropped["completed_by"], "result": dropped["result"]}]
     tasks[2]["drafts"] = [{"user": tasks[2]["annotations"][0]["completed_by"], "result": []}]
@@ -182,22 +168,18 @@ def test_skips_and_drafts_are_counted_and_give_no_score(run: Run) -> None:
     assert errors == ["skipped by the rater"] * 2
 
 
-def test_changes_by_others_are_flagged(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
-    by = tasks[0]["annotations"][0]["completed_by"]
-    tasks[0]["annotations"][0]["updated_by"] = by % 3 + 1
-    tasks[1]["annotations"][0]["updated_by"] = {"id": 99}
-    tasks[1]["annotations"][0]["completed_by"] = {"id": tasks[1]["annotations"][0]["completed_by"]}
+def test_changes_by_others_are_flagged(run: Run, plan: AnnotationPlan, tasks: Tasks) -> None:
+    first, second = (task["annotations"][0] for task in tasks[:2])
+    by = first["completed_by"]
+    first["updated_by"] = by % 3 + 1
+    second |= {"updated_by": {"id": 99}, "completed_by": {"id": second["completed_by"]}}
     kept = pulled(run, plan, tasks)
     assert kept.changed_by == {RATERS[by % 3 + 1]: 1, "user 99": 1}
     # What they made of it is no word of the rater's.
     assert (kept.submitted, kept.ratings) == (22, 44)
 
 
-def test_two_annotations_of_one_rater_are_one_answer(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
+def test_two_annotations_of_one_rater_are_one_answer(run: Run, plan: AnnotationPlan, tasks: Tasks) -> None:
     again = {**tasks[0]["annotations"][0], "unique_id": "again", "updated_at": "2026-03-05T00:00:00Z"}
     again["result"] = [{**again["result"][0], "value": {"choices": ["3"]}}]
     tasks[0]["annotations"].append(again)
@@ -207,9 +189,7 @@ def test_two_annotations_of_one_rater_are_one_answer(run: Run) -> None:
     assert (answer.choices["empathy"], answer.id) == (("3",), "again")
 
 
-def test_strangers_and_foreign_tasks_are_left_out_and_counted(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
+def test_strangers_and_foreign_tasks_are_left_out_and_counted(plan: AnnotationPlan, tasks: Tasks) -> None:
     tasks[0]["annotations"][0]["completed_by"] = 77
     tasks.append({"id": 500, "data": {"external_id": "unknown"}, "annotations": []})
     tasks.append({"id": 501, "data": {}, "annotations": []})
@@ -227,12 +207,10 @@ def test_strangers_and_foreign_tasks_are_left_out_and_counted(run: Run) -> None:
     ],
 )
 def test_what_the_page_cannot_have_given_names_the_task_and_nothing_is_kept(
-    run: Run, field: str, value: Any, message: str
+    run: Run, plan: AnnotationPlan, field: str, value: Any, message: str
 ) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, lambda item, rater: {**levels(item, rater), field: value}, USERS)
     with pytest.raises(InputError, match=message):
-        pulled(run, plan, tasks)
+        keep(run, plan, lambda item, rater: {**levels(item, rater), field: value})
     assert not plan_folder(run, plan).exists()
     assert not people(run)
 
@@ -248,47 +226,38 @@ def test_what_the_page_cannot_have_given_names_the_task_and_nothing_is_kept(
             {"from_name": "empathy", "type": "rating", "value": {"rating": 3}}]}]},
     ],
 )  # fmt: skip
-def test_what_is_no_export_is_refused_in_one_line(run: Run, task: Any) -> None:
-    plan = rating_plan(run)
+def test_what_is_no_export_is_refused_in_one_line(plan: AnnotationPlan, task: Any) -> None:
     text = json.dumps([task]).replace("ITEM", plan.items[0].id)
     with pytest.raises(InputError, match=r"export.*not the form of a Label Studio export"):
         read_export(plan, json.loads(text), RATERS, where="export")
 
 
-def test_an_answer_without_a_field_is_missing_and_not_zero(run: Run) -> None:
-    plan = rating_plan(run)
-    kept = pulled(run, plan, exported(plan, lambda item, rater: {"empathy": "2"}, USERS))
+def test_an_answer_without_a_field_is_missing_and_not_zero(run: Run, plan: AnnotationPlan) -> None:
+    kept = keep(run, plan, lambda item, rater: {"empathy": "2"})
     assert (kept.ratings, kept.missing) == (48, 24)
     assert {row[3] for row in people(run, "goal_alignment").values()} == {"not answered"}
 
 
 def test_the_training_set_gives_no_ratings(run: Run) -> None:
-    from bedside.annotation.training_cases import TrainingCase
-
-    case = TrainingCase(run.index["id"][0], {"empathy": "4", "goal_alignment": "4"})
-    plan = rating_plan(run, training=(case,))
-    pulled(run, plan, exported(plan, levels, USERS))
+    name = run.index["id"][0]
+    plan = rating_plan(run, training=(TrainingCase(name, {"empathy": "4", "goal_alignment": "4"}),))
+    keep(run, plan, levels)
     assert len(plan.items) == 11
-    assert run.index["id"][0] not in {key[0] for key in people(run)}
+    assert name not in {key[0] for key in people(run)}
 
 
 def test_sets_and_no_answer(run: Run) -> None:
     values = RUBRICS.load("values_detected")
     first, second = sorted(label.label for label in values.labels)[:2]
-    from dataclasses import replace
-
     level = replace(EMPATHY, not_applicable="Nothing was said.")
     plan = rating_plan(run, rubrics=(values, level), overlap=3)
+    both = {"values_detected": [second, first], "reason__values_detected": ("text", "both")}
     said = {
-        "anna": {
-            "values_detected": [second, first],
-            "empathy": "2",
-            "reason__values_detected": ("text", "both"),
-        },
+        "anna": {**both, "empathy": "2"},
         "ben": {"values_detected": [NONE], "empathy": NOT_APPLICABLE},
         "cleo": {"values_detected": [NONE, first], "empathy": "1"},
     }
-    pulled(run, plan, exported(plan, lambda item, rater: said[rater], USERS))
+    keep(run, plan, lambda item, rater: said[rater])
     found = {key[2:]: row for key, row in people(run).items()}
     assert found["values_detected", "human:anna"] == (2.0, None, f"{first}, {second}: both", None)
     assert found["values_detected", "human:ben"] == (0.0, None, "none", None)
@@ -298,26 +267,22 @@ def test_sets_and_no_answer(run: Run) -> None:
 
 def test_audit_keeps_apart_from_blind_ratings(run: Run) -> None:
     plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("anna", "ben"))
-    from bedside.annotation.items import judge_scores
-
     shown = judge_scores(plan, run)
+    judged = {item.id: int(shown[item.transcript, "transcript", "empathy"][0]) for item in plan.items}
 
     def say(item: str, rater: str) -> dict[str, Any]:
-        judge = int(shown[plan.by_id[item].transcript, "transcript", "empathy"][0])
         if rater == "anna":
             return {"agree__empathy": "agree"}
-        return {"agree__empathy": "disagree", "empathy": str(judge % 5 + 1)}
+        return {"agree__empathy": "disagree", "empathy": str(judged[item] % 5 + 1)}
 
-    kept = pulled(run, plan, exported(plan, say, USERS))
-    assert kept.missing == 0
+    assert keep(run, plan, say).missing == 0
     found = people(run)
     for item in plan.items:
-        judge = float(shown[item.transcript, "transcript", "empathy"][0])
-        key = (item.transcript, "transcript")
-        assert found[(*key, "empathy.agrees", "human:anna")][1] == "agree"
-        assert found[(*key, "empathy.agrees", "human:ben")][1] == "disagree"
-        assert found[(*key, "empathy.audited", "human:anna")][0] == judge
-        assert found[(*key, "empathy.audited", "human:ben")][0] == judge % 5 + 1
+        opinions = (("anna", "agree", judged[item.id]), ("ben", "disagree", judged[item.id] % 5 + 1))
+        for rater, opinion, level in opinions:
+            key = (item.transcript, "transcript", "empathy.agrees", f"human:{rater}")
+            assert found[key][1] == opinion
+            assert found[(*key[:2], "empathy.audited", key[3])][0] == level
     assert not people(run, "empathy")
     rows = agree(open_ratings_view(run.path), metrics=["empathy.audited", "empathy.agrees"])
     (perfect,) = [row for row in rows if row.kind == "person" and row.raters[0] == "human:anna"]
@@ -327,22 +292,26 @@ def test_audit_keeps_apart_from_blind_ratings(run: Run) -> None:
     assert between.statistics["percent agreement"].estimate == 0.0
 
 
-def test_an_audit_that_contradicts_itself_is_missing(run: Run) -> None:
+@pytest.mark.parametrize(
+    ("opinion", "levels_apart", "metric", "error"),
+    [
+        ("agree", 1, "empathy.agrees", "says that the judge is right, and gives another answer"),
+        ("disagree", None, "empathy.audited", "gives no answer beside the judge's"),
+    ],
+)
+def test_an_audit_that_contradicts_itself_is_missing(
+    run: Run, opinion: str, levels_apart: int | None, metric: str, error: str
+) -> None:
     plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("anna",), overlap=1)
-    from bedside.annotation.items import judge_scores
-
     shown = judge_scores(plan, run)
-    judge = {item.id: shown[item.transcript, "transcript", "empathy"][0] for item in plan.items}
-    other = {item: str(int(level) % 5 + 1) for item, level in judge.items()}
-    pulled(
-        run, plan, exported(plan, lambda item, _: {"agree__empathy": "agree", "empathy": other[item]}, USERS)
-    )
-    errors = {row[3] for row in people(run, "empathy.agrees").values()}
-    assert errors == {"says that the judge is right, and gives another answer"}
-    plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("ben",), overlap=1)
-    pulled(Run(run.path), plan, exported(plan, lambda item, _: {"agree__empathy": "disagree"}, USERS))
-    rows = {key[3]: row for key, row in people(run, "empathy.audited").items()}
-    assert rows["human:ben"][3] == "gives no answer beside the judge's"
+
+    def say(item: str, rater: str) -> dict[str, Any]:
+        judge = int(shown[plan.by_id[item].transcript, "transcript", "empathy"][0])
+        level = {} if levels_apart is None else {"empathy": str(judge % 5 + levels_apart)}
+        return {"agree__empathy": opinion, **level}
+
+    keep(run, plan, say)
+    assert {row[3] for row in people(run, metric).values()} == {error}
 
 
 def test_findings_are_counted_and_kept_as_a_judge_would(run: Run) -> None:
@@ -356,21 +325,15 @@ def test_findings_are_counted_and_kept_as_a_judge_would(run: Run) -> None:
         "ben": {"finding_extraction": "nothing to list", "notes": ("text", "really")},
         "cleo": {"finding_extraction": "nothing to list", "finding_extraction__0": ("text", "x")},
     }
-    kept = pulled(run, plan, exported(plan, lambda item, rater: said[rater], USERS))
+    kept = keep(run, plan, lambda item, rater: said[rater])
     assert (kept.ratings, kept.missing) == (12 * 3 * 5, 12 * 5)
     found = {key[2:]: row for key, row in people(run).items()}
-    assert found["finding_extraction", "human:anna"][0] == 3.0
-    fear, cost = "emotional discomfort or fear", "financial or insurance concern"
+    listed = [(FEAR, "afraid of needles"), (FEAR, "sad"), (COST, "cost of the drug")]
     assert json.loads(found["finding_extraction", "human:anna"][2]) == {
-        "reason": "",
-        "findings": [
-            {"category": fear, "text": "afraid of needles"},
-            {"category": fear, "text": "sad"},
-            {"category": cost, "text": "cost of the drug"},
-        ],
-    }
-    assert found["finding_extraction.emotional_discomfort_or_fear", "human:anna"][0] == 2.0
-    assert found["finding_extraction.communication_barrier", "human:anna"][0] == 0.0
+        "reason": "", "findings": [{"category": category, "text": text} for category, text in listed],
+    }  # fmt: skip
+    counts = ("", ".emotional_discomfort_or_fear", ".communication_barrier")
+    assert [found[f"finding_extraction{name}", "human:anna"][0] for name in counts] == [3.0, 2.0, 0.0]
     assert found["finding_extraction", "human:ben"][0] == 0.0
     assert found["finding_extraction", "human:cleo"][3] == "says that there is nothing to list, and lists 1"
     rows = agree(open_ratings_view(run.path), metrics=["finding_extraction"])
@@ -378,15 +341,13 @@ def test_findings_are_counted_and_kept_as_a_judge_would(run: Run) -> None:
 
 
 def test_codes_are_of_turns(run: Run) -> None:
-    codes: tuple[Rubric, ...] = (CODEBOOK.load("question"), CODEBOOK.load("client_talk"))
-    plan = rating_plan(run, mode="codes", rubrics=codes, raters=("anna", "ben"))
+    plan = rating_plan(run, mode="codes", rubrics=(QUESTION, CLIENT_TALK), raters=("anna", "ben"))
     said = {"question__0": "open", "question__1": "none", "client_talk__1": "change"}
-    kept = pulled(run, plan, exported(plan, lambda item, rater: said, USERS))
+    kept = keep(run, plan, lambda item, rater: said)
     assert (kept.ratings, kept.missing) == (12 * 2 * 4, 12 * 2)
     name = plan.items[0].transcript
-    found = {
-        key[1:3]: row[1:] for key, row in people(run).items() if key[0] == name and key[3] == "human:anna"
-    }
+    rated = people(run).items()
+    found = {key[1:3]: row[1:] for key, row in rated if key[0] == name and key[3] == "human:anna"}
     assert found == {
         ("turn:0", "question"): ("open", None, None),
         ("turn:2", "question"): ("none", None, None),
@@ -396,36 +357,22 @@ def test_codes_are_of_turns(run: Run) -> None:
     rows = agree(open_ratings_view(run.path), metrics=["question"])
     assert rows[0].units == 24
     with pytest.raises(InputError, match="question__2 is past the 2 turns of the clinician"):
-        pulled(run, plan, exported(plan, lambda item, rater: {"question__2": "open"}, USERS))
+        keep(run, plan, lambda item, rater: {"question__2": "open"})
 
 
-def test_the_manifest_says_what_the_ratings_came_from(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
+def test_the_manifest_says_what_the_ratings_came_from(run: Run, plan: AnnotationPlan, tasks: Tasks) -> None:
     pulled(run, plan, tasks[:3])
     pulled(Run(run.path), plan, tasks)
     (entry,) = Run(run.path).manifest["imports"]
-    assert entry["rubrics"] == {each.rubric.name: each.version for each in plan.rubrics}
+    assert entry["rubrics"] == {planned.rubric.name: planned.version for planned in plan.rubrics}
     assert entry["scales"]["empathy"] == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert (entry["ratings"], entry["empty"]) == (48, 0)
     assert read_plan(plan_folder(run, plan) / "plan.json", run) == plan
 
 
-def test_a_damaged_store_is_named_with_its_line(run: Run) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
-    pulled(run, plan, tasks)
-    path = plan_folder(run, plan) / STORE
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:4], b'{"received": 1}\n', *lines[5:]]))
-    with pytest.raises(RunError, match=r"answers\.jsonl:5: the store of answers is damaged"):
-        pulled(Run(run.path), plan, tasks)
-
-
-def test_a_run_that_is_held_is_refused(run: Run) -> None:
-    plan = rating_plan(run)
+def test_a_run_that_is_held_is_refused(run: Run, plan: AnnotationPlan) -> None:
     with Run(run.path).locked(), pytest.raises(RunError, match="another bedside process"):
-        pulled(run, plan, exported(plan, levels, USERS))
+        keep(run, plan, levels)
 
 
 _PULL = """
@@ -433,9 +380,6 @@ import sys, orjson
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.plan_file import read_plan
-from bedside.annotation.plan_progress import plan_view
-from bedside.api import import_ratings
-from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 run = Run(sys.argv[1])
 plan = read_plan(sys.argv[2], run)
@@ -447,21 +391,13 @@ keep_answers(run, plan, answers)
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_nothing_is_half_done(run: Run, tmp_path: Path) -> None:
-    from bedside.annotation.plan_file import write_plan
-
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
+def test_killed_at_any_moment_nothing_is_half_done(
+    run: Run, plan: AnnotationPlan, tasks: Tasks, tmp_path: Path
+) -> None:
     write_plan(plan, tmp_path / "plan.json")
     (tmp_path / "export.json").write_bytes(orjson.dumps(tasks))
-    call = [
-        sys.executable,
-        "-c",
-        _PULL,
-        str(run.path),
-        str(tmp_path / "plan.json"),
-        str(tmp_path / "export.json"),
-    ]
+    files = [str(path) for path in (run.path, tmp_path / "plan.json", tmp_path / "export.json")]
+    call = [sys.executable, "-c", _PULL, *files]
     for delay in (0.0, 0.002, 0.005, 0.01, 0.02, 0.04):
         process = subprocess.Popen(call, stdout=subprocess.PIPE)
         assert process.stdout is not None
@@ -479,22 +415,22 @@ def test_killed_at_any_moment_nothing_is_half_done(run: Run, tmp_path: Path) -> 
     assert len(read_store(run, plan).revisions) == 24
 
 
-def test_a_failed_write_leaves_everything_as_it_was(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = rating_plan(run)
-    tasks = exported(plan, levels, USERS)
+def test_a_failed_write_leaves_everything_as_it_was(
+    run: Run, plan: AnnotationPlan, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pulled(run, plan, tasks[:4])
-    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
-    replace = os.replace
+    before = files_of(run)
+    put = os.replace
 
     def full(source: Any, target: Any) -> None:
         if Path(target).name == STORE:
             raise OSError(28, "No space left on device")
-        replace(source, target)
+        put(source, target)
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(RunError, match="No space left"):
         pulled(Run(run.path), plan, tasks)
-    assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+    assert files_of(run) == before
 
 
 def test_an_answer_says_what_it_is() -> None:
@@ -506,14 +442,12 @@ def test_a_rater_of_a_plan_is_the_person_who_rated_in_the_run_under_another_spel
     """Before, ``ANNA`` of a sheet and ``anna`` of the plan drawn later were two raters, with κ between them."""
     names = sorted(run.index["id"])[:4]
     sheet = run.path.parent / "sheet.csv"
-    sheet.write_text(
-        "item,rater,warmth\n" + "".join(f"{name},ANNA,{level}\n" for level, name in enumerate(names))
-    )
+    rows = [f"{name},ANNA,{level}\n" for level, name in enumerate(names)]
+    sheet.write_text("item,rater,warmth\n" + "".join(rows))
     import_ratings(Run(run.path), sheet)
     run = Run(run.path)
     plan = rating_plan(run, round="main")
-    kept = pulled(run, plan, exported(plan, levels, USERS))
-    assert kept.spelt == {"anna": "ANNA"}
+    assert keep(run, plan, levels).spelt == {"anna": "ANNA"}
     found = people(run)
     assert {key[3] for key in found} == {"human:ANNA", "human:ben", "human:cleo"}
     for item in plan.items:
@@ -521,7 +455,7 @@ def test_a_rater_of_a_plan_is_the_person_who_rated_in_the_run_under_another_spel
             key = (item.transcript, "transcript", "empathy", f"human:{'ANNA' if rater == 'anna' else rater}")
             assert found[key][0] == float(levels(item.id, rater)["empathy"])
     # The same answers again change nothing, and how far raters are is counted under the plan's name.
-    again = pulled(Run(run.path), plan, exported(plan, levels, USERS))
+    again = keep(Run(run.path), plan, levels)
     assert (again.new, again.revised, again.standing) == (0, 0, {})
     assert people(run) == found
     answers = read_store(run, plan).answers()
@@ -532,13 +466,13 @@ def test_a_rater_of_a_plan_is_the_person_who_rated_in_the_run_under_another_spel
     assert plan_people(Run(run.path), plan)["anna"] == "human:anna"
 
 
-def test_answers_in_a_sheet_and_on_the_page_are_one_persons_whatever_comes_first(run: Run) -> None:
-    plan = rating_plan(run)
+def test_answers_in_a_sheet_and_on_the_page_are_one_persons(run: Run, plan: AnnotationPlan) -> None:
+    """Whatever comes first."""
     item = next(item for item in plan.items if "anna" in plan.raters_of[item.id])
     sheet = run.path.parent / "sheet.csv"
     sheet.write_text(f"item,rater,empathy,goal_alignment\n{item.transcript},Anna,5,5\n")
-    import_ratings(run, sheet)
-    pulled(Run(run.path), plan, exported(plan, levels, USERS))
-    assert {key[3] for key in people(run)} == {"human:Anna", "human:ben", "human:cleo"}
-    import_ratings(Run(run.path), sheet)
-    assert {key[3] for key in people(run)} == {"human:Anna", "human:ben", "human:cleo"}
+    for step in range(2):
+        import_ratings(Run(run.path), sheet)
+        if step == 0:
+            keep(Run(run.path), plan, levels)
+        assert {key[3] for key in people(run)} == {"human:Anna", "human:ben", "human:cleo"}

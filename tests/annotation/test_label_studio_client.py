@@ -1,40 +1,38 @@
-"""What a server that is no Label Studio answers, in one line."""
+"""A server that is no Label Studio is told in one line, and an environment half installed isn't taken for whole."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from bedside.annotation import label_studio_server
 from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.core.errors import LabelStudioError
 
 USER = {
-    "id": 1,
-    "email": "anna@example.org",
-    "username": "anna",
-    "first_name": "",
-    "last_name": "",
-    "initials": "a",
-}
+    "id": 1, "email": "anna@example.org", "username": "anna", "first_name": "", "last_name": "", "initials": "a",
+}  # fmt: skip
 
 
-@pytest.fixture
-def address() -> Iterator[str]:
+@contextmanager
+def serving(reply: Callable[[str], tuple[int, dict[str, str], bytes]]) -> Iterator[str]:
+    """The address of a server that answers each path with a status, headers and a body."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            listing = {"1": {"tasks": []}, "2": [], "3": {"total": 1, "tasks": [7]}, "4": "x"}
-            project = self.path.partition("project=")[2].partition("&")[0]
-            body = json.dumps(USER if "whoami" in self.path else listing[project]).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
+            status, headers, body = reply(self.path)
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
 
@@ -48,47 +46,81 @@ def address() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture
-def odd_address() -> Iterator[tuple[str, list[float]]]:
-    """A server that refuses the first two requests as too many, and shows a page to log in at any address but one's."""
+@pytest.mark.slow
+def test_a_server_that_asks_for_patience_gets_it_and_a_login_page_is_named() -> None:
+    """It refuses the first two requests as too many, and shows a page to log in at any address but one."""
     times: list[float] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            times.append(time.monotonic())
-            whoami = "whoami" in self.path
-            self.send_response(429 if len(times) < 3 else 200)
-            if len(times) < 3:
-                self.send_header("Retry-After", "0.2")
-            body = json.dumps(USER).encode() if whoami else b"<html><h1>Log in</h1></html>"
-            self.send_header("Content-Type", "application/json" if whoami else "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def reply(path: str) -> tuple[int, dict[str, str], bytes]:
+        times.append(time.monotonic())
+        wait = {"Retry-After": "0.2"} if len(times) < 3 else {}
+        status = 429 if wait else 200
+        if "whoami" in path:
+            return status, {"Content-Type": "application/json", **wait}, json.dumps(USER).encode()
+        return status, {"Content-Type": "text/html; charset=utf-8", **wait}, b"<html><h1>Log in</h1></html>"
 
-        def log_message(self, *_: object) -> None:
-            return
+    with serving(reply) as address:
+        client = LabelStudioClient(address, "a" * 40)
+        assert len(times) == 3
+        assert all(later - earlier >= 0.2 for earlier, later in pairwise(times))
+        with pytest.raises(LabelStudioError, match="a web page, as where one must log in"):
+            client.tasks([SimpleNamespace(id=1)])
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}", times
-    server.shutdown()
-    server.server_close()
+
+@pytest.mark.parametrize("listing", [{"tasks": []}, [], {"total": 1, "tasks": [7]}, "x"])
+def test_a_listing_that_is_none(listing: object) -> None:
+    def reply(path: str) -> tuple[int, dict[str, str], bytes]:
+        return (
+            200,
+            {"Content-Type": "application/json"},
+            json.dumps(USER if "whoami" in path else listing).encode(),
+        )
+
+    with serving(reply) as address, pytest.raises(LabelStudioError, match="as no Label Studio does"):
+        LabelStudioClient(address, "a" * 40).tasks([SimpleNamespace(id=1)])
+
+
+@pytest.fixture
+def no_index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache folder of one's own, and a package index that can't be reached. Where the environment would be."""
+    monkeypatch.delenv(label_studio_server.ENVIRONMENT, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    return label_studio_server.environment_folder()
+
+
+def put_program(environment: Path) -> Path:
+    program = environment / "bin" / "label-studio"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    return program
 
 
 @pytest.mark.slow
-def test_a_server_that_asks_for_patience_gets_it_and_a_login_page_is_named(
-    odd_address: tuple[str, list[float]],
-) -> None:
-    address, times = odd_address
-    client = LabelStudioClient(address, "a" * 40)
-    assert len(times) == 3
-    assert all(later - earlier >= 0.2 for earlier, later in pairwise(times))
-    with pytest.raises(LabelStudioError, match="what answers there is a web page, as where one must log in"):
-        client.tasks([SimpleNamespace(id=1)])
+def test_an_interrupted_install_is_begun_again_and_one_that_fails_leaves_nothing(no_index: Path) -> None:
+    put_program(no_index)
+    lines: list[str] = []
+    with pytest.raises(LabelStudioError, match="can't be installed") as failed:
+        label_studio_server.ensure_environment(say=lines.append)
+    assert "\n" not in str(failed.value)
+    assert label_studio_server.VERSION in lines[0]
+    assert not no_index.exists()
 
 
-@pytest.mark.parametrize("project", [1, 2, 3, 4])
-def test_a_listing_that_is_none(address: str, project: int) -> None:
-    with pytest.raises(LabelStudioError, match="as no Label Studio does"):
-        LabelStudioClient(address, "a" * 40).tasks([SimpleNamespace(id=project)])
+def test_a_finished_install_is_used(no_index: Path) -> None:
+    program = put_program(no_index)
+    (no_index / ".complete").touch()
+    assert label_studio_server.ensure_environment() == program
+
+
+def test_an_environment_of_ones_own_is_never_written_to(no_index: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "precious").touch()
+    with pytest.raises(LabelStudioError, match="has no Label Studio"):
+        label_studio_server.ensure_environment(mine)
+    assert list(mine.iterdir()) == [mine / "precious"]
+    program = put_program(mine)
+    assert label_studio_server.ensure_environment(mine) == program

@@ -1,30 +1,44 @@
-"""Label Studio's page in a real browser: what raters see of each mode, and what they can't hand in."""
+"""Label Studio's page in a real browser: what raters see of each mode, what they can't hand in, what is settled."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation import label_studio_server as own
-from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.adjudication import adjudicate
+from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem
 from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.page_words import page_words
-from bedside.annotation.pull import pull
+from bedside.annotation.pull import PullSummary, pull
 from bedside.annotation.push import push
-from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, find_rubric
+from bedside.cli.plans import save_plan
+from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.score import score
-from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
-from tests.annotation.test_label_studio import _browser_of, key, server, studio  # noqa: F401
+from tests.annotation.builders import CLIENT_TALK, FINDINGS, QUESTION, gold_cases
+from tests.annotation.builders import people as rows_of_people
+from tests.annotation.study import EMPATHY, GOAL, JUDGE, level_of, levels, rating_plan
+from tests.annotation.test_label_studio import (  # noqa: F401
+    answer,
+    begin,
+    browser_of,
+    key,
+    people,
+    server,
+    studio,
+    submit,
+    tasks_of_project,
+)  # fmt: skip
+from tests.conftest import Call
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -66,35 +80,42 @@ def talks(tmp_path: Path) -> Run:
     return run
 
 
-@contextmanager
-def labelling(
-    studio: own.OwnServer,  # noqa: F811
-    server: LabelStudioClient,  # noqa: F811
-    run: Run,
-    plan: AnnotationPlan,
-) -> Iterator[Any]:
-    """Anna's page of the plan's first task, with the instructions closed."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium here")
-    (address,) = push(plan, run, server, text=INSTRUCTIONS).projects.values()
-    with _browser_of(chromium, studio, "anna") as page:
-        page.goto(address)
-        page.get_by_role("button", name="Label All Tasks").click()
-        page.get_by_text("Welcome", exact=True).wait_for()
-        page.wait_for_selector('[class*="phraseContainer"]')
-        page.wait_for_timeout(500)
-        assert page.locator(".lsf-modal-ls ul").evaluate("e => getComputedStyle(e).listStyleType") == "disc"
-        assert (
-            page.locator(".lsf-modal-ls ol").evaluate("e => getComputedStyle(e).listStyleType") == "decimal"
-        )
-        page.keyboard.press("Escape")
-        shown(page)
-        yield page
+class Desk:
+    """Anna's desk: three conversations, a server, and the page on which she labels them."""
+
+    def __init__(self, run: Run, studio: own.OwnServer, server: LabelStudioClient) -> None:  # noqa: F811
+        self.run, self.studio, self.server = run, studio, server
+
+    def plan(self, **options: Any) -> AnnotationPlan:
+        return rating_plan(self.run, **{"raters": ("anna",), "overlap": 1, **options})
+
+    @contextmanager
+    def labelling(self, plan: AnnotationPlan) -> Iterator[Any]:
+        """The page of the plan's first task, with the instructions closed."""
+        (address,) = push(plan, self.run, self.server, text=INSTRUCTIONS).projects.values()
+        with browser_of(self.studio, "anna") as page:
+            begin(page, address)
+            page.get_by_text("Welcome", exact=True).wait_for()
+            page.wait_for_selector('[class*="phraseContainer"]')
+            page.wait_for_timeout(500)
+            for tag, style in (("ul", "disc"), ("ol", "decimal")):
+                found = page.locator(f".lsf-modal-ls {tag}")
+                assert found.evaluate("e => getComputedStyle(e).listStyleType") == style
+            page.keyboard.press("Escape")
+            shown(page)
+            yield page
+
+    def pull(self, plan: AnnotationPlan) -> PullSummary:
+        return pull(plan, self.run, self.server)
+
+    def ratings(self, *columns: str) -> list[tuple[Any, ...]]:
+        rows = rows_of_people(self.run).filter(rater="human:anna").sort("transcript_id", "unit", "metric")
+        return list(rows.select(columns).iter_rows())
 
 
-def plan_of(run: Run, **options: Any) -> AnnotationPlan:
-    return rating_plan(run, **{"raters": ("anna",), "overlap": 1, **options})
+@pytest.fixture
+def desk(talks: Run, studio: own.OwnServer, server: LabelStudioClient) -> Desk:  # noqa: F811
+    return Desk(talks, studio, server)
 
 
 def shown(page: Any) -> str:
@@ -112,14 +133,6 @@ def press(page: Any, *keys: str) -> None:
     for each in keys:
         page.keyboard.press(each)
         page.wait_for_timeout(250)
-
-
-def submit(page: Any) -> None:
-    with page.expect_response(
-        lambda answered: answered.request.method == "POST" and "/annotations" in answered.url
-    ) as said:
-        page.get_by_test_id("bottombar-submit-button").click()
-    assert said.value.ok
 
 
 def refused(page: Any, message: str) -> None:
@@ -143,19 +156,10 @@ def refused(page: Any, message: str) -> None:
     page.wait_for_timeout(500)
 
 
-def ratings(run: Run, *columns: str) -> list[tuple[Any, ...]]:
-    rows = (
-        Run(run.path).ratings.filter(pl.col("rater") == "human:anna").sort("transcript_id", "unit", "metric")
-    )
-    return list(rows.select(columns).iter_rows())
-
-
-def test_each_rubric_has_its_reason_and_its_evidence(
-    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
-) -> None:  # fmt: skip
-    plan = plan_of(talks, rubrics=(EMPATHY, GOAL))
+def test_each_rubric_has_its_reason_and_its_evidence(desk: Desk) -> None:
+    plan = desk.plan(rubrics=(EMPATHY, GOAL))
     titles, done = [], 0
-    with labelling(studio, server, talks, plan) as page:
+    with desk.labelling(plan) as page:
         for _ in plan.items:
             text = shown(page)
             titles.append(text.splitlines()[0])
@@ -165,9 +169,8 @@ def test_each_rubric_has_its_reason_and_its_evidence(
             press(page, "4", "w", "Shift+1")
             turn(page, 1).locator("button[aria-label='Label whole utterance']").click()
             page.wait_for_timeout(300)
-            turn(page, 0).locator("button").last.wait_for(
-                state="hidden"
-            )  # without a label there is no button
+            # Without a label there is no button.
+            turn(page, 0).locator("button").last.wait_for(state="hidden")
             if "turn 3." in text:
                 press(page, "Shift+2")
                 turn(page, 3).locator('[class*="dialoguetext"]').dblclick(position={"x": 12, "y": 8})
@@ -176,8 +179,8 @@ def test_each_rubric_has_its_reason_and_its_evidence(
             submit(page)
             done += 1
     assert titles == [f"Conversation {number} of 3" for number in (1, 2, 3)]
-    assert pull(plan, talks, server).stored.submitted == 3
-    for name, metric, value, reason in ratings(talks, "transcript_id", "metric", "value", "reason"):
+    assert desk.pull(plan).stored.submitted == 3
+    for name, metric, value, reason in desk.ratings("transcript_id", "metric", "value", "reason"):
         if metric == "empathy":
             assert (value, reason) == (4, "It says so. Evidence: turn 1.")
         else:
@@ -238,11 +241,9 @@ def _is_written_from_the_right(page: Any) -> None:
     assert places[0] > (left + right) / 2
 
 
-def test_in_an_audit_the_scale_is_seen_and_nobody_agrees_without_it(
-    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
-) -> None:  # fmt: skip
-    plan = plan_of(talks, mode="audit", rubrics=(EMPATHY, GOAL), judge=JUDGE, per=1)
-    with labelling(studio, server, talks, plan) as page:
+def test_in_an_audit_the_scale_is_seen_and_nobody_agrees_without_it(desk: Desk) -> None:
+    plan = desk.plan(mode="audit", rubrics=(EMPATHY, GOAL), judge=JUDGE, per=1)
+    with desk.labelling(plan) as page:
         assert page.get_by_text("The judge says 2", exact=True).is_visible()
         choices = page.locator(".bedside-rubric").nth(0).locator(".lsf-choice")
         assert choices.count() == 5
@@ -255,8 +256,8 @@ def test_in_an_audit_the_scale_is_seen_and_nobody_agrees_without_it(
         press(page, "q")
         page.get_by_placeholder("Why").nth(1).fill("It wanders.")
         submit(page)
-    assert pull(plan, talks, server).stored.submitted == 1
-    assert ratings(talks, "metric", "value", "label", "reason") == [
+    assert desk.pull(plan).stored.submitted == 1
+    assert desk.ratings("metric", "value", "label", "reason") == [
         ("empathy.agrees", None, "agree", None),
         ("empathy.audited", 2.0, None, None),
         ("goal_alignment.agrees", None, "disagree", "It wanders."),
@@ -264,11 +265,9 @@ def test_in_an_audit_the_scale_is_seen_and_nobody_agrees_without_it(
     ]
 
 
-def test_listed_with_nothing_listed_is_not_handed_in(
-    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
-) -> None:  # fmt: skip
-    plan = plan_of(talks, mode="findings", rubrics=(RUBRICS.load("finding_extraction"),), per=1)
-    with labelling(studio, server, talks, plan) as page:
+def test_listed_with_nothing_listed_is_not_handed_in(desk: Desk) -> None:
+    plan = desk.plan(mode="findings", rubrics=(FINDINGS,), per=1)
+    with desk.labelling(plan) as page:
         press(page, "1")
         refused(page, "Something is listed: please choose what, and list it")
         press(page, "w", "r")
@@ -280,24 +279,21 @@ def test_listed_with_nothing_listed_is_not_handed_in(
             boxes.nth(1).press("Enter")
         boxes.nth(3).fill("cost")
         boxes.nth(3).press("Enter")
-        page.locator(".bedside-rubric .lsf-choice label").nth(
-            5
-        ).click()  # financial: it is not listed after all
+        # Financial: it is not listed after all.
+        page.locator(".bedside-rubric .lsf-choice label").nth(5).click()
         page.wait_for_timeout(300)
         submit(page)
-    assert pull(plan, talks, server).stored.missing == 0
-    found = {metric.partition(".")[2]: value for metric, value in ratings(talks, "metric", "value")}
+    assert desk.pull(plan).stored.missing == 0
+    found = {metric.partition(".")[2]: value for metric, value in desk.ratings("metric", "value")}
     assert found.pop("") == found.pop("emotional_discomfort_or_fear") == 2
     assert set(found.values()) == {0}
 
 
 @pytest.mark.soak_only
-def test_a_german_page_records_what_an_english_one_does(
-    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
-) -> None:  # fmt: skip
+def test_a_german_page_records_what_an_english_one_does(desk: Desk) -> None:
     words = page_words("de")
-    plan = plan_of(talks, mode="findings", rubrics=(find_rubric("finding_extraction", language="de"),), per=2)
-    with labelling(studio, server, talks, plan) as page:
+    plan = desk.plan(mode="findings", rubrics=(find_rubric("finding_extraction", language="de"),), per=2)
+    with desk.labelling(plan) as page:
         text = shown(page)
         assert text.splitlines()[0] == "Gespräch 1 von 2"
         assert {"Behandler", "Patient"} <= set(text.splitlines())
@@ -315,20 +311,17 @@ def test_a_german_page_records_what_an_english_one_does(
         shown(page)
         press(page, "2")
         submit(page)
-    collected = pull(plan, talks, server)
+    collected = desk.pull(plan)
     assert (collected.stored.submitted, collected.collected.altered_tasks) == (2, 0)
-    found = ratings(talks, "metric", "value")
+    found = desk.ratings("metric", "value")
     for metric in ("finding_extraction", "finding_extraction.emotional_discomfort_or_fear"):
         assert sorted(value for name, value in found if name == metric) == [0, 1]
 
 
-def test_turns_are_coded_in_the_order_spoken_with_the_keys_beside_the_codes(
-    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
-) -> None:  # fmt: skip
-    codes = (CODEBOOK.load("question"), CODEBOOK.load("client_talk"))
-    plan = plan_of(talks, mode="codes", rubrics=codes)
+def test_turns_are_coded_in_the_order_spoken_with_the_keys_beside_the_codes(desk: Desk) -> None:
+    plan = desk.plan(mode="codes", rubrics=(QUESTION, CLIENT_TALK))
     coded = 0
-    with labelling(studio, server, talks, plan) as page:
+    with desk.labelling(plan) as page:
         for _ in plan.items:
             if "turn 199." in shown(page):
                 _the_conversation_follows(page)
@@ -353,9 +346,9 @@ def test_turns_are_coded_in_the_order_spoken_with_the_keys_beside_the_codes(
                     press(page, *(["1" if name == "Clinician" else "e"] if at else []), "Alt+.")
                     coded += 1
             submit(page)
-    answers = pull(plan, talks, server)
+    answers = desk.pull(plan)
     assert (answers.stored.submitted, answers.stored.skipped, answers.collected.set_aside) == (2, 1, ())
-    rows = [row for row in ratings(talks, "transcript_id", "unit", "metric", "label") if row[0] != "long"]
+    rows = [row for row in desk.ratings("transcript_id", "unit", "metric", "label") if row[0] != "long"]
     assert len(rows) == coded == 8
     assert rows == [
         ("arabic", "turn:0", "question", "open"), ("arabic", "turn:1", "client_talk", "neutral"),
@@ -378,3 +371,48 @@ def _the_conversation_follows(page: Any) -> None:
     assert turn(page, 0).bounding_box()["y"] < 0
     assert page.locator(".lsf-choice:visible").count() == 3
     assert time.monotonic() - began < 120
+
+
+def test_gold_is_answered_among_the_others_and_what_differs_is_settled_in_a_browser(
+    run: Run, studio: own.OwnServer, server: LabelStudioClient, people: dict[str, Any],  # noqa: F811
+    key: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch,  # noqa: F811
+) -> None:  # fmt: skip
+    plan = rating_plan(run, raters=("anna", "ben"), per=6, gold=gold_cases(tmp_path), gold_share=0.3, seed=11)
+    push(plan, run, server)
+    for name, (project, *_) in server.projects(plan).items():
+        tasks = tasks_of_project(server, project)
+        assert sorted(tasks) == sorted(plan.assignment[name])
+        for item_id, task in tasks.items():
+            item = plan.by_id[item_id]
+            said = levels(item_id, name)
+            if not isinstance(item, PlanItem):
+                said = {rubric: str(known) for rubric, known in item.answers.items()}
+            answer(people[name], task, said)
+    save_plan(plan, run, tmp_path / "plan.json")
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", key)
+    code, out, err = call("annotate", "status", "plan.json", "--live", "--url", studio.url, "--json")
+    assert (code, "How raters keep up" in out) == (0, True), err
+    assert not [name for name in Run(run.path).ratings["transcript_id"].unique() if name.startswith("known")]
+    assert rows_of_people(run, "empathy").filter(rater="human:anna").height == 6
+    adjudication = adjudicate(Run(run.path), plan, ["cleo"], rubrics=["empathy"]).plan
+    # Two raters whose levels differ by one wherever they can.
+    differ = [level_of(item.id, "anna") != level_of(item.id, "ben") for item in plan.items]
+    assert len(adjudication.items) == sum(differ)
+    (address,) = push(adjudication, run, server).projects.values()
+    with browser_of(studio, "cleo") as page:
+        begin(page, address)
+        page.keyboard.press("Escape")
+        for _ in adjudication.items:
+            page.wait_for_selector(".bedside-right .lsf-choice")
+            page.wait_for_timeout(1000)
+            text = page.locator(".bedside-right").inner_text()
+            assert "Rater 1: " in text
+            assert "Rater 2: " in text
+            assert not [name for name in ("anna", "ben", "GPT-Secret") if name in text.split()]
+            page.locator(".bedside-rubric").nth(0).locator(".lsf-choice").nth(2).click()
+            page.wait_for_timeout(300)
+            submit(page)
+    assert pull(adjudication, run, server).stored.submitted == len(adjudication.items)
+    assert set(open_ratings_view(run.path).final_labels("empathy").values()) == {3.0}
+    again = pull(adjudication, run, server)
+    assert (again.stored.new, again.stored.revised) == (0, 0)

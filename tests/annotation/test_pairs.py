@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
-import polars as pl
 import pytest
 
 from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem
-from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.items import label_studio_tasks
-from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, write_plan
@@ -28,9 +25,8 @@ from bedside.ratings.rubric_metrics import SHARES
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from bedside.transcripts.transcript import Transcript, Turn
-from tests.annotation.page_controls import controls
-from tests.annotation.study import EMPATHY, GOAL, RATERS, USERS, exported, rating_plan
-from tests.annotation.test_offline import fill_csv, fill_xlsx, fresh, human
+from tests.annotation.builders import controls, fill_csv, keep, people
+from tests.annotation.study import EMPATHY, GOAL, rating_plan
 from tests.conftest import Call
 
 WORDS = ("first", "second", "tie")
@@ -38,6 +34,22 @@ WORDS = ("first", "second", "tie")
 
 def pairs_plan(run: Run, **options: Any) -> AnnotationPlan:
     return rating_plan(run, mode="pairs", **options)
+
+
+def annas(run: Run) -> AnnotationPlan:
+    """By empathy, and anna compares alone."""
+    return pairs_plan(run, rubrics=(EMPATHY,), raters=("anna",), overlap=1)
+
+
+def talks_of(folder: Path, systems: str, cases: int) -> Run:
+    """A run of one short talk of each system and case, whose goal has the system's name."""
+    turns = (Turn(0, "clinician", "x", "How?"), Turn(1, "patient", "x", "So."))
+    talks = [
+        Transcript(f"{system}{case}", turns, system, f"c{case}", reference={"goal": f"goal {system}"})
+        for system in systems
+        for case in range(cases)
+    ]
+    return score(talks, folder / "run", metrics=["structure"]).run
 
 
 def system_of(transcript: str) -> str:
@@ -70,12 +82,7 @@ def test_a_plan_has_every_pair_once_and_either_system_first_in_half(large: Run) 
 
 
 def test_a_draw_has_so_many_of_every_two_systems_and_odd_numbers_stay_balanced(tmp_path: Path) -> None:
-    talks = [
-        Transcript(id=f"{system}{case}", system=system, case_id=f"c{case}",
-                   turns=(Turn(0, "clinician", "x", "How?"), Turn(1, "patient", "x", "So.")))
-        for system in "ABC" for case in range(12)
-    ]  # fmt: skip
-    run = score(talks, tmp_path / "run", metrics=["structure"]).run
+    run = talks_of(tmp_path, "ABC", 12)
     plan = make_plan(run, mode="pairs", rubrics=(EMPATHY,), raters=("a", "b", "c"), per=5, repeat=0.2, seed=2)
     items = [item for item in plan.items if not item.replicate]
     assert [stratum.drawn for stratum in plan.strata] == [5, 5, 5]
@@ -140,12 +147,8 @@ def test_a_task_shows_both_and_says_nothing_of_whose_they_are(run: Run) -> None:
     for task, item in zip(tasks, plan.items, strict=True):
         data = task["data"]
         assert data.keys() == {"external_id", "title", "dialogue", "dialogue_second", "input_goal"}
-        assert [turn["text"] for turn in data["dialogue"]] == [
-            text.strip() for text in texts[item.transcript]
-        ]
-        assert [turn["text"] for turn in data["dialogue_second"]] == [
-            text.strip() for text in texts[second_id(item.unit)]
-        ]
+        for name, transcript in (("dialogue", item.transcript), ("dialogue_second", second_id(item.unit))):
+            assert [turn["text"] for turn in data[name]] == [text.strip() for text in texts[transcript]]
     shown = json.dumps(tasks) + labelling_page(plan)
     for secret in ("Secret", "Hidden", "secretfile", "hushcase", " bot", "invented"):
         assert secret not in shown
@@ -161,146 +164,85 @@ def test_the_page_shows_two_conversations_and_asks_which_is_better(run: Run) -> 
     texts = [str(text.get("value")) for text in root.iter("Text")]
     for level in EMPATHY.shown().scale:
         assert any(f"{level.value}: {level.descriptor}" in text for text in texts)
-    assert any(
-        "The better conversation is the one that stands higher on its levels." in text for text in texts
-    )
+    better = "The better conversation is the one that stands higher on its levels."
+    assert any(better in text for text in texts)
     assert [choice.get("hotkey") for choice in root.iter("Choice")] == list("123qwe")
     assert "The levels of the rubric" in instructions_page(pairs_plan(run), "Welcome")
 
 
 def test_what_differs_between_the_two_is_told_apart(tmp_path: Path) -> None:
-    talks = [
-        Transcript(id=system, system=system, case_id="c", reference={"goal": f"goal {system}"},
-                   turns=(Turn(0, "clinician", "x", "How?"), Turn(1, "patient", "x", "So.")))
-        for system in "AB"
-    ]  # fmt: skip
-    run = score(talks, tmp_path / "run", metrics=["structure"]).run
-    (task,) = label_studio_tasks(pairs_plan(run, rubrics=(GOAL,)), run)
-    plan_first = pairs_plan(run, rubrics=(GOAL,)).items[0].transcript
-    other = "B" if plan_first == "A" else "A"
-    assert task["data"]["input_goal"] == (
-        f"First conversation: goal {plan_first}\n\nSecond conversation: goal {other}"
-    )
+    run = talks_of(tmp_path, "AB", 1)
+    plan = pairs_plan(run, rubrics=(GOAL,))
+    (task,) = label_studio_tasks(plan, run)
+    first = plan.items[0].transcript[0]
+    goals = f"First conversation: goal {first}\n\nSecond conversation: goal {'B' if first == 'A' else 'A'}"
+    assert task["data"]["input_goal"] == goals
 
 
-def expected_rows(plan: AnnotationPlan) -> set[tuple[Any, ...]]:
-    rows = set()
+def test_answers_are_preferences_of_people(run: Run) -> None:
+    plan = pairs_plan(run, overlap=2, repeat=0.5)
+    keep(run, plan, said)
+    expected = set()
     for rater, order in plan.assignment.items():
         for name in order:
             item = plan.by_id[name]
             assert isinstance(item, PlanItem)
             for rubric in ("empathy", "goal_alignment"):
                 label = said(name, rater)[rubric]
-                rows.add(
-                    (
-                        item.transcript,
-                        item.unit,
-                        f"{rubric}.preference",
-                        f"human:{rater}",
-                        label,
-                        SHARES[label],
-                    )
+                row = (
+                    item.transcript,
+                    item.unit,
+                    f"{rubric}.preference",
+                    f"human:{rater}",
+                    label,
+                    SHARES[label],
                 )
-    return rows
-
-
-def rows_of(run: Run) -> set[tuple[Any, ...]]:
-    people = Run(run.path).ratings.filter(pl.col("rater").str.starts_with("human:"))
-    return set(people.select("transcript_id", "unit", "metric", "rater", "label", "value").iter_rows())
-
-
-def test_answers_are_preferences_of_people(run: Run) -> None:
-    plan = pairs_plan(run, overlap=2, repeat=0.5)
-    answers = read_export(plan, exported(plan, said, USERS), RATERS, where="x").answers
-    keep_answers(run, plan, answers)
-    assert rows_of(run) == expected_rows(plan)
-    people = Run(run.path).ratings.filter(pl.col("rater").str.starts_with("human:"))
-    assert set(people["replicate"]) == {0}
-    assert people["drawn"].unique().to_list() == [1.0]
+                expected.add(row)
+    rows = people(run)
+    columns = ("transcript_id", "unit", "metric", "rater", "label", "value")
+    assert set(rows.select(columns).iter_rows()) == expected
+    assert set(rows.select("replicate", "drawn").iter_rows()) == {(0, 1.0)}
     # Why is said of one rubric, and is no other's.
-    for metric, reason in people.select("metric", "reason").iter_rows():
+    for metric, reason in rows.select("metric", "reason").iter_rows():
         assert (reason or "").startswith("note by") == (metric == "empathy.preference")
-    progress = plan_progress(Run(run.path), plan)
-    assert {agreement.metric for agreement in progress.agreement} == {
-        "empathy.preference",
-        "goal_alignment.preference",
-    }
-    goal = next(entry for entry in progress.agreement if entry.metric == "goal_alignment.preference")
-    assert goal.statistics["kappa"].estimate == pytest.approx(1.0)
+    agreement = {entry.metric: entry for entry in plan_progress(Run(run.path), plan).agreement}
+    assert agreement.keys() == {"empathy.preference", "goal_alignment.preference"}
+    assert agreement["goal_alignment.preference"].statistics["kappa"].estimate == pytest.approx(1.0)
 
 
 def test_what_is_skipped_is_missing(run: Run) -> None:
-    plan = pairs_plan(run, rubrics=(EMPATHY,), raters=("anna",), overlap=1)
-    skipped = exported(plan, lambda item, rater: {}, USERS, was_cancelled=True)
-    keep_answers(run, plan, read_export(plan, skipped, RATERS, where="x").answers)
-    people = Run(run.path).ratings.filter(pl.col("rater") == "human:anna")
-    assert people["error"].null_count() == 0
-    assert people["label"].null_count() == people["value"].null_count() == people.height == 6
+    keep(run, annas(run), lambda item, rater: {}, was_cancelled=True)
+    rows = people(run)
+    assert rows["error"].null_count() == 0
+    assert rows["label"].null_count() == rows["value"].null_count() == rows.height == 6
 
 
-@pytest.mark.parametrize("form", ["csv", "xlsx"])
-def test_files_give_the_same_preferences_as_a_server(run: Run, tmp_path: Path, form: Any) -> None:
-    plan = pairs_plan(run, overlap=2)
-    server = fresh(run, tmp_path, "server")
-    keep_answers(server, plan, read_export(plan, exported(plan, said, USERS), RATERS, where="x").answers)
-    paths = export_files(plan, run, form, tmp_path / form)
-
-    def fill(row: dict[str, str]) -> None:
-        answer = said(row["item"], row["rater"])
-        row |= {
-            "empathy": answer["empathy"],
-            "goal_alignment": answer["goal_alignment"],
-            "reason__empathy": answer["reason__empathy"][1],
-        }
-
-    for path in paths:
-        if form == "csv":
-            text = path.read_text("utf-8-sig")
-            assert text.count("First conversation") == text.count("Second conversation") > 0
-        (fill_csv if form == "csv" else fill_xlsx)(path, fill)
-    keep_answers(run, plan, read_files(plan, run, paths).answers)
-    assert human(run) == human(server)
-
-
-def test_the_workbook_shows_both_conversations_and_offers_the_three_answers(run: Run, tmp_path: Path) -> None:
-    plan = pairs_plan(run, rubrics=(EMPATHY,), raters=("anna",), overlap=1)
-    (path,) = export_files(plan, run, "xlsx", tmp_path / "files")
-    book = openpyxl.load_workbook(path)
+def test_tables_show_both_conversations_and_offer_the_three_answers(run: Run, tmp_path: Path) -> None:
+    plan = annas(run)
+    book = openpyxl.load_workbook(export_files(plan, run, "xlsx", tmp_path / "files")[0])
     task = label_studio_tasks(plan, run, "anna")[0]["data"]
-    sheet = next(
-        book[name] for name in book.sheetnames if name not in ("Answers", "Choices", "Guide", "Read me")
-    )
     cells = [str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row if cell.value]
     assert cells.count("First conversation") == cells.count("Second conversation") == len(plan.items)
-    assert all(word in cells for word in WORDS)
-    assert task["dialogue_second"][0]["text"] in cells
-    assert sheet.max_row > 1
-
-
-def test_a_bad_answer_is_named(run: Run, tmp_path: Path) -> None:
-    plan = pairs_plan(run, rubrics=(EMPATHY,), raters=("anna",), overlap=1)
+    assert {*WORDS, task["dialogue_second"][0]["text"]} <= set(cells)
     (path,) = export_files(plan, run, "csv", tmp_path / "files")
+    text = path.read_text("utf-8-sig")
+    assert text.count("First conversation") == text.count("Second conversation") > 0
     fill_csv(path, lambda row: row.update(empathy="both"))
     with pytest.raises(BedsideError, match="both"):
         read_files(plan, run, [path])
 
 
 def test_the_command_draws_pairs(call: Call, run: Run, tmp_path: Path) -> None:
-    code, out, _ = call("sample", run.path, "--mode", "pairs", "--rubrics", "empathy", "--raters", "anna,ben",
-                        "--per", 4, "--repeat", "50%", "--out", tmp_path / "plan.json")  # fmt: skip
+    options = ("--rubrics", "empathy", "--raters", "anna,ben", "--per", 4, "--repeat", "50%")
+    code, out, _ = call("sample", run.path, "--mode", "pairs", *options)
     assert code == 0
-    assert "blind comparison of pairs by empathy" in out
     assert "GPT-Secret – Llama-Hidden" in out
     assert "a second time, the other way round" in out
-    plan = read_plan(tmp_path / "plan.json", run)
-    assert len(plan.items) == 6
-    code, out, _ = call("annotate", "export", tmp_path / "plan.json", "--run", run.path, "--out", tmp_path / "f",
-                        "--format", "csv")  # fmt: skip
-    assert code == 0
+    assert len(read_plan(tmp_path / "plan.json", run).items) == 6
+    assert call("annotate", "export", "plan.json", "--run", run.path, "--format", "csv")[0] == 0
 
 
 def test_without_rubrics_those_are_taken_that_judges_rated_by(call: Call, run: Run, tmp_path: Path) -> None:
-    code, *_ = call("sample", run.path, "--mode", "pairs", "--raters", 2, "--out", tmp_path / "plan.json")
-    assert code == 0
+    assert call("sample", run.path, "--mode", "pairs", "--raters", 2)[0] == 0
     names = [planned.rubric.name for planned in read_plan(tmp_path / "plan.json", run).rubrics]
     assert names == ["empathy", "goal_alignment"]

@@ -3,23 +3,75 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bedside.annotation.rater_alarms import (
-    AnsweredItem,
-    RaterAlarm,
-    looks,
-    rater_alarms,
-)
-from tests.annotation.rating_crowd import Habit, study
+from bedside.annotation.rater_alarms import AnsweredItem, RaterAlarm, looks, rater_alarms
 from tests.soak import budget
 
+RUBRICS = ("empathy", "clarity", "safety")
 CUTS = (-1.5, -0.5, 0.5, 1.5)
 USUAL: dict[str, Any] = {"raters": 3, "items": 60, "overlap": 2, "gold": 6}
 LARGE: dict[str, Any] = {"raters": 3, "items": 150, "overlap": 2, "gold": 15}
+
+#: How somebody answers: the truth, how far they are from 0 to 1, and a generator give a level from 0 to 1, by rubric.
+Habit = Callable[[float, float, np.random.Generator], float]
+
+
+def honest(severity: float, noise: float, cuts: Sequence[float]) -> Habit:
+    def level(truth: float, place: float, rng: np.random.Generator) -> float:
+        return float(np.searchsorted(cuts, truth + severity + rng.normal(0, noise))) / len(cuts)
+
+    return level
+
+
+def study(
+    rng: np.random.Generator,
+    *,
+    raters: int,
+    items: int,
+    overlap: int,
+    gold: int = 0,
+    cuts: Sequence[float] = CUTS,
+    severities: float = 0.4,
+    noise: tuple[float, float] = (0.4, 0.7),
+    habits: dict[int, Habit] | None = None,
+    same_order: bool = False,
+) -> dict[str, list[AnsweredItem]]:
+    """What raters answered: each item by ``overlap`` of them, in an order of each one's own."""
+    truths = rng.normal(0, 1, (items + gold, len(RUBRICS)))
+    known = [
+        {name: (float(np.searchsorted(cuts, truth)) / len(cuts),) for name, truth in zip(RUBRICS, row, strict=True)}
+        for row in truths
+    ]  # fmt: skip
+    shares: list[list[int]] = [[] for _ in range(raters)]
+    for item in range(items):
+        for rater in rng.permutation(raters)[:overlap]:
+            shares[rater].append(item)
+    answered: dict[str, list[AnsweredItem]] = {}
+    common = rng.permutation(items)
+    for rater, share in enumerate(shares):
+        own = [item for item in common if item in set(share)] if same_order else list(rng.permutation(share))
+        for number in range(gold):
+            own.insert(int(rng.integers(number * len(own) // gold, len(own) + 1)), items + number)
+        habit = (habits or {}).get(rater) or honest(rng.normal(0, severities), rng.uniform(*noise), cuts)
+        answered[f"rater-{rater}"] = [
+            AnsweredItem(
+                item=str(item),
+                said={
+                    name: (habit(truth, place / len(own), rng),)
+                    for name, truth in zip(RUBRICS, truths[item], strict=True)
+                },
+                seconds=float(60.0 * rng.lognormal(0, 0.7)),
+                asked=len(RUBRICS),
+                known=known[item] if item >= items else None,
+            )
+            for place, item in enumerate(own)
+        ]
+    return answered
 
 
 def alarms_in(seed: int, **design: Any) -> dict[str, tuple[RaterAlarm, ...]]:
@@ -69,10 +121,10 @@ def anyhow(truth: float, place: float, rng: np.random.Generator) -> float:
 @pytest.mark.parametrize(
     ("habit", "kinds", "design", "least"),
     [
-        (Habit(lambda truth, place, rng: 0.5), {"one answer"}, USUAL, 0.9),
-        (Habit(drifting), {"drift"}, USUAL, 0.75),
-        (Habit(anyhow), {"unlike others", "gold"}, LARGE, 0.6),
-        (Habit(tiring), {"falling agreement"}, LARGE, 0.7),
+        (lambda truth, place, rng: 0.5, {"one answer"}, USUAL, 0.9),
+        (drifting, {"drift"}, USUAL, 0.75),
+        (anyhow, {"unlike others", "gold"}, LARGE, 0.6),
+        (tiring, {"falling agreement"}, LARGE, 0.7),
     ],
     ids=["one level", "drift", "anyhow", "tiring"],
 )
@@ -91,10 +143,8 @@ def test_careless_raters_are_noticed(
 
 
 def items_of(levels: list[float], seconds: float = 60.0, asked: int = 1) -> list[AnsweredItem]:
-    return [
-        AnsweredItem(str(number), {"empathy": (value,)}, seconds, asked)
-        for number, value in enumerate(levels)
-    ]
+    said = [{"empathy": (value,)} for value in levels]
+    return [AnsweredItem(str(number), answer, seconds, asked) for number, answer in enumerate(said)]
 
 
 def test_two_seconds_for_each_question_are_too_few() -> None:
@@ -123,27 +173,21 @@ def test_looks_don_t_depend_on_how_often_somebody_asks() -> None:
     assert looks(9) == ()
     assert looks(10) == (10,)
     assert looks(60) == (10, 15, 22, 33, 50, 60)
-    answered = study(np.random.default_rng(4), habits={0: Habit(drifting)}, **USUAL)
+    answered = study(np.random.default_rng(4), habits={0: drifting}, **USUAL)
     whole = {rater: len(items) for rater, items in answered.items()}
     reached = next(alarm for alarm in rater_alarms(answered, whole)["rater-0"] if alarm.kind == "drift").items
-    between = {
-        rater: items[: reached - 1] if rater == "rater-0" else items for rater, items in answered.items()
-    }
+    between = {**answered, "rater-0": answered["rater-0"][: reached - 1]}
     assert not [alarm for alarm in rater_alarms(between, whole)["rater-0"] if alarm.kind == "drift"]
 
 
 def test_labels_and_what_can_t_be_answered_have_distances_too() -> None:
-    said = ["open", "closed", None] * 14
-    first = [AnsweredItem(str(n), {"question": (label,)}) for n, label in enumerate(said)]
-    alike = rater_alarms({"anna": first, "ben": first}, {"anna": 42, "ben": 42})
-    assert alike == {"anna": (), "ben": ()}
-    other = [
-        AnsweredItem(str(n), {"question": (label if n < 21 else "other",)}) for n, label in enumerate(said)
-    ]
-    kinds = {
-        alarm.kind
-        for alarms in rater_alarms({"anna": first, "ben": other}, {"anna": 42, "ben": 42}).values()
-        for alarm in alarms
-    }
+    def answered(labels: Sequence[str | None]) -> list[AnsweredItem]:
+        return [AnsweredItem(str(n), {"question": (label,)}) for n, label in enumerate(labels)]
+
+    said: list[str | None] = ["open", "closed", None] * 14
+    wanted, first = {"anna": 42, "ben": 42}, answered(said)
+    assert rater_alarms({"anna": first, "ben": first}, wanted) == {"anna": (), "ben": ()}
+    other = answered([*said[:21], *["other"] * 21])
+    by_rater = rater_alarms({"anna": first, "ben": other}, wanted)
     # Which of two raters changed can't be told.
-    assert kinds == {"falling agreement"}
+    assert {alarm.kind for alarms in by_rater.values() for alarm in alarms} == {"falling agreement"}

@@ -1,9 +1,17 @@
-"""A rating page without its network, and what a browser would send to it."""
+"""A rating page without its network, what a browser would send to it, and a page that is served by the command."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +25,6 @@ from bedside.ratings.run import Run
 _numbers = itertools.count()
 
 
-def written(plan: AnnotationPlan, path: Path) -> AnnotationPlan:
-    """The plan as it is read from its file."""
-    from bedside.annotation.plan_file import read_plan
-
-    write_plan(plan, path)
-    return read_plan(path)
-
-
 def opened(plan: AnnotationPlan, run: Run) -> tuple[PageState, PageFolder]:
     folder = page_folder(run, plan)
     folder.make()
@@ -33,24 +33,93 @@ def opened(plan: AnnotationPlan, run: Run) -> tuple[PageState, PageFolder]:
 
 def sent(
     state: str = "submitted",
-    *,
-    version: int = 0,
     choices: dict[str, Any] | None = None,
     texts: dict[str, Any] | None = None,
-    mark: str | None = None,
-    seconds: float = 12.0,
+    *,
+    version: int = 0,
 ) -> SentEntry:
     """What a browser sends; a single choice or text may stand alone."""
     body = {
-        "state": state,
-        "version": version,
-        "mark": mark or f"attempt-{next(_numbers):08d}",
-        "seconds": seconds,
+        "state": state, "version": version, "mark": f"attempt-{next(_numbers):08d}", "seconds": 12.0,
         "choices": {name: _listed(value) for name, value in (choices or {}).items()},
         "texts": {name: _listed(value) for name, value in (texts or {}).items()},
-    }
+    }  # fmt: skip
     return read_entry(json.dumps(body).encode())
 
 
 def _listed(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
+
+
+class ServedPage:
+    """``bedside annotate page`` on a plan of a run, in a process of its own that can be killed.
+
+    Attributes:
+        port: where it listens, the same after every start.
+        links: rater → link, as the command printed them.
+        output: what the command printed until it served.
+    """
+
+    def __init__(self, plan: AnnotationPlan, run: Run) -> None:
+        self.plan_file = Path(run.path).with_name("plan.json")
+        self.run = run
+        write_plan(plan, self.plan_file)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        self.links: dict[str, str] = {}
+        self.output = ""
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def secret(self, rater: str) -> str:
+        return self.links[rater].partition("#")[2]
+
+    def command(self, *more: str) -> list[str]:
+        program = [sys.executable, "-m", "bedside", "annotate", "page", str(self.plan_file)]
+        return [*program, "--port", str(self.port), *more]
+
+    def start(self) -> None:
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        self._process = subprocess.Popen(self.command(), env=os.environ, **pipes)
+        assert self._process.stdout is not None
+        lines = []
+        for line in self._process.stdout:
+            lines.append(line)
+            if link := re.match(r"  (\S+) +(https?://\S+#\S+)", line):
+                self.links[link[1]] = link[2]
+            if "Ctrl-C ends it" in line:
+                break
+        self.output = "".join(lines)
+        assert self.links, self.output
+
+    def kill(self) -> None:
+        """End it as a machine that loses power does."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.communicate()
+
+    def stop(self) -> tuple[int, str]:
+        """Ctrl-C: the exit code, and what was printed."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+        rest, _ = self._process.communicate(timeout=60)
+        return self._process.returncode, rest
+
+    @property
+    def stands(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+
+@contextmanager
+def serving(plan: AnnotationPlan, run: Run) -> Iterator[ServedPage]:
+    page = ServedPage(plan, run)
+    try:
+        page.start()
+        yield page
+    finally:
+        if page.stands:
+            page.kill()

@@ -18,15 +18,16 @@ from typing import Any
 import httpx
 import pytest
 
+from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import read_store
+from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_server import serve_page
 from bedside.core.errors import InputError
 from bedside.core.page_addresses import PagePlace
 from bedside.ratings.run import Run
-from tests.annotation.rating_page.pages import opened
-from tests.annotation.rating_page.server import ServedPage
+from tests.annotation.rating_page.pages import ServedPage, opened, serving
 from tests.annotation.study import new_study, rating_plan
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -36,17 +37,24 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
     """The one server of these tests: three raters, two of them for each item."""
     run = new_study(tmp_path_factory.mktemp("served"), cases=12)
-    page = ServedPage(rating_plan(run, overlap=2), run)
-    page.start()
-    yield page
-    if page.stands:
-        page.kill()
+    with serving(rating_plan(run, overlap=2), run) as page:
+        yield page
 
 
 @pytest.fixture
 def client(served: ServedPage) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=served.address, timeout=20) as one:
-        yield one
+    with httpx.Client(base_url=served.address, timeout=20) as session:
+        yield session
+
+
+@pytest.fixture
+def item(client: httpx.Client, served: ServedPage) -> str:
+    """The first that anna has."""
+    return share(client, served, "anna")[0]
+
+
+def plan_of(served: ServedPage) -> AnnotationPlan:
+    return read_plan(served.plan_file)
 
 
 def known(served: ServedPage, rater: str, **more: str) -> dict[str, str]:
@@ -60,26 +68,21 @@ def share(client: httpx.Client, served: ServedPage, rater: str) -> list[str]:
 
 def body(mark: str, version: int = 0, state: str = "submitted", **more: Any) -> dict[str, Any]:
     choices = {"empathy": ["4"], "goal_alignment": ["2"]}
-    return {
+    sending = {
         "state": state,
         "version": version,
         "mark": mark,
         "seconds": 3,
         "choices": choices,
         "texts": {},
-        **more,
     }
+    return {**sending, **more}
 
 
-def test_nothing_without_a_link(client: httpx.Client, served: ServedPage) -> None:
-    item = share(client, served, "anna")[0]
+def test_nothing_without_a_link(client: httpx.Client, served: ServedPage, item: str) -> None:
     for path in ("/share", f"/items/{item}"):
-        for headers in (
-            {},
-            {"Authorization": "Bearer x"},
-            {"Authorization": "Bearer"},
-            {"Authorization": "Basic YTpi"},
-        ):
+        for authorization in (None, "Bearer x", "Bearer", "Basic YTpi"):
+            headers = {} if authorization is None else {"Authorization": authorization}
             answer = client.get(path, headers=headers)
             assert answer.status_code == 401
             assert "i0" not in answer.text
@@ -99,8 +102,7 @@ def test_a_rater_reaches_no_other_item(client: httpx.Client, served: ServedPage)
         assert answer.status_code == 404
 
 
-def test_other_pages_and_names_are_refused(client: httpx.Client, served: ServedPage) -> None:
-    item = share(client, served, "anna")[0]
+def test_other_pages_and_names_are_refused(client: httpx.Client, served: ServedPage, item: str) -> None:
     for more in (
         {"Origin": "http://attacker.example"}, {"Origin": "null"}, {"Origin": ""},
         {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
@@ -114,30 +116,22 @@ def test_other_pages_and_names_are_refused(client: httpx.Client, served: ServedP
     assert client.get(f"/items/{item}", headers=known(served, "anna")).json()["entry"]["version"] == 0
 
 
-def test_every_answer_forbids_what_the_page_does_not_need(client: httpx.Client, served: ServedPage) -> None:
+def test_every_answer_forbids_what_the_page_does_not_need(client: httpx.Client) -> None:
     for path in ("/", "/files/page.js", "/files/page.css", "/share", "/nowhere"):
         headers = client.get(path).headers
         policy = headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
-        assert headers["Cache-Control"] == "no-store"
-        assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Referrer-Policy"] == "no-referrer"
+        names = ("Cache-Control", "X-Content-Type-Options", "Referrer-Policy")
+        assert [headers[name] for name in names] == ["no-store", "nosniff", "no-referrer"]
         assert "Set-Cookie" not in headers
         assert not headers.get("Access-Control-Allow-Origin")
-    for path in (
-        "/files/page_server.py",
-        "/files/..%2fpage_server.py",
-        "/files/",
-        "/../links.json",
-        "/items",
-    ):
-        assert client.get(path).status_code == 404
+    for hidden in ("files/page_server.py", "files/..%2fpage_server.py", "files/", "../links.json", "items"):
+        assert client.get(f"/{hidden}").status_code == 404
     assert client.post("/share").status_code == 403
 
 
-def test_limits_of_size_and_form(client: httpx.Client, served: ServedPage) -> None:
-    item = share(client, served, "anna")[0]
+def test_limits_of_size_and_form(client: httpx.Client, served: ServedPage, item: str) -> None:
     headers = known(served, "anna")
     large = {**body("d" * 32, state="draft"), "texts": {"notes": ["x" * 3_000_000]}}
     assert client.put(f"/items/{item}", json=large, headers=headers).status_code == 413
@@ -185,7 +179,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(served: ServedPa
     for person in people:
         person.join()
     assert sum(map(len, acknowledged.values())) > 20
-    plan = _plan(served)
+    plan = plan_of(served)
     collect(page_folder(served.run, plan), Run(served.run.path), plan)
     said: dict[tuple[str, str], list[str]] = {}
     for revision in read_store(Run(served.run.path), plan).revisions:
@@ -203,7 +197,7 @@ def test_nothing_is_lost_when_others_read_the_answers_beside_the_server(
 ) -> None:
     """The server and a command put answers into the run by turns; then more are handed in, and the server is killed."""
     first, *others = share(client, served, "anna")
-    plan, run = _plan(served), Run(served.run.path)
+    plan, run = plan_of(served), Run(served.run.path)
 
     def hand_in(item: str) -> None:
         version = client.get(f"/items/{item}", headers=known(served, "anna")).json()["entry"]["version"]
@@ -219,10 +213,7 @@ def test_nothing_is_lost_when_others_read_the_answers_beside_the_server(
     while not stored():  # the server puts it there
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    done = subprocess.run(
-        served.command("--collect"), capture_output=True, text=True, check=False, timeout=100
-    )
-    assert done.returncode == 0, done.stderr
+    typed(served, "--collect")
     for item in others:
         hand_in(item)
     served.kill()
@@ -231,21 +222,20 @@ def test_nothing_is_lost_when_others_read_the_answers_beside_the_server(
     served.start()
 
 
-def _plan(served: ServedPage) -> Any:
-    from bedside.annotation.plan_file import read_plan
-
-    return read_plan(served.plan_file)
+def typed(served: ServedPage, *options: str, code: int = 0) -> str:
+    """What the command says, typed once more."""
+    done = subprocess.run(served.command(*options), capture_output=True, text=True, timeout=100)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
 
 
 def test_a_second_server_refuses_and_links_are_printed_again(served: ServedPage) -> None:
-    second = subprocess.run(served.command(), capture_output=True, text=True, timeout=60)
-    assert second.returncode != 0
-    assert "another server has this plan's rating page" in second.stderr
-    assert "Traceback" not in second.stderr
-    assert not [rater for rater in served.links if served.secret(rater) in second.stdout + second.stderr]
-    again = subprocess.run(served.command("--links"), capture_output=True, text=True, timeout=60)
-    assert again.returncode == 0
-    assert all(link in again.stdout for link in served.links.values())
+    second = typed(served, code=2)
+    assert "another server has this plan's rating page" in second
+    assert "Traceback" not in second
+    assert not [rater for rater in served.links if served.secret(rater) in second]
+    again = typed(served, "--links")
+    assert all(link in again for link in served.links.values())
 
 
 def test_tls_and_a_port_that_is_taken(run: Run, tmp_path: Path) -> None:
@@ -253,16 +243,7 @@ def test_tls_and_a_port_that_is_taken(run: Run, tmp_path: Path) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("no openssl here to make a certificate")
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    making = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-    ]
+    making = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split()
     making += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
     subprocess.run([*making, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
     plan = rating_plan(run)
@@ -273,11 +254,12 @@ def test_tls_and_a_port_that_is_taken(run: Run, tmp_path: Path) -> None:
     trusted = ssl.create_default_context(cafile=str(certificate))
     secret = folder.secrets(plan.raters)["ben"]
 
+    async def serve(started: asyncio.Event) -> None:
+        await serve_page(state, place, folder, run, started=started.set, say=lambda line: None)
+
     async def visit() -> None:
         started = asyncio.Event()
-        serving = asyncio.create_task(
-            serve_page(state, place, folder, run, started=started.set, say=lambda line: None)
-        )
+        task = asyncio.create_task(serve(started))
         await started.wait()
         async with httpx.AsyncClient(verify=trusted, base_url=place.address) as client:
             shared = await client.get("/share", headers={"Authorization": f"Bearer {secret}"})
@@ -285,9 +267,9 @@ def test_tls_and_a_port_that_is_taken(run: Run, tmp_path: Path) -> None:
             with pytest.raises(httpx.TransportError):
                 await client.get(place.address.replace("https:", "http:"))
         with pytest.raises(InputError, match=r"can't listen at 127\.0\.0\.1, port"):
-            await serve_page(state, place, folder, run, started=started.set, say=lambda line: None)
-        serving.cancel()
-        await asyncio.gather(serving, return_exceptions=True)
+            await serve(started)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     assert place.address.startswith("https://127.0.0.1:")
     asyncio.run(visit())
@@ -302,20 +284,14 @@ def test_ctrl_c_ends_it_and_says_how_to_go_on_also_where_the_run_is_held(
         assert handed_in.json()["handed_in"] == "submitted"
         code, printed = served.stop()
     assert code == 0, printed
-    assert "Answers are kept, and not in the run yet" in printed
     again = f"bedside annotate page {served.plan_file}"
     assert f"To put them there: {again} --collect" in printed
     assert f"To go on: {again} --port {served.port}" in printed
     assert "Traceback" not in printed
     assert not [rater for rater in served.links if served.secret(rater) in printed]
-    plan = _plan(served)
-    folder = page_folder(served.run, plan)
-    assert sorted(path.name for path in folder.path.iterdir()) == [
-        "answers.sqlite",
-        "links.json",
-        "place.json",
-    ]
+    plan = plan_of(served)
+    left = sorted(path.name for path in page_folder(served.run, plan).path.iterdir())
+    assert left == ["answers.sqlite", "links.json", "place.json"]
     assert (item, "cleo") not in read_store(Run(served.run.path), plan).answers()
-    done = subprocess.run(served.command("--collect"), capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    typed(served, "--collect")
     assert (item, "cleo") in read_store(Run(served.run.path), plan).answers()
