@@ -21,8 +21,6 @@ from bedside.simulation.simulators.toys import object_reply
 _WORD = re.compile(r"[a-z]{3,}|\d+|[\u4e00-\u9fff]")
 #: Share of a finding's words above which a message conveys it.
 _CONVEYED = 0.6
-_ASK = {"en": "Please tell me more about how you have been.", "zh": "请再说说您的情况。"}
-_REASON = {"en": "It fits what was said.", "zh": "与所说的相符。"}
 
 
 def _tree(material: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,11 +40,13 @@ def _dialogue(material: Mapping[str, Any]) -> dict[str, Any]:
     language = material["language"]
     messages = [{"role": "patient", "content": material["complaint"]}]
     for sentence in asked[:-1] or asked:
-        messages.append({"role": "doctor", "content": _ASK[language]})
+        messages.append({"role": "doctor", "content": TOY_WORDS["ask"][language]})
         messages.append({"role": "patient", "content": sentence})
     names = [node["diagnoses"][0]["condition"], *TOY_WORDS["diagnoses"][language]]
     ranked = {folded(name): name for name in names}
-    listed = [{"disease": name, "reason": _REASON[language]} for name in list(ranked.values())[:5]]
+    listed = [
+        {"disease": name, "reason": TOY_WORDS["reason"][language]} for name in list(ranked.values())[:5]
+    ]
     return {"conversation": messages, "preliminary_diagnoses": listed}
 
 
@@ -75,7 +75,7 @@ def _critic(material: Mapping[str, Any]) -> dict[str, Any]:
     """An exchange for each missing finding, after the last message."""
     missing = [line.removeprefix("- ") for line in material["missing"].splitlines() if line.startswith("- ")]
     last = len(material["conversation"].splitlines()) - 1
-    ask = _ASK[material["language"]]
+    ask = TOY_WORDS["ask"][material["language"]]
     return {
         "edits": [
             {"add_turn": last, "doctor": ask, "patient": text, "comment": "missing"} for text in missing
