@@ -212,6 +212,18 @@ def ask_for_data(
     )
 
 
+def flag_reader(key: str) -> Callable[[Any], bool]:
+    """Reads whether an object says yes under a key; a ValueError where it says neither."""
+
+    def read(value: Any) -> bool:
+        flag = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(flag, bool):
+            raise ValueError(f'"{key}" must be true or false')
+        return flag
+
+    return read
+
+
 def words_and_fields(reply: ActorReply, call: Call) -> tuple[str, str, dict[str, Any] | None, Fault | None]:
     """A reply to a call for a message: thought, words, what else stood beside them, and a fault where there are none.
 

@@ -2,7 +2,8 @@
 
 A simulator states what it needs of a case and which settings it has, and gives a controller: a generator without input
 or output (see :mod:`bedside.simulation.simulators.calls`). The rules of the protocol live in it, never only in a
-prompt. What a side must not know is in no call to it.
+prompt. What a side must not know is in no call to it. What was said, hidden states and counts are kept in one
+:class:`~bedside.simulation.simulators.ledger.Ledger`; what its toys say stands in ``toys.yaml``.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from bedside.core.registry import nearest
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases, read_personas
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption
+from bedside.simulation.simulators.scripts import bundled_scripts
 
 
 def describe(simulator: Simulator, options: Sequence[SimulatorOption], case: str | None = None) -> str:
@@ -28,9 +29,7 @@ def describe(simulator: Simulator, options: Sequence[SimulatorOption], case: str
 
 def script_names(simulator: Simulator) -> tuple[str, ...]:
     """The scripted clinicians that come with a simulator."""
-    if simulator.scripts is None:
-        return ()
-    return tuple(sorted(path.stem for path in simulator.scripts.glob("*.yaml")))
+    return tuple(name for name, path in bundled_scripts(simulator.scripts).items() if path.suffix == ".yaml")
 
 
 def _lines(simulator: Simulator, options: Sequence[SimulatorOption], case: str | None) -> Iterator[str]:

@@ -7,12 +7,13 @@ changed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 from bedside.simulation.simulators.asking import Fault
+from bedside.simulation.simulators.calls import Line
 from bedside.simulation.simulators.fault_patterns import (
     ABBREVIATION,
     ABROAD,
@@ -148,6 +149,12 @@ def clinician_flags(text: str, *, language: str, earlier: Sequence[str] = ()) ->
         "too long": word_count(text) > CLINICIAN_WORDS,
     }
     return tuple(reason for reason, present in flags.items() if present)
+
+
+def clinician_watch(lines: Sequence[Line], language: str) -> Callable[[str], tuple[str, ...]]:
+    """What finds the faults of a clinician's next message after what was said."""
+    own = [line.text for line in lines if line.role == "clinician"]
+    return lambda text: clinician_flags(text, language=language, earlier=own)
 
 
 def word_count(text: str) -> int:

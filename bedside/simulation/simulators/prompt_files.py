@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -202,6 +202,28 @@ def prompts_in(folder: Path) -> PromptSet:
     for path, key, text in faults_of_prompts(prompts):
         raise RegistryError(f"{key}: {text}", where=str(path))
     return PromptSet(folder, {(prompt.id, prompt.language): prompt for prompt in prompts})
+
+
+def filled_prompt(folder: Path, prompt_id: str, language: str, **variables: str | int) -> FilledPrompt:
+    """A prompt of a simulator with what its slots hold.
+
+    Args:
+        folder: the simulator's, whose prompts stand in ``prompts``.
+        prompt_id: the prompt.
+        language: code of its language.
+        variables: a text or a whole number for each slot.
+    """
+    return prompts_in(folder / "prompts").get(prompt_id, language).fill(**variables)
+
+
+def listed(texts: Iterable[str], nothing: str = "(nothing)") -> str:
+    """Texts as a list, a line each."""
+    return "\n".join(f"- {' '.join(text.split())}" for text in texts) or nothing
+
+
+def numbered(texts: Iterable[str]) -> str:
+    """Texts as a list with numbers from 1, a line each."""
+    return "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))
 
 
 def read_prompt(path: Path) -> PromptFile:

@@ -214,18 +214,16 @@ def read_script(name: str, bundled: Path | None) -> ScriptFile:
     """
     if name.endswith((*_YAML, _RECORDED)):
         return _read(Path(name))
-    paths = {} if bundled is None else {path.stem: path for path in sorted(bundled.glob("*"))}
-    paths = {stem: path for stem, path in paths.items() if path.suffix in (*_YAML, _RECORDED)}
+    paths = bundled_scripts(bundled)
     if name not in paths:
         raise InputError(f"no script is called {name!r}", where="script", todo=nearest(name, paths))
     return _read(paths[name])
 
 
-def script_names(bundled: Path | None) -> tuple[str, ...]:
-    """Names of the scripts that a protocol brings, sorted."""
-    if bundled is None:
-        return ()
-    return tuple(sorted(path.stem for path in bundled.glob("*") if path.suffix in (*_YAML, _RECORDED)))
+def bundled_scripts(folder: Path | None) -> dict[str, Path]:
+    """The files of the scripts and recordings that a protocol brings, by name, sorted."""
+    paths = () if folder is None else sorted(folder.glob("*"), key=lambda path: path.stem)
+    return {path.stem: path for path in paths if path.suffix in (*_YAML, _RECORDED)}
 
 
 def _read(path: Path) -> ScriptFile:

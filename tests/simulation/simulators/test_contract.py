@@ -22,7 +22,7 @@ from bedside.simulation.simulators.calls import ACTOR_ROLES, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases, read_personas
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
-from bedside.simulation.simulators.scripts import read_script, script_names
+from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 from tests.simulation.simulators.playing import Played, by_rules, play, situation
 from tests.simulation.simulators.random_replies import any_reply, good_reply
 from tests.soak import budget
@@ -83,8 +83,8 @@ def test_its_cases_and_scripts_can_be_used(name: str) -> None:
         assert "invented" in case.origin
         for setting in simulator.settings:
             assert simulator.briefs(case, setting.name)
-    assert script_names(simulator.scripts)
-    for script in script_names(simulator.scripts):
+    assert bundled_scripts(simulator.scripts)
+    for script in bundled_scripts(simulator.scripts):
         read_script(script, simulator.scripts)
 
 
@@ -300,7 +300,7 @@ def test_its_suite_scores_the_output_as_it_is(tmp_path: Path, name: str) -> None
     run(
         tmp_path / "talks",
         name,
-        clinicians=["rules", f"script:{script_names(SIMULATORS.load(name).scripts)[0]}"],
+        clinicians=["rules", f"script:{next(iter(bundled_scripts(SIMULATORS.load(name).scripts)))}"],
     )
     bedside.score(tmp_path / "talks" / "transcripts.jsonl", tmp_path / "run", suite=name)
     assert bedside.read_run(tmp_path / "run").ratings.height > 0

@@ -14,6 +14,7 @@ from bedside.simulation.simulators.asking import (
     ATTEMPTS,
     CLINICIAN_ATTEMPTS,
     Fault,
+    Spoken,
     ask_for_data,
     words_and_fields,
 )
@@ -21,6 +22,10 @@ from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.calm_it.state_calls import prompt_text
 from bedside.simulation.simulators.calm_it.turn_rules import Side, similarity
 from bedside.simulation.simulators.contract import UnusableConversationError
+from bedside.simulation.simulators.prompt_files import numbered
+
+#: What CALM-IT calls the sides.
+SPEAKERS: Mapping[Side, str] = {"clinician": "therapist", "patient": "client"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,11 @@ class RankedChoice:
     refused: tuple[tuple[str, str], ...] = ()
     bland: bool = False
 
+    def spoken(self) -> Spoken:
+        """The candidate as a message."""
+        taken = self.candidate
+        return Spoken(taken.text, taken.thought, flags=taken.flags, refused=self.refused)
+
     def note(self) -> dict[str, Any]:
         """As the states keep it: winner, losers, scores."""
         return {
@@ -69,7 +79,7 @@ class RankedChoice:
                 for candidate in self.candidates
             ],
             "scores": list(self.scores),
-            "refused": [list(reply) for reply in self.refused],
+            "refused": self.refused,
         }
 
 
@@ -92,7 +102,7 @@ def patient_candidates(
             fault = fault or check(text)
             fault = fault and fault.of(reply)
             candidate = MessageCandidate(
-                text, place, _ends(fields), thought, () if fault is None else (fault.reason,)
+                text, place, ends_with(fields), thought, () if fault is None else (fault.reason,)
             )
             if fault is None:
                 good.append(candidate)
@@ -130,11 +140,11 @@ def clinician_candidates(
             thought, text, fields, fault = words_and_fields(reply, call)
             flags = watch(text) if text else ()
             if fault is None:
-                whole.append(MessageCandidate(text, place, _ends(fields), thought, flags))
+                whole.append(MessageCandidate(text, place, ends_with(fields), thought, flags))
                 continue
             refused.append((text, fault.reason))
             if text and not reply.declined:
-                cut.append(MessageCandidate(text, place, _ends(fields), thought, (fault.reason, *flags)))
+                cut.append(MessageCandidate(text, place, ends_with(fields), thought, (fault.reason, *flags)))
         clean = [candidate for candidate in whole if not candidate.flags]
         if clean:
             refused += [(each.text, each.flags[0]) for each in whole if each.flags]
@@ -147,7 +157,8 @@ def clinician_candidates(
         )
 
 
-def _ends(fields: Mapping[str, Any] | None) -> bool:
+def ends_with(fields: Mapping[str, Any] | None) -> bool:
+    """Whether a speaker leaves with a message that has such fields beside its words."""
     return fields is not None and fields.get("end") is True
 
 
@@ -200,11 +211,9 @@ class Ranking:
     def _scores(
         self, side: Side, number: int, lines: Sequence[Line], candidates: Sequence[MessageCandidate]
     ) -> Exchange[tuple[float, ...]]:
-        speaker = {"clinician": "therapist", "patient": "client"}[side]
-        numbered = [
-            f"{place}. {' '.join(candidate.text.split())}" for place, candidate in enumerate(candidates, 1)
-        ]
-        prompt = prompt_text("ranking", self.language, speaker=speaker, candidates="\n".join(numbered))
+        speaker = SPEAKERS[side]
+        texts = [candidate.text for candidate in candidates]
+        prompt = prompt_text("ranking", self.language, speaker=speaker, candidates=numbered(texts))
         size = len(candidates)
         schema: dict[str, Any] = dict(prompt.schema or {})
         properties = schema["properties"]
@@ -231,7 +240,7 @@ class Ranking:
             kind="data",
             schema=schema,
             material={
-                "candidates": [candidate.text for candidate in candidates],
+                "candidates": texts,
                 "speaker": side,
                 "rank": self.rank,
             },

@@ -11,16 +11,15 @@ from bedside.core.errors import InputError
 from bedside.simulation.simulators.asking import (
     ATTEMPTS,
     CLINICIAN_ATTEMPTS,
-    CLINICIAN_REPEATS,
     Fault,
     Spoken,
-    silent_stop,
 )
-from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
+from bedside.simulation.simulators.calls import ActorRole, Call, Exchange
 from bedside.simulation.simulators.calm_it.candidates import (
-    MessageCandidate,
+    SPEAKERS,
     RankedChoice,
     Ranking,
+    ends_with,
     patient_candidates,
 )
 from bedside.simulation.simulators.calm_it.client_fields import CalmItFields, fields_of
@@ -36,7 +35,6 @@ from bedside.simulation.simulators.calm_it.state_calls import (
 )
 from bedside.simulation.simulators.calm_it.therapist import (
     Therapist,
-    TherapistChoices,
     TherapistPlan,
     stuck_by_rule,
 )
@@ -52,29 +50,15 @@ from bedside.simulation.simulators.calm_it.turn_rules import (
     plan_from,
     session_length,
 )
-from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
+from bedside.simulation.simulators.contract import Outcome, Situation
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.ledger import Ledger
 
 # -- The client's side ----------------------------------------------------------------------------------
 
 #: How often the client appraises a message at all.
 APPRAISED = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class ClientChoices:
-    """What is set for the client.
-
-    Attributes:
-        has_state: whether it changes as it is talked to.
-        appraisal: ``drawn``, ``always`` or ``never``.
-        candidates: how many there are.
-    """
-
-    has_state: bool
-    appraisal: str
-    candidates: int
 
 
 @dataclass(slots=True)
@@ -85,9 +69,12 @@ class SimulatedClient:
         fields: of the case.
         language: of the session.
         length: of the session, in messages.
-        choices: what is set.
+        has_state: whether it changes as it is talked to.
+        appraisal: ``drawn``, ``always`` or ``never``.
+        candidates: how many there are.
         ranking: how candidates are ranked.
         draws: chance in this session.
+        ledger: of the session.
         column: how it is.
         calls: the evaluator's about it.
     """
@@ -95,14 +82,17 @@ class SimulatedClient:
     fields: CalmItFields
     language: str
     length: int
-    choices: ClientChoices
+    has_state: bool
+    appraisal: str
+    candidates: int
     ranking: Ranking
     draws: Draws
+    ledger: Ledger
     column: ClientColumn = field(init=False)
     calls: SideCalls = field(init=False)
 
     def __post_init__(self) -> None:
-        self.calls = SideCalls("client", self.language)
+        self.calls = SideCalls("client", self.language, self.ledger)
         start = self.fields.initial
         self.column = ClientColumn(
             start.stage,
@@ -112,7 +102,7 @@ class SimulatedClient:
         )
 
     def _inputs(self, now: SessionMoment) -> dict[str, Any]:
-        state = self.column.content() if self.choices.has_state else {}
+        state = self.column.content() if self.has_state else {}
         return {
             **self._person(),
             "session_goal": self.fields.session_goal,
@@ -161,14 +151,14 @@ class SimulatedClient:
 
     def _appraises(self, number: int) -> bool:
         """Whether the client appraises the message that it answers: drawn by itself for each of its turns."""
-        if self.choices.appraisal != "drawn":
-            return self.choices.appraisal == "always"
+        if self.appraisal != "drawn":
+            return self.appraisal == "always"
         return self.draws.stream("appraisal", number).random() < APPRAISED
 
     def act(self, now: SessionMoment) -> Exchange[str]:
         """What it does with its message."""
         inputs = self._inputs(now) | {"closing": now.closing}
-        if not self.choices.has_state:
+        if not self.has_state:
             inputs["state"] = {"previous_action": self.column.actions[-1] if self.column.actions else ""}
         allowed = allowed_actions(now.index, self.length, self.column.stage)
         action = yield from self.calls.label("action", now.number, inputs, "actions", allowed)
@@ -185,7 +175,7 @@ class SimulatedClient:
             action: what it does.
             words: how long the message is to be.
         """
-        calls = tuple(self._call(now, place, action, words) for place in range(self.choices.candidates))
+        calls = tuple(self._call(now, place, action, words) for place in range(self.candidates))
         own = [line.text for line in now.lines if line.role == "patient"]
 
         def check(text: str) -> Fault | None:
@@ -196,7 +186,7 @@ class SimulatedClient:
 
     def _call(self, now: SessionMoment, place: int, action: str, words: TurnLength) -> Call:
         state: dict[str, Any] = {"action": f"{action}: {labels('actions')[action]}"}
-        if self.choices.has_state:
+        if self.has_state:
             own = self.column.content()
             state |= {name: own[name] for name in own if name != "previous_action"}
         state |= {"summary": now.summary, "closing": now.closing}
@@ -214,7 +204,7 @@ class SimulatedClient:
         return Call(
             "patient",
             "client candidate",
-            (now.number - 1) * self.choices.candidates + place + 1,
+            (now.number - 1) * self.candidates + place + 1,
             brief=prompt.brief,
             history=now.lines,
             instruction=prompt.instruction,
@@ -237,8 +227,6 @@ class SimulatedClient:
 SCAFFOLD, FREE = "scaffold", "free"
 #: Candidates for a message.
 CANDIDATES = 3
-#: Messages in a row in which the clinician repeats itself that end the session.
-REPEATS = 3
 #: Calls about a side before its message, at most: summary, state, then strategies or action.
 _THERAPIST_CALLS, _CLIENT_CALLS = 9, 7
 
@@ -246,13 +234,7 @@ _THERAPIST_CALLS, _CLIENT_CALLS = 9, 7
 def converse(situation: Situation) -> Exchange[Outcome]:
     """The controller; see :mod:`bedside.simulation.simulators.calls`."""
     session = _Session(situation)
-    try:
-        stop = yield from session.held()
-    except UnusableConversationError as error:
-        raise UnusableConversationError(
-            error.whose, error.reason, error.detail, session.states_so_far()
-        ) from error
-    return session.outcome(stop)
+    return (yield from session.ledger.keep(session.whole()))
 
 
 class _Session:
@@ -261,6 +243,7 @@ class _Session:
     def __init__(self, situation: Situation) -> None:
         case, options = situation.case, situation.options
         self.draws = situation.draws
+        self.ledger = Ledger()
         self.length = session_length(situation.length)
         self.free = situation.setting == FREE
         self.fields = fields_of(case)
@@ -273,41 +256,38 @@ class _Session:
             self.fields,
             case.language,
             self.length,
-            TherapistChoices(
-                infers=dynamics and bool(options["therapist_state"]),
-                repetition=str(options["repetition"]) if dynamics else "off",
-                each=options["strategy_use"] == "each",
-                candidates=candidates,
-            ),
-            ranking,
+            infers=dynamics and bool(options["therapist_state"]),
+            repetition=str(options["repetition"]) if dynamics else "off",
+            varied=options["strategy_use"] == "each",
+            candidates=candidates,
+            ranking=ranking,
+            ledger=self.ledger,
         )
         self.client = SimulatedClient(
             self.fields,
             case.language,
             self.length,
-            ClientChoices(
-                has_state=dynamics and bool(options["client_state"]),
-                appraisal=str(options["appraisal"]),
-                candidates=candidates,
-            ),
-            ranking,
-            self.draws,
+            has_state=dynamics and bool(options["client_state"]),
+            appraisal=str(options["appraisal"]),
+            candidates=candidates,
+            ranking=ranking,
+            draws=self.draws,
+            ledger=self.ledger,
         )
         self.summary = ""
-        self.lines: list[Line] = []
-        self.turns: list[SpokenTurn] = []
-        self.states: list[dict[str, Any]] = []
-        self.flags: Counter[str] = Counter()
-        self.in_a_row = 0
         #: Messages of each side whose candidates were ranked, and those that the most repetitive candidate won.
         self.ranked: dict[str, Counter[str]] = {"clinician": Counter(), "patient": Counter()}
 
-    def held(self) -> Exchange[str]:
-        """The whole of it; why it ended."""
-        self._say_for("clinician", GREETING, {"fixed": "greeting"})
+    def whole(self) -> Exchange[Outcome]:
+        """All of it."""
+        return self._outcome((yield from self._course()))
+
+    def _course(self) -> Exchange[str]:
+        """Greeting, messages and farewell; why it ended."""
+        self._say("clinician", Spoken(GREETING), {"fixed": "greeting"})
         for index in range(1, self.length):
             if index == self.length - 2:
-                self._say_for("clinician", FAREWELL, {"fixed": "farewell"})
+                self._say("clinician", Spoken(FAREWELL), {"fixed": "farewell"})
                 continue
             stop = yield from self._patient(index) if index % 2 else self._clinician(index)
             if stop and index < self.length - 1:
@@ -318,7 +298,7 @@ class _Session:
         return SessionMoment(
             (index + 1) // 2,
             index,
-            tuple(self.lines),
+            tuple(self.ledger.lines),
             self.summary,
             index >= closing_from(self.length),
         )
@@ -336,17 +316,17 @@ class _Session:
         """The client's turn; why the session ends with it, or nothing."""
         client = self.client
         now = yield from self._summed_up(index, client.calls)
-        if client.choices.has_state:
+        if client.has_state:
             yield from client.change(now)
         action = yield from client.act(now)
         words = drawn_length("patient", self.draws.stream("client length", now.number))
         chosen = yield from client.speak(now, action, words)
         meta: dict[str, Any] = {"action": action, "words": [words.low, words.high]}
-        if client.choices.has_state:
+        if client.has_state:
             state = client.column.content()
             meta |= {name: state[name] for name in ("appraisal", "stage", "emotion", "rapport")}
-        self._note(index, client.calls, chosen, {"action": action, "state": client.column.content()})
-        self._say("patient", chosen.candidate, meta)
+        self._note("patient", chosen, {"action": action, "state": client.column.content()})
+        self._say("patient", chosen.spoken(), meta)
         if action == "terminate":
             return "client_terminated"
         return self._left("patient", chosen.candidate.ends, index)
@@ -359,28 +339,28 @@ class _Session:
             return (yield from self._freely(index))
         therapist = self.therapist
         now = yield from self._summed_up(index, therapist.calls)
-        if therapist.choices.infers:
+        if therapist.infers:
             yield from therapist.infer(now)
         circles = stuck_by_rule(now.lines, self.client.column.actions)
         plan = yield from therapist.plan(now, circles=circles)
         words = drawn_length("clinician", self.draws.stream("therapist length", now.number))
         chosen = yield from therapist.speak(now, plan, words)
         if isinstance(chosen, tuple):
-            self._note(index, therapist.calls, None, {})
-            self.flags.update(f"clinician: {flag}" for flag in chosen)
-            return silent_stop(chosen)
+            return self.ledger.silence(chosen)
         meta = self._intended(plan, chosen) | {"words": [words.low, words.high]}
-        self._note(index, therapist.calls, chosen, {**meta, "state": therapist.column.content()})
-        stage = therapist.column.process if therapist.choices.infers else None
-        return self._took_clinician(index, chosen.candidate, meta, stage)
+        self._note("clinician", chosen, {**meta, "state": therapist.column.content()})
+        self.ledger.flags.update(f"clinician, refused: {reason}" for _, reason in chosen.refused)
+        stage = therapist.column.process if therapist.infers else None
+        self._say("clinician", chosen.spoken(), meta, stage)
+        return self.ledger.repeated() or self._left("clinician", chosen.candidate.ends, index)
 
     def _intended(self, plan: TherapistPlan, chosen: RankedChoice) -> dict[str, Any]:
         """What the therapist meant to do with its message."""
         meta: dict[str, Any] = {"strategy": plan.strategies[chosen.candidate.place]}
         if plan.pivot:
             meta["pivot"] = plan.pivot
-            self.flags["therapist: pivot"] += 1
-        if self.therapist.choices.infers:
+            self.ledger.flags["therapist: pivot"] += 1
+        if self.therapist.infers:
             state = self.therapist.column.content()
             meta |= {f"inferred_{name}": state[name] for name in ("stage", "emotion", "rapport")}
         return meta
@@ -388,24 +368,11 @@ class _Session:
     def _freely(self, index: int) -> Exchange[str]:
         spoken: Spoken = yield from self.therapist.speak_freely(self._now(index))
         if spoken.refused:
-            refused = [list(each) for each in spoken.refused]
-            self.states.append({"turn": index, "purpose": "message", "refused": refused})
+            self.ledger.note("message", refused=spoken.refused)
         if not spoken.text:
-            self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
-            return silent_stop(spoken.flags)
-        ends = spoken.fields is not None and spoken.fields.get("end") is True
-        return self._took_clinician(
-            index, MessageCandidate(spoken.text, 0, ends, spoken.thought, spoken.flags), {}, None
-        )
-
-    def _took_clinician(
-        self, index: int, candidate: MessageCandidate, meta: Mapping[str, Any], stage: str | None
-    ) -> str:
-        self._say("clinician", candidate, meta, stage)
-        self.in_a_row = self.in_a_row + 1 if "repeats itself" in candidate.flags else 0
-        if self.in_a_row == REPEATS:
-            return CLINICIAN_REPEATS
-        return self._left("clinician", candidate.ends, index)
+            return self.ledger.silence(spoken.flags)
+        self._say("clinician", spoken, {})
+        return self.ledger.repeated() or self._left("clinician", ends_with(spoken.fields), index)
 
     # -- what is written down -------------------------------------------------------------------------
 
@@ -414,62 +381,35 @@ class _Session:
         if not ends:
             return ""
         if index < END_FROM:
-            self.flags[f"{side}: end before it could be"] += 1
+            self.ledger.flags[f"{side}: end before it could be"] += 1
             return ""
         return {"clinician": "therapist_token", "patient": "client_token"}[side]
 
-    def _say_for(self, side: Side, text: str, meta: Mapping[str, Any]) -> None:
-        self._say(side, MessageCandidate(text, 0), meta)
-
-    def _say(
-        self, side: Side, candidate: MessageCandidate, meta: Mapping[str, Any], stage: str | None = None
-    ) -> None:
-        own: dict[str, Any] = {"simulation": {**meta, "target_length": self.length}}
+    def _say(self, side: Side, spoken: Spoken, meta: Mapping[str, Any], stage: str | None = None) -> None:
+        marks: dict[str, Any] = {"simulation": {**meta, "target_length": self.length}}
         if stage is not None:
-            own["stage"] = stage
-        if candidate.thought:
-            own["thought"] = candidate.thought
-        if candidate.flags:
-            own["flags"] = list(candidate.flags)
-        self.flags.update(f"{side}: {flag}" for flag in candidate.flags)
-        self.lines.append(Line(side, candidate.text))
-        self.turns.append(SpokenTurn(side, candidate.text, own))
+            marks["stage"] = stage
+        self.ledger.say(side, spoken, marks)
 
-    def _note(
-        self, index: int, calls: SideCalls, chosen: RankedChoice | None, meant: Mapping[str, Any]
-    ) -> None:
-        """Keep a turn's calls, what was meant by it, and its candidates."""
-        self.states += [{"turn": index, **note} for note in calls.end_turn()]
-        if chosen is None:
-            return
-        self.states.append({"turn": index, "purpose": f"{calls.side} state", **meant})
-        self.states.append({"turn": index, "purpose": f"{calls.side} candidates", **chosen.note()})
-        side = {"therapist": "clinician", "client": "patient"}[calls.side]
-        self.flags.update(f"{side}, refused: {reason}" for _, reason in chosen.refused)
+    def _note(self, side: Side, chosen: RankedChoice, meant: Mapping[str, Any]) -> None:
+        """Keep what was meant by a turn, and its candidates."""
+        speaker = SPEAKERS[side]
+        self.ledger.note(f"{speaker} state", **meant)
+        self.ledger.note(f"{speaker} candidates", **chosen.note())
         if chosen.scores:
             self.ranked[side]["messages"] += 1
             self.ranked[side]["won by the most repetitive"] += chosen.bland
 
-    def states_so_far(self) -> list[dict[str, Any]]:
-        """The states, with those of a turn that isn't over."""
-        notes = [*self.therapist.calls.notes, *self.client.calls.notes]
-        return [*self.states, *({"turn": len(self.turns), **note} for note in notes)]
-
-    def outcome(self, stop: str) -> Outcome:
+    def _outcome(self, stop: str) -> Outcome:
         """What it came to."""
-        for calls in (self.therapist.calls, self.client.calls):
-            self.flags.update(calls.counts)
-        return Outcome(
-            turns=tuple(self.turns),
-            stop=stop,
-            completed=len(self.turns) >= self.length,
+        return self.ledger.outcome(
+            stop,
+            completed=len(self.ledger.turns) >= self.length,
             reference={
                 "background": self.fields.background_text(),
                 "goal": self.fields.session_goal,
             },
             factors={"target_length": self.length, "topic": self.fields.topic},
-            states=tuple(self.states),
-            flags={name: number for name, number in self.flags.items() if number},
             simulation={
                 "closing_from": closing_from(self.length),
                 "plan_from": plan_from(self.length),

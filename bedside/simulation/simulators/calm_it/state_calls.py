@@ -5,9 +5,9 @@ Everything that such a call holds stands in its inputs: what they leave out, the
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,19 +18,17 @@ from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.calm_it.columns import Feeling
 from bedside.simulation.simulators.calm_it.labels import BACKGROUND_KEYS, labels, labels_reference, listed
 from bedside.simulation.simulators.calm_it.turn_rules import HIGHEST_STEP, LOWEST_ASKED, stepped
-from bedside.simulation.simulators.prompt_files import FilledPrompt, prompts_in
+from bedside.simulation.simulators.ledger import Ledger
+from bedside.simulation.simulators.prompt_files import filled_prompt
 
 FOLDER = Path(__file__).parent
+#: A prompt with what its slots hold.
+prompt_text = partial(filled_prompt, FOLDER)
 #: Messages at the end of what was said that state calls see.
 MESSAGES_SHOWN = 6
 _INTENSITIES = ("", "low", "medium", "high")
 _SPEAKERS = {"clinician": "Therapist", "patient": "Client"}
 _MOST_SECONDARY, _MOST_GOALS, _CHOSEN = 2, 3, 3
-
-
-def prompt_text(prompt_id: str, language: str, **variables: str | int) -> FilledPrompt:
-    """A prompt with what its slots hold."""
-    return prompts_in(FOLDER / "prompts").get(prompt_id, language).fill(**variables)
 
 
 def as_json(inputs: Mapping[str, Any]) -> str:
@@ -50,14 +48,13 @@ class SideCalls:
     Attributes:
         side: whose they are.
         language: of the conversation.
-        notes: what is kept of the calls of this turn: purpose, value, refused replies.
-        counts: steps of rapport that were clamped, and sums that were clipped.
+        ledger: of the session; purpose, value and refused replies are kept, and steps of rapport that were clamped and
+            sums that were clipped are counted.
     """
 
     side: Literal["therapist", "client"]
     language: str
-    notes: list[dict[str, Any]] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
+    ledger: Ledger
 
     def ask(
         self,
@@ -96,10 +93,8 @@ class SideCalls:
             prompt=" ".join(references),
         )
         decided = yield from ask_for_data(call, read)
-        note = {"purpose": call.purpose, "value": _plain(decided.value)}
-        if decided.refused:
-            note["refused"] = [list(each) for each in decided.refused]
-        self.notes.append(note)
+        refused = {"refused": decided.refused} if decided.refused else {}
+        self.ledger.note(call.purpose, value=_plain(decided.value), **refused)
         return decided.value
 
     def label(
@@ -129,19 +124,14 @@ class SideCalls:
     def rapport(self, number: int, inputs: Mapping[str, Any], before: float) -> Exchange[float]:
         """Ask for a step of rapport; the rapport after it."""
         step = stepped(before, (yield from self.ask("rapport", number, inputs, _delta)))
-        self.counts[f"{self.side}: step of rapport clamped"] += step.clamped
-        self.counts[f"{self.side}: rapport clipped"] += step.clipped
+        self.ledger.flags[f"{self.side}: step of rapport clamped"] += step.clamped
+        self.ledger.flags[f"{self.side}: rapport clipped"] += step.clipped
         return step.value
 
     def text(self, question: str, number: int, inputs: Mapping[str, Any], key: str) -> Exchange[str]:
         """Ask for a text."""
         text: str = yield from self.ask(question, number, inputs, lambda value: _words(value, key))
         return text
-
-    def end_turn(self) -> list[dict[str, Any]]:
-        """The notes of the turn, which begins anew."""
-        notes, self.notes = self.notes, []
-        return notes
 
 
 def narrowed(schema: Mapping[str, Any], enums: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -34,25 +34,9 @@ from bedside.simulation.simulators.calm_it.turn_rules import (
     allowed_strategies,
     goes_in_circles,
 )
-from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.faults import clinician_watch
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.prompt_files import FilledPrompt
-
-
-@dataclass(frozen=True, slots=True)
-class TherapistChoices:
-    """What is set for the therapist.
-
-    Attributes:
-        infers: whether it keeps a picture of the client.
-        repetition: ``rules``, ``model``, or ``off`` for no check.
-        each: whether candidate i is to carry out strategy i, rather than all the first.
-        candidates: how many there are.
-    """
-
-    infers: bool
-    repetition: str
-    each: bool
-    candidates: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +60,12 @@ class Therapist:
         fields: of the case; of them it is told the client's data and the topic.
         language: of the session.
         length: of the session, in messages.
-        choices: what is set.
+        infers: whether it keeps a picture of the client.
+        repetition: ``rules``, ``model``, or ``off`` for no check.
+        varied: whether candidate i is to carry out strategy i, rather than all the first.
+        candidates: how many there are.
         ranking: how candidates are ranked.
+        ledger: of the session.
         column: what it takes the client to be like.
         calls: the evaluator's about it.
     """
@@ -85,13 +73,17 @@ class Therapist:
     fields: CalmItFields
     language: str
     length: int
-    choices: TherapistChoices
+    infers: bool
+    repetition: str
+    varied: bool
+    candidates: int
     ranking: Ranking
+    ledger: Ledger
     column: TherapistColumn = field(default_factory=TherapistColumn)
     calls: SideCalls = field(init=False)
 
     def __post_init__(self) -> None:
-        self.calls = SideCalls("therapist", self.language)
+        self.calls = SideCalls("therapist", self.language, self.ledger)
 
     # -- what it takes the client to be like ----------------------------------------------------------
 
@@ -133,7 +125,7 @@ class Therapist:
         inputs: dict[str, Any] = {
             "topic": self.fields.topic,
             "client": self.fields.profile.demographics(),
-            "picture": self.column.content() if self.choices.infers else {},
+            "picture": self.column.content() if self.infers else {},
             "summary": now.summary,
             "messages": last_messages(now.lines),
         }
@@ -159,14 +151,14 @@ class Therapist:
 
     def _of_candidates(self, ranking: Sequence[str]) -> tuple[str, ...]:
         """The strategy of each candidate."""
-        places = range(self.choices.candidates)
-        return tuple(ranking[place % len(ranking) if self.choices.each else 0] for place in places)
+        places = range(self.candidates)
+        return tuple(ranking[place % len(ranking) if self.varied else 0] for place in places)
 
     def _repeats(self, now: SessionMoment, *, circles: bool) -> Exchange[bool]:
         """Whether the session goes in circles: not asked at the start, nor where nothing new is to begin."""
-        if self.choices.repetition == "off" or now.closing or not self.column.ranking:
+        if self.repetition == "off" or now.closing or not self.column.ranking:
             return False
-        if self.choices.repetition == "rules":
+        if self.repetition == "rules":
             return circles
         inputs = {"summary": now.summary, "messages": last_messages(now.lines)}
         repeats = yield from self.calls.ask("repetition", now.number, inputs, read_repetition)
@@ -184,9 +176,9 @@ class Therapist:
             plan: what it means to do.
             words: how long the message is to be.
         """
-        calls = tuple(self._call(now, place, plan, words) for place in range(self.choices.candidates))
+        calls = tuple(self._call(now, place, plan, words) for place in range(self.candidates))
         candidates, refused = yield from clinician_candidates(
-            calls, lambda text: self._flags(text, now.lines)
+            calls, clinician_watch(now.lines, self.language)
         )
         if not candidates:
             return tuple(dict.fromkeys(reason for _, reason in refused[-len(calls) :]))
@@ -200,7 +192,7 @@ class Therapist:
         state: dict[str, Any] = {"strategy": f"{strategy}: {labels('strategies')[strategy]}"}
         if pivot:
             state["pivot"] = f"{pivot}: {labels('pivots')[pivot]}"
-        if self.choices.infers:
+        if self.infers:
             state |= self.column.content()
             state["rapport"] = round((self.column.rapport + 1) / 2, 4)
             state["early"] = now.index < EARLY
@@ -218,7 +210,7 @@ class Therapist:
         return Call(
             "clinician",
             "therapist candidate",
-            (now.number - 1) * self.choices.candidates + place + 1,
+            (now.number - 1) * self.candidates + place + 1,
             brief=brief.brief,
             history=now.lines,
             instruction=prompt.instruction,
@@ -259,11 +251,7 @@ class Therapist:
             },
             prompt=f"{brief.reference} {prompt.reference}",
         )
-        return (yield from ask_clinician(call, lambda text: self._flags(text, now.lines)))
-
-    def _flags(self, text: str, lines: Sequence[Line]) -> tuple[str, ...]:
-        own = [line.text for line in lines if line.role == "clinician"]
-        return clinician_flags(text, language=self.language, earlier=own)
+        return (yield from ask_clinician(call, clinician_watch(now.lines, self.language)))
 
 
 def stuck_by_rule(lines: Sequence[Line], actions: Sequence[str]) -> bool:

@@ -6,256 +6,22 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulation.simulators.calm_it.labels import APPRAISALS, NEUTRAL, UNHELPFUL, labels
+from bedside.simulation.simulators.calm_it.state_calls import FOLDER
 from bedside.simulation.simulators.calm_it.turn_rules import SIMILAR, similarity
 from bedside.simulation.simulators.fault_patterns import WORD
+from bedside.simulation.simulators.toys import ToyWords, object_reply, whole_words
 
-# -- What the toy actors say ----------------------------------------------------------------------------
-
-#: What a therapist says by strategy; ``{heard}`` is the client's last sentence, said of "you".
-STRATEGY_LINES: Mapping[str, tuple[str, ...]] = {
-    "normalizing": (
-        "Many people who come here feel pulled both ways like this.",
-        "You are far from the only one who goes through this.",
-        "It would be odd if this did not weigh on you.",
-    ),
-    "change planning": (
-        "If you took one small step this week, what would it look like?",
-        "What would be the first thing that you would do, and when?",
-        "Who could be on your side when you begin?",
-    ),
-    "elucidating question": (
-        "When you say that, what do you mean for your own days?",
-        "What was it about that which stayed with you?",
-        "Could you help me see what that looks like?",
-    ),
-    "open question": (
-        "What worries you most about it?",
-        "How has this been for you lately?",
-        "What is a usual day like for you now?",
-        "What else is going round in your head?",
-        "How did it come to be like this?",
-    ),
-    "building rapport": (
-        "I am glad that you came today.",
-        "Before we go on, how are you doing right now?",
-        "Take your time, nothing here is in a hurry.",
-    ),
-    "simple reflection": ("{heard}", "I see. {heard}", "Right. {heard}"),
-    "complex reflection": (
-        "{heard} And it has become heavy to carry that alone.",
-        "{heard} Under that I hear how much it matters to you.",
-        "{heard} It is as if there were no room left for yourself.",
-    ),
-    "double-sided reflection": (
-        "Part of you likes things as they are, and part of you wants something else.",
-        "On one side it helps you through the day, and on the other it costs you.",
-        "It is hard to let go of, and you came here all the same.",
-    ),
-    "decisional balance": (
-        "What speaks for leaving it as it is, and what speaks against?",
-        "What would you lose, and what would you win?",
-    ),
-    "Columbo": (
-        "I am a bit puzzled: you say that it is no trouble, and it keeps you awake. How does that go together?",
-        "Help me out: you want it to stop, and it is also what helps you. How is that?",
-    ),
-    "supporting self-efficacy": (
-        "You have managed hard things before, and you did it your own way.",
-        "You found out by yourself what helps, and that is a strength.",
-        "What you did last time shows that you can do this.",
-    ),
-    "assessing readiness": (
-        "From nought to ten, how ready are you to try something else?",
-        "If ten is very sure and nought not at all, how sure are you that you could?",
-    ),
-    "affirmation": (
-        "It takes strength to talk about this.",
-        "You care a great deal about the people around you.",
-        "You kept going when it would have been easier to give up, and I respect that.",
-    ),
-    "eliciting change talk": (
-        "If things went well, what would be different in a year?",
-        "What would be good about it, if you did change something?",
-        "Why would you want this for yourself?",
-    ),
-    "summary": (
-        "Let me gather what I heard so far. {heard}",
-        "To put it together: it has been hard, and there are things that matter to you. {heard}",
-        "So here is what I take with me from today. {heard}",
-    ),
-    "therapeutic paradox": (
-        "Maybe this is not the time to change anything at all.",
-        "Perhaps it is best to leave it just as it is for now.",
-    ),
-    "advice by elicit-provide-elicit": (
-        "What do you know about it already? Some people find that small steps last longer. What do you make of that?",
-        "May I tell you what has helped others? They wrote it down for a week. How would that be for you?",
-    ),
-}
-#: What may follow, where there is room for it.
-STRATEGY_TAILS: Mapping[str, tuple[str, ...]] = {
-    "normalizing": (
-        "It makes sense that it is hard.",
-        "There is no shame in it.",
-        "No wonder that you are tired.",
-    ),
-    "open question": (
-        "Take your time.",
-        "I would like to hear it in your own words.",
-        "There is no wrong answer.",
-    ),
-    "building rapport": ("I would like to get to know you a little.", "It is good to have you here."),
-    "simple reflection": ("That is a lot for one day.", "That stays with you.", "I hear you."),
-    "affirmation": ("That is not nothing.", "Not everybody does that."),
-    "supporting self-efficacy": ("That matters to you.", "You can build on that."),
-    "summary": ("Did I get that right?", "Tell me if I left something out."),
-    "double-sided reflection": ("Both of that is there.", "Both sides have their reasons."),
-}
-#: How a therapist changes course by pivot.
-PIVOT_LINES: Mapping[str, tuple[str, ...]] = {
-    "evoke values and strengths": ("Let us leave that for a moment and look at what you live for.",),
-    "normalise and reframe": (
-        "It is common to get stuck just here, and it can be a sign that something is moving.",
-    ),
-    "name the stuckness and change course with permission": (
-        "I have the feeling that we go in circles. Would it be all right to try another road?",
-    ),
-    "strategic summary and refocus": ("Let me put it together and pick one thread.",),
-    "metaphor": ("It is a bit like standing at a ford and looking for the first stone.",),
-}
-#: Strategies that a therapist takes in turn who isn't told any.
-FREE_STRATEGIES: tuple[str, ...] = (
-    "open question", "complex reflection", "affirmation", "eliciting change talk", "simple reflection",
-    "double-sided reflection", "normalizing",
-)  # fmt: skip
-#: What a client says by action.
-ACTION_LINES: Mapping[str, tuple[str, ...]] = {
-    "deny": (
-        "There is nothing wrong with me, really.",
-        "No, I don't have a problem there.",
-        "That's not me at all.",
-    ),
-    "downplay": (
-        "It's not that bad, you know.",
-        "Well, it could be a lot worse.",
-        "Everybody has a bit of that.",
-    ),
-    "blame": (
-        "It's all the stress they put on me.",
-        "If they left me alone it would be fine.",
-        "It's the work.",
-    ),
-    "hesitate": (
-        "I don't know. One day yes, one day no.",
-        "Part of me would like to, and then again not.",
-        "Well, maybe. I can't say yet.",
-    ),
-    "doubt": (
-        "I doubt that it would work.",
-        "I tried once and it came to nothing.",
-        "What for? I never keep it up.",
-    ),
-    "engage": ("Yeah, we can talk about that.", "That's a good question, that.", "Hm, go on then."),
-    "inform": ("Well, it's like this.", "I can tell you how it goes.", "So, what happens is this."),
-    "acknowledge": (
-        "Yeah, you have a point there.",
-        "I suppose it is a problem.",
-        "True, it does bother me.",
-    ),
-    "accept": ("All right, that sounds fair.", "Okay, I can live with that.", "Fine, let's do it like that."),
-    "reject": ("No, that's not for me.", "I won't do that, sorry.", "That plan, no."),
-    "plan": (
-        "I could start on Monday, with the evenings.",
-        "First I will write it down for a week.",
-        "I will ask for help with it on Sunday.",
-    ),
-    "terminate": ("I have to go now, sorry.", "I need to catch my bus."),
-    "desire": ("I wish it was different.", "I want to feel better, I do.", "I'd like my mornings back."),
-    "commitment": ("I will do it, I promise myself that.", "I am ready now.", "This time I will keep to it."),
-}
-#: What a client says towards the end.
-CLOSING_LINES: Mapping[str, tuple[str, ...]] = {
-    "acknowledge": (
-        "It was good to say it aloud.",
-        "Yeah, it did help to talk.",
-        "You gave me something to think of.",
-    ),
-    "engage": ("I will think about it on the way home.", "Good talk, that."),
-    "inform": ("I didn't think that I would tell so much.", "Well, that's about it."),
-    "commitment": ("I will try it this week.", "I mean it this time."),
-    "hesitate": ("I am not sure yet, but I will think about it.", "We will see."),
-}
-
-
-# -- Actors that need no model --------------------------------------------------------------------------
-
-
-def _pattern(*alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
-
-
-_CHANGE = _pattern("want to", "i wish", "i could", "i will", "try", "sick of", "better", "ready", "enough of")
-_SUSTAIN = _pattern("can't", "won't", "no point", "fine as", "not that bad", "leave me", "doubt", "what for")
-_ORDERS = _pattern("you should", "you must", "you need to", "you have to", "stop drinking", "why don't you")
-_WARM = _pattern(
-    "makes sense", "hard", "thank you", "take your time", "matters to you", "many people", "strength", "on your side",
-    "your own", "no wonder", "heavy", "respect", "care",
-)  # fmt: skip
-_FEELINGS = {
-    "anxiety or fear": _pattern("afraid", "scared", "worr(?:y|ied)", "nervous", "fright"),
-    "sadness or grief": _pattern("sad", "cry", "miss", "died", "low"),
-    "anger or irritation": _pattern("angry", "annoy\\w*", "told what to do", "fed up"),
-    "shame or guilt": _pattern("ashamed", "blame", "fault", "embarrass\\w*"),
-    "stress or overwhelm": _pattern("too much", "money", "rent", "tired"),
-    "frustration": _pattern("stuck", "tried", "again and again"),
-    "hopelessness": _pattern("no point", "never get", "what for"),
-    "loneliness": _pattern("alone", "nobody", "lonely"),
-    "joy, relief or pride": _pattern("proud", "glad", "good feeling", "relieved"),
-}
-_SECTIONS = {
-    "family": _pattern(
-        "wife", "husband", "daughter", "sister", "dad", "mother", "carol", "mila", "kari", "grandson"
-    ),
-    "occupation": _pattern("work", "drive", "accounts", "warehouse", "taught"),
-    "pets": _pattern("dog", "cat", "canaries", "biscuit"),
-    "hobbies": _pattern("fish", "choir", "dominoes", "walk", "read", "football"),
-    "living_situation": _pattern("flat", "house", "home", "rent"),
-    "preferences": _pattern("i like"),
-    "dislikes": _pattern("i hate", "i don't like", "can't stand", "i dislike"),
-}
-_STEPS = {"VERY BAD": -0.1, "BAD": -0.04, NEUTRAL: 0.01, "GOOD": 0.03, "VERY GOOD": 0.05}
+_WORDS = ToyWords(FOLDER)
 #: Rapport from which a side moves on: a process each of the therapist's, a stage each of the client's.
 _MOVES = 0.03
-_GOALS = {
-    "precontemplation": "I want to get this over with and be left in peace.",
-    "contemplation": "I want to say how it is without being pushed.",
-    "preparation": "I want to find a first step that I can manage.",
-    "action": "I want to hear that I am on the right road.",
-    "maintenance": "I want to keep what I have reached.",
-    "termination": "I want to say thank you and go.",
-}
-_ROTATION = {
-    "precontemplation": ("downplay", "inform", "blame", "acknowledge", "deny"),
-    "contemplation": ("acknowledge", "hesitate", "inform", "doubt", "engage", "desire"),
-    "preparation": ("desire", "acknowledge", "plan", "hesitate", "accept"),
-    "action": ("commitment", "plan", "accept", "inform"),
-    "maintenance": ("commitment", "engage", "acknowledge"),
-    "termination": ("acknowledge", "engage"),
-}
-_LIKED = (
-    "open question", "simple reflection", "affirmation", "complex reflection", "eliciting change talk",
-    "double-sided reflection", "normalizing", "supporting self-efficacy", "elucidating question", "building rapport",
-    "assessing readiness", "decisional balance", "Columbo", "summary", "change planning",
-    "advice by elicit-provide-elicit", "therapeutic paradox",
-)  # fmt: skip
-_LIKED_CLOSING = ("summary", "affirmation", "supporting self-efficacy", "building rapport", "change planning")
-
 
 # -- the evaluator ----------------------------------------------------------------------------------
+
+
+def _cues(name: str) -> re.Pattern[str]:
+    return whole_words(_WORDS["cues"][name])
 
 
 def _last(material: Mapping[str, Any], speaker: str) -> str:
@@ -278,7 +44,7 @@ def _summary(call: Call) -> dict[str, Any]:
 
 def _feeling(call: Call) -> dict[str, Any]:
     text = _last(call.material, "Client")
-    heard = [name for name, words in _FEELINGS.items() if words.search(text)]
+    heard = [name for name, words in _WORDS["feelings"].items() if whole_words(words).search(text)]
     primary = heard[0] if heard else "calm or acceptance"
     return {"primary": primary, "secondary": heard[1:3], "intensity": "medium" if heard else ""}
 
@@ -287,15 +53,15 @@ def _background(call: Call) -> dict[str, Any]:
     updates = [
         {"key": key, "values": [part]}
         for part in _sentences(_last(call.material, "Client"))
-        for key, words in _SECTIONS.items()
-        if words.search(part)
+        for key, words in _WORDS["sections"].items()
+        if whole_words(words).search(part)
     ]
     return {"updates": updates}
 
 
 def _therapist_stage(call: Call) -> dict[str, Any]:
     text = " ".join(each["text"] for each in call.material["messages"] if each["speaker"] == "Client")
-    change, sustain = len(_CHANGE.findall(text)), len(_SUSTAIN.findall(text))
+    change, sustain = len(_cues("change").findall(text)), len(_cues("sustain").findall(text))
     if change > sustain + 1:
         return {"label": "preparation"}
     return {"label": "contemplation" if change else "precontemplation"}
@@ -303,7 +69,7 @@ def _therapist_stage(call: Call) -> dict[str, Any]:
 
 def _therapist_rapport(call: Call) -> dict[str, Any]:
     text = _last(call.material, "Client")
-    if _SUSTAIN.search(text):
+    if _cues("sustain").search(text):
         return {"delta": -0.03}
     return {"delta": 0.02 if len(WORD.findall(text)) > 6 else 0.0}
 
@@ -321,7 +87,7 @@ def _repetition(call: Call) -> dict[str, Any]:
 
 def _strategies(call: Call) -> dict[str, Any]:
     allowed, used = call.material["allowed_strategies"], call.material["last_strategies"]
-    liked = [*(_LIKED_CLOSING if call.material["closing"] else ()), *_LIKED]
+    liked = [*(_WORDS["liked_closing"] if call.material["closing"] else ()), *_WORDS["liked"]]
     order = [name for name in dict.fromkeys(liked) if name in allowed]
     least = sorted(order, key=used[-6:].count)
     return {"strategies": least[:3]}
@@ -334,8 +100,8 @@ def _pivot(call: Call) -> dict[str, Any]:
 
 def _appraisal(call: Call) -> dict[str, Any]:
     text = _last(call.material, "Therapist")
-    warm = len(_WARM.findall(text))
-    if _ORDERS.search(text):
+    warm = len(_cues("warm").findall(text))
+    if _cues("orders").search(text):
         label, reason = "BAD", "I am being told what to do."
     elif warm > 1:
         label, reason = "VERY GOOD", "They really see what this is like for me."
@@ -371,9 +137,9 @@ def _client_feeling(call: Call) -> dict[str, Any]:
 def _action(call: Call) -> dict[str, Any]:
     allowed, state = call.material["allowed_label"], call.material["state"]
     if state.get("appraisal") in UNHELPFUL:
-        wanted: tuple[str, ...] = ("hesitate", "deny", "reject")
+        wanted: Sequence[str] = ("hesitate", "deny", "reject")
     else:
-        wanted = _ROTATION[state.get("stage", "contemplation")]
+        wanted = _WORDS["rotation"][state.get("stage", "contemplation")]
     names = [name for name in wanted if name in allowed and name != state["previous_action"]]
     return {"label": names[call.ordinal % len(names)]}
 
@@ -395,8 +161,8 @@ _EVALUATION: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "client appraisal": _appraisal,
     "client stage": _client_stage,
     "client emotion": _client_feeling,
-    "client rapport": lambda call: {"delta": _STEPS[call.material["state"]["appraisal"]]},
-    "client goal": lambda call: {"goal": _GOALS[call.material["state"]["stage"]]},
+    "client rapport": lambda call: {"delta": _WORDS["steps"][call.material["state"]["appraisal"]]},
+    "client goal": lambda call: {"goal": _WORDS["goals"][call.material["state"]["stage"]]},
     "client action": _action,
     "profile background": lambda call: {
         "living_situation": [f"I live {call.material['profile']['living_situation']}."],
@@ -415,17 +181,11 @@ def _fresh(lines: Sequence[str], said: Sequence[str], place: int) -> str:
     return order[place % len(order)]
 
 
-_SWAPPED = {
-    "i": "you", "i'm": "you're", "i've": "you've", "i'd": "you'd", "i'll": "you'll", "my": "your", "me": "you",
-    "am": "are", "was": "were", "mine": "yours", "we": "you", "our": "your", "us": "you", "myself": "yourself",
-}  # fmt: skip
-
-
 def _given_back(text: str) -> str:
     """The last sentence of the client, said of "you"."""
     parts = [part for part in _sentences(text) if len(WORD.findall(part)) > 2]
     words = (parts[-1] if parts else "It is on my mind.").rstrip(".!?").split()
-    swapped = [_SWAPPED.get(word.casefold().strip(",").replace("’", "'"), word) for word in words]
+    swapped = [_WORDS["swapped"].get(word.casefold().strip(",").replace("’", "'"), word) for word in words]
     sentence = " ".join(swapped)
     return f"{sentence[0].upper()}{sentence[1:]}."
 
@@ -436,19 +196,20 @@ def _clinician(call: Call) -> str:
     heard = [line.text for line in call.history if line.role == "patient"][-1]
     if call.purpose == "message":
         number = int(material["number"])
-        strategy = "summary" if material["closing"] else FREE_STRATEGIES[number % len(FREE_STRATEGIES)]
+        free = _WORDS["free_strategies"]
+        strategy = "summary" if material["closing"] else free[number % len(free)]
         return _worded(strategy, heard, said, place=0, long=True)
     strategy = material["strategy"].partition(":")[0]
     place, (_, high) = material["place"], material["words"]
     text = _worded(strategy, heard, said, place=place, long=high > 18)
     if "pivot" in material:
-        return f"{_fresh(PIVOT_LINES[material['pivot'].partition(':')[0]], said, place)} {text}"
+        return f"{_fresh(_WORDS['pivots'][material['pivot'].partition(':')[0]], said, place)} {text}"
     return text
 
 
 def _worded(strategy: str, heard: str, said: Sequence[str], *, place: int, long: bool) -> str:
-    line = _fresh(STRATEGY_LINES[strategy], said, place).replace("{heard}", _given_back(heard))
-    tails = STRATEGY_TAILS.get(strategy, ())
+    line = _fresh(_WORDS["strategies"][strategy], said, place).replace("{heard}", _given_back(heard))
+    tails = _WORDS["tails"].get(strategy, ())
     return f"{line} {_fresh(tails, said, place)}" if long and tails else line
 
 
@@ -457,10 +218,8 @@ def _patient(call: Call) -> str:
     material = call.material
     said = [line.text for line in call.history if line.role == "patient"]
     action, place = material["action"].partition(":")[0], material["place"]
-    if material["closing"] and action in CLOSING_LINES:
-        line = _fresh(CLOSING_LINES[action], said, place)
-    else:
-        line = _fresh(ACTION_LINES[action], said, place)
+    closings = _WORDS["closings"] if material["closing"] else {}
+    line = _fresh(closings.get(action, _WORDS["actions"][action]), said, place)
     _, high = material["words"]
     if high <= 6:
         return " ".join(_sentences(line)[:1])
@@ -491,13 +250,9 @@ def _scores(call: Call) -> list[float]:
     return scores
 
 
-def _message(text: str) -> ActorReply:
-    return ActorReply(orjson.dumps({"message": text, "end": False}).decode())
-
-
 RULES: Mapping[ActorRole, Callable[[Call], ActorReply]] = {
-    "clinician": lambda call: _message(_clinician(call)),
-    "patient": lambda call: _message(_patient(call)),
-    "evaluator": lambda call: ActorReply(orjson.dumps(_EVALUATION[call.purpose](call)).decode()),
-    "ranker": lambda call: ActorReply(orjson.dumps({"scores": _scores(call)}).decode()),
+    "clinician": lambda call: object_reply({"message": _clinician(call), "end": False}),
+    "patient": lambda call: object_reply({"message": _patient(call), "end": False}),
+    "evaluator": lambda call: object_reply(_EVALUATION[call.purpose](call)),
+    "ranker": lambda call: object_reply({"scores": _scores(call)}),
 }

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from bedside.simulation.simulators.prompt_files import FilledPrompt, prompts_in
+from bedside.simulation.simulators.prompt_files import filled_prompt
 
 FOLDER = Path(__file__).parent
 #: What names the trees, graphs and doctors that come with bedside, in place of a file.
 BUNDLED = "bundled"
-
-
-def interview_prompt(prompt_id: str, language: str, **variables: str | int) -> FilledPrompt:
-    """A prompt with what its slots hold; see :func:`bedside.simulation.simulators.prompt_files.prompts_in`."""
-    return prompts_in(FOLDER / "prompts").get(prompt_id, language).fill(**variables)
+#: A prompt with what its slots hold.
+interview_prompt = partial(filled_prompt, FOLDER)

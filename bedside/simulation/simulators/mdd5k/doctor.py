@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.simulation.simulators.asking import Spoken, ask_clinician, ask_for_data
+from bedside.simulation.simulators.asking import Decided, Spoken, ask_clinician, ask_for_data
 from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.faults import clinician_watch
 from bedside.simulation.simulators.mdd5k.bundled_material import interview_prompt
 from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord, record_of
 from bedside.simulation.simulators.mdd5k.doctor_personas import WORDS, DoctorPersona, find_doctors
@@ -39,21 +39,6 @@ class AskedTopic:
     follow_up: int = 0
     parsed: bool = False
     opening: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ClosingWords:
-    """What the doctor said at the end.
-
-    Attributes:
-        spoken: the message.
-        diagnoses: those that it names, the likeliest first.
-        readable: whether it could be read which they are.
-    """
-
-    spoken: Spoken
-    diagnoses: tuple[str, ...]
-    readable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +100,7 @@ class Doctor:
             },
             prompt=" ".join(part.reference for part in (brief, wish) if part is not None),
         )
-        return (yield from ask_clinician(call, self._watch(lines)))
+        return (yield from ask_clinician(call, clinician_watch(lines, self.language)))
 
     def _wish(self, topic: AskedTopic) -> FilledPrompt | None:
         """What the message is to be about, as it is told."""
@@ -126,8 +111,9 @@ class Doctor:
         name = "opening" if topic.opening else "topic_again" if topic.follow_up else "topic"
         return interview_prompt(name, self.language, topic=topic.text)
 
-    def closing(self, lines: Sequence[Line]) -> Exchange[ClosingWords]:
-        """The diagnosis that the clinician infers from the interview, in its own words."""
+    def closing(self, lines: Sequence[Line]) -> Exchange[tuple[Spoken, Decided]]:
+        """The diagnosis that the clinician infers from the interview, in its own words, and what it names in them, the
+        likeliest first."""
         brief, wish = self.brief(), interview_prompt("closing", self.language)
         call = Call(
             "clinician",
@@ -140,14 +126,14 @@ class Doctor:
             material={"language": self.language},
             prompt=f"{brief.reference} {wish.reference}",
         )
-        spoken = yield from ask_clinician(call, self._watch(lines))
+        spoken = yield from ask_clinician(call, clinician_watch(lines, self.language))
         if spoken.fields is not None:
             try:
-                return ClosingWords(spoken, _read_diagnoses(spoken.fields))
+                return spoken, Decided(_read_diagnoses(spoken.fields))
             except ValueError:
                 pass
         if not spoken.text:
-            return ClosingWords(spoken, (), readable=False)
+            return spoken, Decided((), readable=False)
         filled = interview_prompt("diagnoses", self.language, message=spoken.text)
         asked = Call(
             "clinician",
@@ -159,12 +145,7 @@ class Doctor:
             material={"message": spoken.text, "language": self.language},
             prompt=filled.reference,
         )
-        decided = yield from ask_for_data(asked, _read_diagnoses, neutral=())
-        return ClosingWords(spoken, decided.value, decided.readable)
-
-    def _watch(self, lines: Sequence[Line]) -> Any:
-        own = [line.text for line in lines if line.role == "clinician"]
-        return lambda text: clinician_flags(text, language=self.language, earlier=own)
+        return spoken, (yield from ask_for_data(asked, _read_diagnoses, neutral=()))
 
 
 def brief_text(case: Case, setting: str) -> str:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from bedside.simulation.simulators.asking import (
     ATTEMPTS,
     CLINICIAN_ATTEMPTS,
-    CLINICIAN_REPEATS,
     Fault,
     Spoken,
     ask_patient,
-    silent_stop,
 )
-from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
+from bedside.simulation.simulators.calls import ActorRole, Call, Exchange
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
+from bedside.simulation.simulators.contract import Outcome, Situation
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.mdd5k.bundled_material import interview_prompt
 from bedside.simulation.simulators.mdd5k.case_fields import patient_lines, record_of
 from bedside.simulation.simulators.mdd5k.doctor import FREE, AskedTopic, Doctor
@@ -213,21 +211,20 @@ class RecordPatient:
         case: whose record it knows.
         unknown: what it does with questions that the record says nothing of.
         diagnosis: what it was told that it has; empty where it doesn't know.
+        ledger: of the interview.
         story: what happened to it; empty until that is to be told.
-        states: what was refused so far.
     """
 
     case: Case
     unknown: Unknown
-    diagnosis: str = ""
+    diagnosis: str
+    ledger: Ledger
     story: str = ""
-    states: list[dict[str, Any]] = field(default_factory=list)
 
-    def reply(self, lines: Sequence[Line], number: int, topic: str) -> Exchange[Spoken]:
+    def reply(self, number: int, topic: str) -> Exchange[Spoken]:
         """The answer to the doctor's last message.
 
         Args:
-            lines: the interview up to it.
             number: of the reply, from 1.
             topic: what the doctor was to ask about; empty where nobody said.
         """
@@ -255,7 +252,7 @@ class RecordPatient:
             "reply",
             number,
             brief="\n\n".join(part.brief for part in parts),
-            history=tuple(lines),
+            history=tuple(self.ledger.lines),
             instruction="" if wish is None else wish.instruction,
             material={
                 "facts": facts,
@@ -266,7 +263,7 @@ class RecordPatient:
             },
             prompt=" ".join(part.reference for part in (*parts, *rules, *(() if wish is None else (wish,)))),
         )
-        earlier = [line.text for line in lines if line.role == "patient"]
+        earlier = [line.text for line in self.ledger.lines if line.role == "patient"]
 
         def check(text: str) -> Fault | None:
             return patient_fault(
@@ -274,10 +271,7 @@ class RecordPatient:
             )
 
         spoken = yield from ask_patient(call, check)
-        self.states += [
-            {"turn": len(lines), "purpose": "reply", "refused": text, "reason": reason}
-            for text, reason in spoken.refused
-        ]
+        self.ledger.note_refused("reply", spoken)
         return spoken
 
 
@@ -411,8 +405,6 @@ def most_exchanges(order: Iterable[str], cap: int = CAP) -> int:
 
 #: Exchanges of a free interview at most: the source ends it when there are more than 22 messages.
 FREE_EXCHANGES = 12
-#: Messages in a row in which the clinician repeats itself that end the interview.
-REPEATS = 3
 #: What the doctor says at the end where the case's own diagnosis and advice are stated, by language.
 STATED: Mapping[str, str] = {
     "zh": "今天就问到这里。我的诊断是：{diagnosis}。处理意见：{advice}",
@@ -424,15 +416,7 @@ _WHOLE = ("every topic", "evaluator ends", "exchange limit")
 def converse(situation: Situation) -> Exchange[Outcome]:
     """The controller; see :mod:`bedside.simulation.simulators.calls`."""
     interview = _TopicInterview(situation)
-    try:
-        stop = yield from interview.held()
-        if stop in _WHOLE:
-            stop = (yield from interview.closed()) or stop
-    except UnusableConversationError as error:
-        raise UnusableConversationError(
-            error.whose, error.reason, error.detail, interview.all_states()
-        ) from error
-    return interview.outcome(stop)
+    return (yield from interview.ledger.keep(interview.whole()))
 
 
 class _TopicInterview:
@@ -453,30 +437,32 @@ class _TopicInterview:
                 situation.repeat,
             )
         )
+        self.ledger = Ledger()
         self.doctor = Doctor(case.language, self.record, self.persona)
-        diagnosis = (case.hidden.diagnosis or "").strip()
-        self.patient = RecordPatient(
-            case, options["unknown"], diagnosis if options["knows_diagnosis"] else ""
-        )
-        self.tools = InterviewTools(case.language)
+        diagnosis = (case.hidden.diagnosis or "").strip() if options["knows_diagnosis"] else ""
+        self.patient = RecordPatient(case, options["unknown"], diagnosis, self.ledger)
+        self.tools = tools = InterviewTools(case.language, self.ledger)
+        # What a schedule asks the evaluator.
+        self.topic_ends, self.answered, self.angles = tools.topic_ends, tools.answered, tools.angles
+        self.covered, self.same_topics = tools.covered, tools.same_topics
         self.story = PatientStory(None, "", "a free interview has none")
         self.graphs_digest = ""
         self.told_at: int | None = None
         self.schedule: CorrectedSchedule | ReleasedSchedule | None = None
-        self.turns: list[SpokenTurn] = []
-        self.lines: list[Line] = []
-        self.states: list[dict[str, Any]] = []
-        self.flags: Counter[str] = Counter()
         self.exchanges = 0
-        self.repeated = 0
         self.diagnoses: tuple[str, ...] | None = None
 
     # -- the course --------------------------------------------------------------------------------
 
-    def held(self) -> Exchange[str]:
-        """The whole of it up to the closing; why it ended."""
-        if self.free:
-            return (yield from self._held_freely())
+    def whole(self) -> Exchange[Outcome]:
+        """All of it."""
+        stop = yield from (self._free_course() if self.free else self._topic_course())
+        if stop in _WHOLE:
+            stop = (yield from self._closing()) or stop
+        return self._outcome(stop)
+
+    def _topic_course(self) -> Exchange[str]:
+        """The topics one after the other; why they ended."""
         yield from self._take_story()
         options, draws = self.situation.options, self.situation.shared_draws
         tree = find_tree(self.record, self.case.language, str(options["trees"]))
@@ -489,11 +475,11 @@ class _TopicInterview:
             self.schedule = CorrectedSchedule(tree, order, self)
         return (yield from self.schedule.held()) or "every topic"
 
-    def _held_freely(self) -> Exchange[str]:
+    def _free_course(self) -> Exchange[str]:
         while self.exchanges < FREE_EXCHANGES:
-            if self.lines and (yield from self.tools.interview_ends(self.lines, turn=self.spoken - 1)):
+            if self.spoken and (yield from self.tools.interview_ends()):
                 return "evaluator ends"
-            stop = yield from self.ask(AskedTopic(opening=not self.lines))
+            stop = yield from self.ask(AskedTopic(opening=not self.spoken))
             if stop:
                 return stop
         return "exchange limit"
@@ -512,16 +498,13 @@ class _TopicInterview:
                 self.record, str(self.case.hidden.diagnosis), self.case.language, seed, number
             )
             if not self.story.text:
-                self.flags["without a story"] += 1
-        self.states.append(
-            {
-                "turn": 0,
-                "purpose": "story",
-                "story": self.story.text,
-                "reason": self.story.reason,
-                "seed": None if self.story.seed is None else self.story.seed.words(),
-                "refused": [list(refused) for refused in self.story.refused],
-            }
+                self.ledger.flags["without a story"] += 1
+        self.ledger.note(
+            "story",
+            story=self.story.text,
+            reason=self.story.reason,
+            seed=None if self.story.seed is None else self.story.seed.words(),
+            refused=self.story.refused,
         )
 
     # -- the steps that a schedule asks for ----------------------------------------------------------
@@ -529,112 +512,55 @@ class _TopicInterview:
     @property
     def spoken(self) -> int:
         """Messages so far, of both sides."""
-        return len(self.lines)
+        return len(self.ledger.lines)
 
     def ask(self, topic: AskedTopic) -> Exchange[str]:
         """One message of the doctor and the answer to it; why the interview ends with it, empty where it goes on."""
-        number = self.exchanges + 1
-        spoken = yield from self.doctor.message(self.lines, number, topic)
-        self._note_refused("message", spoken)
+        ledger, number = self.ledger, self.exchanges + 1
+        about = (
+            {"topic": topic.text, "follow_up": topic.follow_up, "parsed": topic.parsed} if topic.text else {}
+        )
+        spoken = yield from self.doctor.message(ledger.lines, number, topic)
+        ledger.note_refused("message", spoken)
         if not spoken.text:
-            self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
-            return silent_stop(spoken.flags)
-        self._say("clinician", spoken, topic)
-        yield from self._let_story_out()
-        answer = yield from self.patient.reply(self.lines, number, topic.text)
-        self._say("patient", answer, topic)
-        self.exchanges = number
-        self.repeated = self.repeated + 1 if "repeats itself" in spoken.flags else 0
-        return CLINICIAN_REPEATS if self.repeated == REPEATS else ""
-
-    def _let_story_out(self) -> Exchange[None]:
-        """The story goes to the patient once the evaluator says that it is to be told, and stays there."""
-        if not self.story.text or self.told_at is not None:
-            return
-        due = yield from self.tools.story_is_due(self.lines, turn=self.spoken - 1)
-        if due:
+            return ledger.silence(spoken.flags)
+        ledger.say("clinician", spoken, about)
+        # The story goes to the patient once the evaluator says that it is to be told, and stays there.
+        if self.story.text and self.told_at is None and (yield from self.tools.story_is_due()):
             self.told_at = self.spoken
             self.patient.story = self.story.text
+        ledger.say("patient", (yield from self.patient.reply(number, topic.text)), about)
+        self.exchanges = number
+        return ledger.repeated()
 
-    def topic_ends(self, topic: str, start: int) -> Exchange[bool]:
-        """Whether enough was said on a topic in the messages from ``start`` on."""
-        return (yield from self.tools.topic_ends(topic, self.lines[start:], turn=self.spoken - 1))
+    # -- what is said at the end ----------------------------------------------------------------------
 
-    def answered(self, topics: Sequence[str]) -> Exchange[Mapping[str, str]]:
-        """Topics that the patient has already answered, with the words that answer them."""
-        return (yield from self.tools.answered(topics, self.lines, turn=self.spoken - 1))
-
-    def angles(self, most: int) -> Exchange[tuple[str, ...]]:
-        """Angles from which to go on asking about what the patient told."""
-        return (yield from self.tools.angles(most, self.lines, turn=self.spoken - 1))
-
-    def covered(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[Mapping[str, str]]:
-        """Topics that mean the same as an angle, with the angle."""
-        return (yield from self.tools.covered(topics, angles, turn=self.spoken - 1))
-
-    def same_topics(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[tuple[str, ...]]:
-        """Topics that mean the same as one of the angles, each judged by itself."""
-        return (yield from self.tools.same_topics(topics, angles, turn=self.spoken - 1))
-
-    # -- what is said --------------------------------------------------------------------------------
-
-    def closed(self) -> Exchange[str]:
+    def _closing(self) -> Exchange[str]:
         """The last words of the doctor, if there are to be any; why the interview ends where there are none."""
         closing = self.situation.options["closing"]
         if closing == "case":
             text = STATED[self.case.language].format(
                 diagnosis=str(self.case.hidden.diagnosis).strip(), advice=self.record.treatment_advice.strip()
             )
-            self.turns.append(SpokenTurn("clinician", text, {"closing": "case"}))
+            self.ledger.say("clinician", Spoken(text), {"closing": "case"})
         if closing != "inferred":
             return ""
-        words = yield from self.doctor.closing(self.lines)
-        spoken = words.spoken
-        self._note_refused("closing", spoken)
-        self.diagnoses = words.diagnoses
-        self.states.append(
-            {
-                "turn": self.spoken,
-                "purpose": "closing",
-                "diagnoses": list(words.diagnoses),
-                "readable": words.readable,
-            }
-        )
-        if not words.readable:
-            self.flags["clinician: closing can't be read"] += 1
-        self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
-        text = spoken.text or "\n".join(
-            f"{rank}. {name}" for rank, name in enumerate(words.diagnoses, start=1)
-        )
+        ledger = self.ledger
+        spoken, named = yield from self.doctor.closing(ledger.lines)
+        ledger.note_refused("closing", spoken)
+        self.diagnoses = named.value
+        ledger.note("closing", diagnoses=named.value, readable=named.readable)
+        if not named.readable:
+            ledger.flags["clinician: closing can't be read"] += 1
+        text = spoken.text or "\n".join(f"{rank}. {name}" for rank, name in enumerate(named.value, start=1))
         if not text:
-            return silent_stop(spoken.flags)
-        self.turns.append(SpokenTurn("clinician", text, {"closing": "inferred", **_marks(spoken)}))
+            return ledger.silence(spoken.flags)
+        ledger.say("clinician", replace(spoken, text=text), {"closing": "inferred"})
         return ""
-
-    def _say(self, role: Any, spoken: Spoken, topic: AskedTopic) -> None:
-        about = (
-            {"topic": topic.text, "follow_up": topic.follow_up, "parsed": topic.parsed} if topic.text else {}
-        )
-        self.flags.update(f"{role}: {flag}" for flag in spoken.flags)
-        if role == "patient":
-            self.flags.update(f"patient, refused: {reason}" for _, reason in spoken.refused)
-        self.turns.append(SpokenTurn(role, spoken.text, {**about, **_marks(spoken)}))
-        self.lines.append(Line(role, spoken.text))
-
-    def _note_refused(self, purpose: str, spoken: Spoken) -> None:
-        self.states += [
-            {"turn": self.spoken, "purpose": purpose, "refused": text, "reason": reason}
-            for text, reason in spoken.refused
-        ]
 
     # -- what it came to -------------------------------------------------------------------------------
 
-    def all_states(self) -> tuple[dict[str, Any], ...]:
-        """What was decided and refused, in the order of turns."""
-        states = (*self.states, *self.patient.states, *self.tools.states)
-        return tuple(sorted(states, key=lambda state: state["turn"]))
-
-    def outcome(self, stop: str) -> Outcome:
+    def _outcome(self, stop: str) -> Outcome:
         """What it came to."""
         reference: dict[str, Any] = {"diagnosis": (self.case.hidden.diagnosis or "").strip()}
         if self.record.icd_codes:
@@ -644,14 +570,11 @@ class _TopicInterview:
         factors: dict[str, Any] = {"sex": self.record.sex, "age": self.record.age}
         if self.persona is not None:
             factors |= {"doctor": self.persona.id, "empathy": self.persona.empathy}
-        return Outcome(
-            turns=tuple(self.turns),
-            stop=stop,
+        return self.ledger.outcome(
+            stop,
             completed=stop in _WHOLE,
             reference=reference,
             factors=factors,
-            states=self.all_states(),
-            flags=dict(self.flags),
             simulation=self._simulation(),
         )
 
@@ -677,15 +600,6 @@ class _TopicInterview:
             story["drawn"] = self.story.seed.words()
         simulation["story"] = story
         return simulation
-
-
-def _marks(spoken: Spoken) -> dict[str, Any]:
-    marks: dict[str, Any] = {}
-    if spoken.thought:
-        marks["thought"] = spoken.thought
-    if spoken.flags:
-        marks["flags"] = list(spoken.flags)
-    return marks
 
 
 def most_calls(situation: Situation) -> Mapping[ActorRole, int]:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bedside.simulation.simulators.asking import ask_for_data
-from bedside.simulation.simulators.calls import Call, Exchange, Line, together
+from bedside.simulation.simulators.asking import ask_for_data, flag_reader
+from bedside.simulation.simulators.calls import Call, Exchange, together
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.mdd5k.bundled_material import interview_prompt
 
 #: Angles that are asked for at once, at least and at most.
@@ -31,36 +32,28 @@ class InterviewTools:
 
     Attributes:
         language: code of the case's language.
-        states: what was decided so far.
+        ledger: of the interview.
         numbers: calls at each site so far.
     """
 
     language: str
-    states: list[dict[str, Any]] = field(default_factory=list)
+    ledger: Ledger
     numbers: Counter[str] = field(default_factory=Counter)
 
-    def topic_ends(self, topic: str, lines: Sequence[Line], *, turn: int) -> Exchange[bool]:
-        """Whether enough was said on a topic.
-
-        Args:
-            topic: it.
-            lines: what was said since it was first asked about.
-            turn: index of the last turn, for the states.
-        """
-        material = {"topic": topic, "dialogue": self._dialogue(lines)}
+    def topic_ends(self, topic: str, start: int) -> Exchange[bool]:
+        """Whether enough was said on a topic in the messages from ``start`` on."""
+        material = {"topic": topic, "dialogue": self._dialogue(start)}
         decided: bool = yield from self._asked(
-            "topic_end", material, _flag("ended"), turn=turn, about={"topic": topic}
+            "topic_end", material, flag_reader("ended"), about={"topic": topic}
         )
         return decided
 
-    def answered(
-        self, topics: Sequence[str], lines: Sequence[Line], *, turn: int
-    ) -> Exchange[Mapping[str, str]]:
+    def answered(self, topics: Sequence[str]) -> Exchange[Mapping[str, str]]:
         """Topics that the patient has already answered, with the words that answer them.
 
         A topic counts only where the words that are quoted are the patient's own.
         """
-        said = [_plain(line.text) for line in lines if line.role == "patient"]
+        said = [_plain(line.text) for line in self.ledger.lines if line.role == "patient"]
 
         def read(value: Any) -> dict[str, str]:
             pairs = _items(value, "answered", "topic", "quote")
@@ -68,9 +61,9 @@ class InterviewTools:
                 raise ValueError('each "quote" must be a text')
             return {topics[_place(number, topics, "topic")]: quote.strip() for number, quote in pairs}
 
-        material = {"topics": _numbered_lines(topics), "dialogue": self._dialogue(lines)}
+        material = {"topics": _numbered_lines(topics), "dialogue": self._dialogue()}
         replied: dict[str, str] = yield from self._asked(
-            "duplicates", material, read, turn=turn, most={"topic": len(topics)}
+            "duplicates", material, read, most={"topic": len(topics)}
         )
         quoted = {
             topic: quote
@@ -79,10 +72,10 @@ class InterviewTools:
         }
         unquoted = sorted(set(replied) - set(quoted))
         if unquoted:
-            self.states.append({"turn": turn, "purpose": "duplicates", "not the patient's words": unquoted})
+            self.ledger.note_last("duplicates", **{"not the patient's words": unquoted})
         return quoted
 
-    def angles(self, most: int, lines: Sequence[Line], *, turn: int) -> Exchange[tuple[str, ...]]:
+    def angles(self, most: int) -> Exchange[tuple[str, ...]]:
         """Angles from which to go on asking about what the patient told, ``most`` of them at most."""
 
         def read(value: Any) -> tuple[str, ...]:
@@ -96,14 +89,10 @@ class InterviewTools:
                 raise ValueError(f"there must be {FEWEST_ANGLES} or {MOST_ANGLES} different angles")
             return distinct
 
-        texts: tuple[str, ...] = yield from self._asked(
-            "angles", {"dialogue": self._dialogue(lines)}, read, turn=turn
-        )
+        texts: tuple[str, ...] = yield from self._asked("angles", {"dialogue": self._dialogue()}, read)
         return texts[:most]
 
-    def covered(
-        self, topics: Sequence[str], angles: Sequence[str], *, turn: int
-    ) -> Exchange[Mapping[str, str]]:
+    def covered(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[Mapping[str, str]]:
         """Topics that mean the same as an angle, with the angle: all in one call."""
 
         def read(value: Any) -> dict[str, str]:
@@ -114,20 +103,17 @@ class InterviewTools:
 
         material = {"topics": _numbered_lines(topics), "angles": _numbered_lines(angles)}
         most = {"topic": len(topics), "angle": len(angles)}
-        replied: dict[str, str] = yield from self._asked("covered", material, read, turn=turn, most=most)
+        replied: dict[str, str] = yield from self._asked("covered", material, read, most=most)
         return replied
 
-    def same_topics(
-        self, topics: Sequence[str], angles: Sequence[str], *, turn: int
-    ) -> Exchange[tuple[str, ...]]:
+    def same_topics(self, topics: Sequence[str], angles: Sequence[str]) -> Exchange[tuple[str, ...]]:
         """Topics that mean the same as one of the angles, or nearly: each is asked about in a call of its own."""
         verdicts = yield from together(
             *(
                 self._asked(
                     "same_topic",
                     {"topic": topic, "angles": _numbered_lines(angles)},
-                    _flag("same"),
-                    turn=turn,
+                    flag_reader("same"),
                     about={"topic": topic},
                 )
                 for topic in topics
@@ -135,17 +121,15 @@ class InterviewTools:
         )
         return tuple(topic for topic, same in zip(topics, verdicts, strict=True) if same)
 
-    def story_is_due(self, lines: Sequence[Line], *, turn: int) -> Exchange[bool]:
+    def story_is_due(self) -> Exchange[bool]:
         """Whether the patient should now tell what led to the illness."""
-        due: bool = yield from self._asked(
-            "trigger", {"dialogue": self._dialogue(lines)}, _flag("due"), turn=turn
-        )
+        due: bool = yield from self._asked("trigger", {"dialogue": self._dialogue()}, flag_reader("due"))
         return due
 
-    def interview_ends(self, lines: Sequence[Line], *, turn: int) -> Exchange[bool]:
+    def interview_ends(self) -> Exchange[bool]:
         """Whether an interview without topics should end."""
         ends: bool = yield from self._asked(
-            "interview_end", {"dialogue": self._dialogue(lines)}, _flag("ended"), turn=turn
+            "interview_end", {"dialogue": self._dialogue()}, flag_reader("ended")
         )
         return ends
 
@@ -155,7 +139,6 @@ class InterviewTools:
         material: Mapping[str, str],
         read: Callable[[Any], Any],
         *,
-        turn: int,
         about: Mapping[str, Any] | None = None,
         most: Mapping[str, int] | None = None,
     ) -> Exchange[Any]:
@@ -173,24 +156,13 @@ class InterviewTools:
             prompt=filled.reference,
         )
         decided = yield from ask_for_data(call, read)
-        state = {"turn": turn, "purpose": purpose, **(about or {}), "value": decided.value}
-        if decided.refused:
-            state["refused"] = [list(refused) for refused in decided.refused]
-        self.states.append(state)
+        refused = {"refused": decided.refused} if decided.refused else {}
+        self.ledger.note_last(purpose, **(about or {}), value=decided.value, **refused)
         return decided.value
 
-    def _dialogue(self, lines: Sequence[Line]) -> str:
-        speakers = _SPEAKERS[self.language]
+    def _dialogue(self, start: int = 0) -> str:
+        speakers, lines = _SPEAKERS[self.language], self.ledger.lines[start:]
         return "\n".join(f"{speakers[line.role]}{' '.join(line.text.split())}" for line in lines)
-
-
-def _flag(name: str) -> Callable[[Any], bool]:
-    def read(value: Any) -> bool:
-        if not isinstance(value, dict) or not isinstance(value.get(name), bool):
-            raise ValueError(f'"{name}" must be true or false')
-        return bool(value[name])
-
-    return read
 
 
 def _items(value: Any, name: str, *keys: str) -> list[tuple[Any, ...]]:

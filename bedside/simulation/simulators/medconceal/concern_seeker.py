@@ -17,9 +17,9 @@ from bedside.simulation.simulators.asking import Decided, Spoken, ask_clinician,
 from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import EarlyForm
-from bedside.simulation.simulators.faults import clinician_flags
-from bedside.simulation.simulators.medconceal.prompt_texts import bulleted, prompt_text
-from bedside.simulation.simulators.prompt_files import FilledPrompt
+from bedside.simulation.simulators.faults import clinician_watch
+from bedside.simulation.simulators.medconceal.prompt_texts import prompt_text
+from bedside.simulation.simulators.prompt_files import FilledPrompt, listed
 
 #: Messages after which a person may begin to write down what they found.
 FINDINGS_AFTER = 5
@@ -44,7 +44,7 @@ class ConcernSeeker:
 
     def brief(self) -> FilledPrompt:
         """What it is told at the start."""
-        chart = bulleted([f"{heading}: {text}" for heading, text in self.case.chart.items()], "nothing")
+        chart = listed([f"{heading}: {text}" for heading, text in self.case.chart.items()], "- nothing")
         if self.intervention:
             assert self.case.intervention is not None
             return prompt_text(
@@ -70,12 +70,7 @@ class ConcernSeeker:
             material=self._material(number),
             prompt=brief.reference,
         )
-        own = [line.text for line in lines if line.role == "clinician"]
-        return (
-            yield from ask_clinician(
-                call, lambda text: clinician_flags(text, language=self.case.language, earlier=own)
-            )
-        )
+        return (yield from ask_clinician(call, clinician_watch(lines, self.case.language)))
 
     def stops(self, lines: Sequence[Line], number: int) -> Exchange[Decided]:
         """Whether it has heard enough; it goes on where that can't be read."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -18,18 +17,17 @@ from bedside.metrics.protocols.medconceal.policy import Parameters, find_paramet
 from bedside.simulation.simulators.asking import (
     ATTEMPTS,
     CLINICIAN_ATTEMPTS,
-    CLINICIAN_REPEATS,
     Decided,
     Spoken,
     ask_for_data,
-    silent_stop,
 )
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
+from bedside.simulation.simulators.contract import Outcome, Situation
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.medconceal.concern_seeker import ConcernSeeker
 from bedside.simulation.simulators.medconceal.disclosure_guard import gives_away
-from bedside.simulation.simulators.medconceal.reserved_patient import ReservedPatient, counted_faults
+from bedside.simulation.simulators.medconceal.reserved_patient import ReservedPatient
 from bedside.transcripts.transcript import Transcript, Turn
 
 # -- The evaluator's call -------------------------------------------------------------------------------
@@ -87,8 +85,6 @@ def evaluate_turn(lines: Sequence[Line], number: int, language: str) -> Exchange
 
 # -- The consultation -----------------------------------------------------------------------------------
 
-#: Messages in a row in which the clinician repeats itself that end the consultation.
-REPEATS = 3
 #: The clinician message from which on an adaptive consultation asks whether it goes on.
 FIRST_STOP = 5
 
@@ -127,14 +123,7 @@ TASKS: Mapping[str, Task] = {
 def converse(situation: Situation) -> Exchange[Outcome]:
     """The controller; see :mod:`bedside.simulation.simulators.calls`."""
     consultation = _Consultation(situation)
-    try:
-        stop = yield from consultation.held()
-        yield from consultation.asked_for_findings()
-    except UnusableConversationError as error:
-        raise UnusableConversationError(
-            error.whose, error.reason, error.detail, consultation.states
-        ) from error
-    return consultation.outcome(stop)
+    return (yield from consultation.ledger.keep(consultation.whole()))
 
 
 class _Consultation:
@@ -172,26 +161,30 @@ class _Consultation:
             draws=situation.draws,
         )
         self.clinician = ConcernSeeker(case, self.task.intervention, self.task.turns, self.task.adaptive)
-        self.turns: list[SpokenTurn] = []
-        self.lines: list[Line] = []
-        self.states: list[dict[str, Any]] = []
-        self.flags: Counter[str] = Counter()
+        self.ledger = Ledger()
         self.findings: tuple[dict[str, Any], ...] | None = None
 
-    def held(self) -> Exchange[str]:
-        """The whole of it; why it ended."""
-        in_a_row = 0
+    def whole(self) -> Exchange[Outcome]:
+        """All of it, and what the clinician found."""
+        stop = yield from self._course()
+        if not self.task.intervention and self.ledger.lines:
+            decided = yield from self.clinician.findings(self.ledger.lines)
+            self.findings = decided.value
+            self._note_decision("findings", decided)
+        return self._outcome(stop)
+
+    def _course(self) -> Exchange[str]:
+        """The turns; why it ended."""
+        ledger = self.ledger
         for number in range(1, self.task.turns + 1):
-            spoken = yield from self.clinician.message(self.lines, number)
-            self._note_refused("message", spoken)
-            self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
+            spoken = yield from self.clinician.message(ledger.lines, number)
+            if spoken.refused:
+                ledger.note("message", refused=spoken.refused)
             if not spoken.text:
-                return silent_stop(spoken.flags)
-            self.lines.append(Line("clinician", spoken.text))
+                return ledger.silence(spoken.flags)
             yield from self._answered(spoken, number)
-            in_a_row = in_a_row + 1 if "repeats itself" in spoken.flags else 0
-            if in_a_row == REPEATS:
-                return CLINICIAN_REPEATS
+            if stop := ledger.repeated():
+                return stop
             if self._addressed and self.task.intervention and self.stop_when_addressed:
                 return "addressed"
             if (
@@ -204,109 +197,62 @@ class _Consultation:
 
     def _answered(self, spoken: Spoken, number: int) -> Exchange[None]:
         """One clinician turn evaluated, the policy's step, and the patient's reply."""
-        index = len(self.turns)
-        evaluated = yield from evaluate_turn(self.lines, number, self.case.language)
+        ledger = self.ledger
+        index, lines = len(ledger.turns), [*ledger.lines, Line("clinician", spoken.text)]
+        evaluated = yield from evaluate_turn(lines, number, self.case.language)
         labels = evaluated.value
-        self.turns.append(
-            SpokenTurn(
-                "clinician",
-                spoken.text,
-                _meta(spoken),
-                {"medconceal": labels.model_dump(mode="json", exclude_none=True)},
-            )
-        )
         step = turn_step(index, spoken.text, labels, concerns=self.concerns, parameters=self.parameters)
         self.state = self.policy.step(self.state, step)
-        self.states.append(
-            {
-                "turn": index,
-                "purpose": "policy",
-                "step": asdict(step),
-                "state": asdict(self.state),
-                "revealed_now": list(self.state.revealed_now),
-                "evaluations_refused": [list(refused) for refused in evaluated.refused],
-            }
+        ledger.note(
+            "policy",
+            step=asdict(step),
+            state=asdict(self.state),
+            revealed_now=list(self.state.revealed_now),
+            evaluations_refused=evaluated.refused,
         )
-        reply, stance = yield from self.patient.reply(self.lines, self.state, blocked=step.blocked)
-        self.flags.update(counted_faults(reply))
-        self.states.append(
-            {
-                "turn": index + 1,
-                "purpose": "reply",
-                "stance": stance,
-                "fallback": "fallback" in reply.flags,
-                "refused": [list(refused) for refused in reply.refused],
-            }
+        ledger.say(
+            "clinician",
+            spoken,
+            labels={"medconceal": labels.model_dump(mode="json", exclude_none=True)},
         )
-        self.turns.append(SpokenTurn("patient", reply.text, _meta(reply)))
-        self.lines.append(Line("patient", reply.text))
+        reply, stance = yield from self.patient.reply(ledger.lines, self.state, blocked=step.blocked)
+        ledger.note("reply", stance=stance, fallback="fallback" in reply.flags, refused=reply.refused)
+        ledger.say("patient", reply)
 
     @property
     def _addressed(self) -> bool:
         return self.state.addressed_at is not None
 
     def _stops(self, number: int) -> Exchange[bool]:
-        decided = yield from self.clinician.stops(self.lines, number)
-        self._note_decision("decision", decided.value, decided.readable, decided.refused)
+        decided = yield from self.clinician.stops(self.ledger.lines, number)
+        self._note_decision("decision", decided)
         return bool(decided.value)
 
-    def asked_for_findings(self) -> Exchange[None]:
-        """What the clinician found, once the consultation is over."""
-        if self.task.intervention or not self.lines:
-            return
-        decided = yield from self.clinician.findings(self.lines)
-        self.findings = decided.value
-        value = None if decided.value is None else list(decided.value)
-        self._note_decision("findings", value, decided.readable, decided.refused)
-
-    def _note_decision(self, purpose: str, value: Any, readable: bool, refused: Any) -> None:
-        self.states.append(
-            {
-                "turn": len(self.turns) - 1,
-                "purpose": purpose,
-                "value": value,
-                "readable": readable,
-                "refused": [list(each) for each in refused],
-            }
+    def _note_decision(self, purpose: str, decided: Decided) -> None:
+        self.ledger.note_last(
+            purpose, value=decided.value, readable=decided.readable, refused=decided.refused
         )
-        if not readable:
-            self.flags[f"clinician: {purpose} can't be read"] += 1
+        if not decided.readable:
+            self.ledger.flags[f"clinician: {purpose} can't be read"] += 1
 
-    def _note_refused(self, purpose: str, spoken: Spoken) -> None:
-        if spoken.refused:
-            refused = [list(each) for each in spoken.refused]
-            self.states.append({"turn": len(self.turns), "purpose": purpose, "refused": refused})
-
-    def outcome(self, stop: str) -> Outcome:
+    def _outcome(self, stop: str) -> Outcome:
         """What it came to."""
         reference: dict[str, Any] = {
             "concerns": [concern.model_dump(mode="json") for concern in self.concerns]
         }
         if self.findings is not None:
             reference["submitted_findings"] = list(self.findings)
-        return Outcome(
-            turns=tuple(self.turns),
-            stop=stop,
+        return self.ledger.outcome(
+            stop,
             completed=stop in ("turn limit", "addressed", "clinician stops"),
             reference=reference,
             factors={"task": self.task.name, "setting": self.task.title},
-            states=tuple(self.states),
-            flags=dict(self.flags),
             simulation={
                 "parameters": {"name": self.parameters.name, "sha256": self.parameters.digest()},
                 "turn_limit": self.task.turns,
             },
             labelled=True,
         )
-
-
-def _meta(spoken: Spoken) -> dict[str, Any]:
-    meta: dict[str, Any] = {}
-    if spoken.thought:
-        meta["thought"] = spoken.thought
-    if spoken.flags:
-        meta["flags"] = list(spoken.flags)
-    return meta
 
 
 def _parameters(situation: Situation) -> Parameters:

@@ -5,8 +5,7 @@ A concern that is still hidden is in no prompt: a model can't give away what it 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -25,8 +24,8 @@ from bedside.simulation.simulators.medconceal.disclosure_guard import (
     gives_away,
     words_of,
 )
-from bedside.simulation.simulators.medconceal.prompt_texts import bulleted, prompt_text
-from bedside.simulation.simulators.prompt_files import FilledPrompt
+from bedside.simulation.simulators.medconceal.prompt_texts import prompt_text
+from bedside.simulation.simulators.prompt_files import FilledPrompt, listed
 
 #: How the patient stands towards the talk: from the policy's state, never from a model.
 Stance = Literal["guarded", "hesitant", "open", "resisting", "accepting"]
@@ -169,9 +168,9 @@ class ReservedPatient:
             "patient",
             language,
             narrative=patient.narrative if patient.narrative in allowed else "A patient at a doctor's.",
-            facts=bulleted(facts, "nothing more"),
+            facts=listed(facts, "- nothing more"),
             style=style or "Plain and short.",
-            told=bulleted([_voiced(concern) for concern in said_before], "nothing of the kind yet"),
+            told=listed([_voiced(concern) for concern in said_before], "- nothing of the kind yet"),
             sentences=sentences,
             words=words,
         )
@@ -180,7 +179,7 @@ class ReservedPatient:
             parts.append(prompt_text("preference", language, preference=preference))
         wishes = [self._stance_prompt(stance, blocked=blocked, deflections=deflections)]
         if due:
-            voiced = bulleted([_voiced(concern) for concern in due], "")
+            voiced = listed([_voiced(concern) for concern in due], "- ")
             wishes.append(prompt_text("disclosure", language, due=voiced))
         return Call(
             "patient",
@@ -201,7 +200,7 @@ class ReservedPatient:
         )
 
     def _stance_prompt(self, stance: Stance, *, blocked: bool, deflections: Sequence[str]) -> FilledPrompt:
-        examples = {"deflections": bulleted(list(deflections), "Nothing special.")}
+        examples = {"deflections": listed(list(deflections), "- Nothing special.")}
         if blocked:
             return prompt_text("blocked", self.case.language, **examples)
         if stance == "hesitant" and not self.cues:
@@ -269,10 +268,3 @@ class ReservedPatient:
 def _voiced(concern: HiddenConcern) -> str:
     """How the patient would say a concern."""
     return " / ".join(concern.voiced) or concern.text
-
-
-def counted_faults(spoken: Spoken) -> Mapping[str, int]:
-    """What is to be counted of a reply: flags, and what was refused before it was taken."""
-    counts = Counter(f"patient: {flag}" for flag in spoken.flags)
-    counts.update(f"patient, refused: {reason}" for _, reason in spoken.refused)
-    return counts

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bedside.simulation.simulators.asking import (
@@ -17,23 +15,23 @@ from bedside.simulation.simulators.asking import (
 )
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case, Persona
-from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
+from bedside.simulation.simulators.contract import Outcome, Situation
 from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.multisense.patient_preparation import (
     PreparedPatient,
     background,
     prepared_patient,
 )
-from bedside.simulation.simulators.multisense.plain_agent import AgentMessage, PlainAgent
+from bedside.simulation.simulators.multisense.plain_agent import PlainAgent
 from bedside.simulation.simulators.multisense.prompt_guides import (
     guides,
     guides_reference,
-    listed,
-    numbered,
     prompt_text,
 )
-from bedside.simulation.simulators.multisense.sensemaker import ROUNDS, Sensemaker, SensemakerMessage
+from bedside.simulation.simulators.multisense.sensemaker import ROUNDS, Sensemaker, read_numbers
 from bedside.simulation.simulators.multisense.stages import EXIT, FOSTERING, MOST_MESSAGES, NAMES
+from bedside.simulation.simulators.prompt_files import listed, numbered
 
 # -- The patient ----------------------------------------------------------------------------------------
 
@@ -43,23 +41,6 @@ MOST_FACTS = 3
 DECISIONS = 4
 #: Words of a reply above which it is asked for again: about 400 tokens, which is the publication's limit.
 WORDS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class PatientAnswer:
-    """What the patient said, and from what.
-
-    Attributes:
-        spoken: the words.
-        purpose: the call that made them: ``answer`` or ``no_facts``.
-        facts: those it was shown.
-        state: for the hidden states.
-    """
-
-    spoken: Spoken
-    purpose: str
-    facts: tuple[str, ...]
-    state: Mapping[str, Any]
 
 
 class SensemakingPatient:
@@ -98,8 +79,10 @@ class SensemakingPatient:
         )
         return (yield from ask_patient(call, lambda text: self._fault(text, ())))
 
-    def answer(self, message: str, stage: int, number: int, said: Sequence[str]) -> Exchange[PatientAnswer]:
-        """Its answer to a message.
+    def answer(
+        self, message: str, stage: int, number: int, said: Sequence[str]
+    ) -> Exchange[tuple[Spoken, dict[str, Any]]]:
+        """Its answer to a message, and how it came about.
 
         Args:
             message: what was said to it.
@@ -139,9 +122,9 @@ class SensemakingPatient:
             "selection": reasoning,
             "made_by": purpose,
             "reasoning": str((spoken.fields or {}).get("reasoning", "")),
-            "refused": [list(refused) for refused in (*selection.refused, *spoken.refused)],
+            "refused": (*selection.refused, *spoken.refused),
         }
-        return PatientAnswer(spoken, purpose, chosen, state)
+        return spoken, state
 
     def facts(self, stage: int) -> tuple[str, ...]:
         """All that it may choose from in a stage: intent or goal, then the facts of the case."""
@@ -228,12 +211,7 @@ def _up_to(number: int, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _selected(value: Any, number: int) -> tuple[tuple[int, ...], str]:
     """The numbers of the facts that were chosen, each once, and why."""
-    places = value.get("facts") if isinstance(value, dict) else None
-    if not isinstance(places, list) or any(
-        isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= number for place in places
-    ):
-        raise ValueError(f'"facts" must be a list of numbers from 1 to {number}')
-    chosen = tuple(dict.fromkeys(places))
+    chosen = read_numbers(value, "facts", number)
     if len(chosen) > MOST_FACTS:
         raise ValueError(f'"facts" must hold {MOST_FACTS} numbers at most')
     return chosen, str(value.get("reasoning") or "")
@@ -249,13 +227,7 @@ _PREPARATIONS, _ANSWERING, _LEARNING = 3, 2, 2
 def converse(situation: Situation) -> Exchange[Outcome]:
     """The controller; see :mod:`bedside.simulation.simulators.calls`."""
     conversation = _SensemakingTalk(situation)
-    try:
-        stop = yield from conversation.held()
-    except UnusableConversationError as error:
-        raise UnusableConversationError(
-            error.whose, error.reason, error.detail, conversation.states
-        ) from error
-    return conversation.outcome(stop)
+    return (yield from conversation.ledger.keep(conversation.whole()))
 
 
 class _SensemakingTalk:
@@ -264,16 +236,19 @@ class _SensemakingTalk:
     def __init__(self, situation: Situation) -> None:
         self.situation = situation
         self.case = situation.case
-        self.turns: list[SpokenTurn] = []
-        self.lines: list[Line] = []
-        self.states: list[dict[str, Any]] = []
-        self.flags: Counter[str] = Counter()
+        self.ledger = Ledger()
         self.reference: dict[str, Any] = {}
 
-    def held(self) -> Exchange[str]:
-        """The whole of it; why it ended."""
+    def whole(self) -> Exchange[Outcome]:
+        """All of it."""
+        stop = yield from self._course()
+        return self.ledger.outcome(stop, completed=stop == "exit", reference=self.reference)
+
+    def _course(self) -> Exchange[str]:
+        """Opening, messages and answers; why it ended."""
+        ledger = self.ledger
         prepared = yield from prepared_patient(self.case)
-        self.states += prepared.states
+        ledger.states += prepared.states
         own = guides(self.case.language)
         self.reference = {
             "background": background(self.case),
@@ -284,24 +259,26 @@ class _SensemakingTalk:
             self.reference["diagnosis"] = self.case.hidden.diagnosis
         patient = SensemakingPatient(self.case, self.situation.persona, prepared)
         opening = yield from patient.opening()
-        self._patient_turn(opening, FOSTERING, {"purpose": "opening", **_opening_state(opening)})
+        reasoning = str((opening.fields or {}).get("reasoning", ""))
+        ledger.note("opening", reasoning=reasoning, refused=opening.refused)
+        ledger.say("patient", opening, {"stage": NAMES[FOSTERING]})
         speaker = self._speaker(prepared.observations)
         for number in range(1, MOST_MESSAGES + 1):
-            message = yield from self._message(speaker, number)
-            self.states.append({"turn": len(self.turns), "purpose": "message", **message.state})
-            if not message.text:
-                self.flags.update(f"clinician: {flag}" for flag in message.flags)
-                return message.stop
-            self._clinician_turn(message)
+            message = yield from speaker.message(ledger.lines, number)
+            ledger.note("message", **message.state)
+            if not message.spoken.text:
+                return message.stop or ledger.silence(message.spoken.flags)
+            ledger.say("clinician", message.spoken, {"stage": NAMES[message.stage]})
             if message.stage == EXIT:
                 return "exit"
-            if message.stop:
-                return message.stop
+            if self.situation.setting == FREE and (stop := ledger.repeated()):
+                return stop
             if number == MOST_MESSAGES:
                 break
-            said = [line.text for line in self.lines if line.role == "patient"]
-            answer = yield from patient.answer(message.text, message.stage, number, said)
-            self._patient_turn(answer.spoken, message.stage, {"purpose": "answer", **answer.state})
+            said = [line.text for line in ledger.lines if line.role == "patient"]
+            answer, state = yield from patient.answer(message.spoken.text, message.stage, number, said)
+            ledger.note("answer", **state)
+            ledger.say("patient", answer, {"stage": NAMES[message.stage]})
         return "turn limit"
 
     def _speaker(self, observations: tuple[str, ...]) -> Sensemaker | PlainAgent:
@@ -311,60 +288,9 @@ class _SensemakingTalk:
             self.case.language,
             observations,
             self.situation.draws,
+            self.ledger,
             risk_line=bool(self.situation.options["risk_line"]),
         )
-
-    def _message(
-        self, speaker: Sensemaker | PlainAgent, number: int
-    ) -> Exchange[SensemakerMessage | AgentMessage]:
-        message: SensemakerMessage | AgentMessage
-        if isinstance(speaker, Sensemaker):
-            message = yield from speaker.message(self.lines[-1].text, number)
-        else:
-            message = yield from speaker.message(self.lines, number)
-        self.flags.update(speaker.counted)
-        speaker.counted.clear()
-        return message
-
-    def _clinician_turn(self, message: SensemakerMessage | AgentMessage) -> None:
-        meta: dict[str, Any] = {"stage": NAMES[message.stage]}
-        if isinstance(message, AgentMessage) and message.thought:
-            meta["thought"] = message.thought
-        if message.flags:
-            meta["flags"] = list(message.flags)
-        self.flags.update(f"clinician: {flag}" for flag in message.flags if flag != "forced")
-        self.turns.append(SpokenTurn("clinician", message.text, meta))
-        self.lines.append(Line("clinician", message.text))
-
-    def _patient_turn(self, spoken: Spoken, stage: int, state: Mapping[str, Any]) -> None:
-        self.states.append({"turn": len(self.turns), **state})
-        meta: dict[str, Any] = {"stage": NAMES[stage]}
-        if spoken.thought:
-            meta["thought"] = spoken.thought
-        if spoken.flags:
-            meta["flags"] = list(spoken.flags)
-        self.flags.update(f"patient: {flag}" for flag in spoken.flags)
-        self.flags.update(f"patient, refused: {reason}" for _, reason in spoken.refused)
-        self.turns.append(SpokenTurn("patient", spoken.text, meta))
-        self.lines.append(Line("patient", spoken.text))
-
-    def outcome(self, stop: str) -> Outcome:
-        """What it came to."""
-        return Outcome(
-            turns=tuple(self.turns),
-            stop=stop,
-            completed=stop == "exit",
-            reference=self.reference,
-            states=tuple(self.states),
-            flags=dict(self.flags),
-        )
-
-
-def _opening_state(opening: Spoken) -> dict[str, Any]:
-    return {
-        "reasoning": str((opening.fields or {}).get("reasoning", "")),
-        "refused": [list(refused) for refused in opening.refused],
-    }
 
 
 def most_calls(situation: Situation) -> Mapping[ActorRole, int]:

@@ -22,9 +22,9 @@ from bedside.simulation.simulators.multisense.prompt_guides import (
     Intent,
     guides,
     guides_reference,
-    listed,
     prompt_text,
 )
+from bedside.simulation.simulators.prompt_files import listed
 
 #: Where a case keeps what is this protocol's own.
 OWN = "multisense"

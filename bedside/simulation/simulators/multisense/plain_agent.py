@@ -6,45 +6,19 @@ so that none is gone back in.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-from bedside.simulation.simulators.asking import CLINICIAN_REPEATS, ask_clinician, ask_for_data, silent_stop
+from bedside.simulation.simulators.asking import ask_clinician, ask_for_data
 from bedside.simulation.simulators.calls import Call, Exchange, Line
-from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.faults import clinician_watch
 from bedside.simulation.simulators.multisense.prompt_guides import (
     guides,
     guides_reference,
-    listed,
     prompt_text,
 )
-from bedside.simulation.simulators.multisense.stages import FOSTERING, MOST_MESSAGES, NAMES
-
-#: Messages in a row in which the agent repeats itself that end the conversation.
-REPEATS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class AgentMessage:
-    """What the agent says.
-
-    Attributes:
-        text: the words; empty where there are none.
-        stage: the message's, from 1.
-        thought: what it thought aloud.
-        flags: what is wrong with the message.
-        stop: why the conversation ends with or without this message; empty where it goes on.
-        state: for the hidden states.
-    """
-
-    text: str
-    stage: int
-    thought: str
-    flags: tuple[str, ...]
-    stop: str
-    state: Mapping[str, Any]
+from bedside.simulation.simulators.multisense.stages import FOSTERING, MOST_MESSAGES, NAMES, StagedMessage
+from bedside.simulation.simulators.prompt_files import listed
 
 
 class PlainAgent:
@@ -59,8 +33,6 @@ class PlainAgent:
         self.language = language
         self.observations: tuple[str, ...] = tuple(observations)
         self.stage: int = FOSTERING
-        self.counted: Counter[str] = Counter()
-        self._repeats = 0
 
     def brief(self) -> tuple[str, str]:
         """What it is told, and the prompt's reference."""
@@ -69,7 +41,7 @@ class PlainAgent:
         )
         return filled.brief, filled.reference
 
-    def message(self, lines: Sequence[Line], number: int) -> Exchange[AgentMessage]:
+    def message(self, lines: Sequence[Line], number: int) -> Exchange[StagedMessage]:
         """What it says next.
 
         Args:
@@ -80,7 +52,6 @@ class PlainAgent:
             UnusableConversationError: the moderator's reply can't be read.
         """
         brief, reference = self.brief()
-        earlier = [line.text for line in lines if line.role == "clinician"]
         call = Call(
             "clinician",
             "message",
@@ -90,22 +61,17 @@ class PlainAgent:
             material={"number": number, "chart": "\n".join(self.observations)},
             prompt=reference,
         )
-        spoken = yield from ask_clinician(
-            call, lambda text: clinician_flags(text, language=self.language, earlier=earlier)
-        )
+        spoken = yield from ask_clinician(call, clinician_watch(lines, self.language))
         state: dict[str, Any] = {"before": self.stage, "message": spoken.text}
-        state["refused"] = [list(refused) for refused in spoken.refused]
-        if not spoken.text:
-            return AgentMessage(
-                "", self.stage, spoken.thought, spoken.flags, silent_stop(spoken.flags), state
-            )
-        state["moderations_refused"] = yield from self._moderated(spoken.text, lines, number)
-        state["stage"] = self.stage
-        self._repeats = self._repeats + 1 if "repeats itself" in spoken.flags else 0
-        stop = CLINICIAN_REPEATS if self._repeats == REPEATS else ""
-        return AgentMessage(spoken.text, self.stage, spoken.thought, spoken.flags, stop, state)
+        state["refused"] = spoken.refused
+        if spoken.text:
+            state["moderations_refused"] = yield from self._moderated(spoken.text, lines, number)
+            state["stage"] = self.stage
+        return StagedMessage(spoken, self.stage, state)
 
-    def _moderated(self, message: str, lines: Sequence[Line], number: int) -> Exchange[list[list[str]]]:
+    def _moderated(
+        self, message: str, lines: Sequence[Line], number: int
+    ) -> Exchange[tuple[tuple[str, str], ...]]:
         """Takes the message's stage from the moderator; what it replied before that couldn't be read."""
         offered = {NAMES[stage]: stage for stage in NAMES if stage >= self.stage}
         own = guides(self.language)
@@ -140,7 +106,7 @@ class PlainAgent:
             read,
         )
         self.stage = decided.value
-        return [list(refused) for refused in decided.refused]
+        return decided.refused
 
 
 _SPEAKERS = {"patient": "Person", "clinician": "Assistant"}

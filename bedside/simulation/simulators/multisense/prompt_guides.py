@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -15,9 +15,11 @@ from bedside.core.files import contents
 from bedside.core.model_errors import complaints, key_name
 from bedside.core.yaml_files import MOST_BYTES, keys_and_values
 from bedside.metrics.protocols.contract import Strict, Text
-from bedside.simulation.simulators.prompt_files import HASH_DIGITS, FilledPrompt, prompts_in
+from bedside.simulation.simulators.prompt_files import HASH_DIGITS, filled_prompt
 
 FOLDER = Path(__file__).parent
+#: A prompt with what its slots hold.
+prompt_text = partial(filled_prompt, FOLDER)
 
 #: Traits, in the order in which the publication names them.
 Trait = Literal["openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism"]
@@ -95,18 +97,3 @@ def guides_reference(language: str) -> str:
 
 def _path(language: str) -> Path:
     return FOLDER / f"guides.{language}.yaml"
-
-
-def prompt_text(prompt_id: str, language: str, **variables: str | int) -> FilledPrompt:
-    """A prompt with what its slots hold; see :func:`bedside.simulation.simulators.prompt_files.prompts_in`."""
-    return prompts_in(FOLDER / "prompts").get(prompt_id, language).fill(**variables)
-
-
-def listed(texts: Iterable[str], nothing: str = "(nothing)") -> str:
-    """Texts as a list, a line each."""
-    return "\n".join(f"- {' '.join(text.split())}" for text in texts) or nothing
-
-
-def numbered(texts: Iterable[str]) -> str:
-    """Texts as a list with numbers from 1, a line each."""
-    return "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))

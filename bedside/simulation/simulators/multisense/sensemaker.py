@@ -6,28 +6,25 @@ labels what was said before in other words. Neither sees anything of the patient
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from bedside.core.errors import InputError
 from bedside.metrics.protocols.medconceal.policy import content
-from bedside.simulation.simulators.asking import Decided, ask_for_data, silent_stop
+from bedside.simulation.simulators.asking import Decided, Spoken, ask_for_data, silent_stop
 from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.multisense.prompt_guides import (
     guides,
     guides_reference,
-    listed,
-    numbered,
     prompt_text,
 )
-from bedside.simulation.simulators.multisense.stages import EXIT, NAMES, PROVIDING, StageState
-from bedside.simulation.simulators.prompt_files import FilledPrompt
+from bedside.simulation.simulators.multisense.stages import EXIT, NAMES, PROVIDING, StagedMessage, StageState
+from bedside.simulation.simulators.prompt_files import FilledPrompt, listed, numbered
 
 #: Messages that are written for one to be said.
 CANDIDATES = 3
@@ -39,25 +36,6 @@ OBJECTS = ("stage", "candidates")
 NO_SENTENCE = "fixed sentence missing"
 
 
-@dataclass(frozen=True, slots=True)
-class SensemakerMessage:
-    """What the sensemaker says.
-
-    Attributes:
-        text: the words; empty where no candidates could be read.
-        stage: the message's, from 1.
-        flags: what is wrong with it.
-        stop: why the conversation ends here without a message; empty where there is one.
-        state: for the hidden states.
-    """
-
-    text: str
-    stage: int
-    flags: tuple[str, ...]
-    stop: str
-    state: Mapping[str, Any]
-
-
 class Sensemaker:
     """The scaffold in one conversation.
 
@@ -65,11 +43,18 @@ class Sensemaker:
         language: code of its language.
         observations: what is known from the start.
         draws: chance in this conversation.
+        ledger: of the conversation: what can't be read, and stages that are cut short, are counted in it.
         risk_line: whether the stage in which information is provided asks for severity and risks, too.
     """
 
     def __init__(
-        self, language: str, observations: Sequence[str], draws: Draws, *, risk_line: bool = False
+        self,
+        language: str,
+        observations: Sequence[str],
+        draws: Draws,
+        ledger: Ledger,
+        *,
+        risk_line: bool = False,
     ) -> None:
         self.language = language
         self.observations: tuple[str, ...] = tuple(observations)
@@ -78,20 +63,21 @@ class Sensemaker:
         self.at: StageState = StageState()
         self.facts: list[str] = []
         self.said: list[str] = []
-        self.counted: Counter[str] = Counter()
+        self.ledger = ledger
         self._rounds = 0
 
-    def message(self, heard: str, number: int) -> Exchange[SensemakerMessage]:
+    def message(self, lines: Sequence[Line], number: int) -> Exchange[StagedMessage]:
         """What it says to a message of the patient.
 
         Args:
-            heard: the patient's message.
+            lines: what was said so far; the last is the patient's message.
             number: of the sensemaker's message, from 1.
 
         Raises:
             UnusableConversationError: the evaluator's reply can't be read.
             InputError: the clinician can't reply with objects at all.
         """
+        heard = lines[-1].text
         state: dict[str, Any] = {"before": self.at.stage, "stays": self.at.stays}
         state |= yield from self._learned(heard, number)
         state |= yield from self._decided(heard, number)
@@ -105,7 +91,7 @@ class Sensemaker:
             if self.at.stage == PROVIDING and not self._has_fixed_sentence(text):
                 flags = (*flags, NO_SENTENCE)
             self.said.append(text)
-        return SensemakerMessage(text, self.at.stage, flags, stop, state)
+        return StagedMessage(Spoken(text, flags=flags), self.at.stage, state, stop)
 
     # -- what the patient said -------------------------------------------------------------------
 
@@ -113,19 +99,19 @@ class Sensemaker:
         """The facts of a message; those that weren't known are from now on."""
         extraction = yield from self._asked_evaluator("extraction", number, _facts, message=heard)
         stated = [text for text in extraction.value if not self._knows(text)]
-        refused = [list(reply) for reply in extraction.refused]
+        refused = extraction.refused
         known: tuple[int, ...] = ()
         if stated and self.facts:
             matching = yield from self._asked_evaluator(
                 "matching",
                 number,
-                lambda value: _places(value, len(stated)),
+                lambda value: read_numbers(value, "known", len(stated)),
                 most=len(stated),
                 known=listed(self.facts),
                 fresh=numbered(stated),
             )
             known = matching.value
-            refused += [list(reply) for reply in matching.refused]
+            refused += matching.refused
         fresh = [text for place, text in enumerate(stated, 1) if place not in known]
         self.facts += fresh
         return {"extracted": list(extraction.value), "learned": fresh, "evaluations_refused": refused}
@@ -154,14 +140,14 @@ class Sensemaker:
         if not decided.readable:
             if number == 1:
                 _refuse_words(decided.refused)
-            self.counted["clinician: stage can't be read"] += 1
+            self.ledger.flags["clinician: stage can't be read"] += 1
         capped = self.at
         self.at = self.at.decided(move=decided.value["decision"] == "move")
         return {
             **decided.value,
             "readable": decided.readable,
             "capped": decided.value["decision"] == "stay" and self.at.stage != capped.stage,
-            "decisions_refused": [list(reply) for reply in decided.refused],
+            "decisions_refused": decided.refused,
         }
 
     # -- the message ----------------------------------------------------------------------------
@@ -174,10 +160,10 @@ class Sensemaker:
             self._rounds += 1
             written = yield from self._written(heard, refused)
             state: dict[str, Any] = {"round": self._rounds, "stage": self.at.stage, "forced": False}
-            state["candidates_refused"] = [list(reply) for reply in written.refused]
+            state["candidates_refused"] = written.refused
             rounds.append(state)
             if not written.readable:
-                self.counted["clinician: candidates can't be read"] += 1
+                self.ledger.flags["clinician: candidates can't be read"] += 1
                 return "", _why_none(written), rounds
             reasoning, candidates = written.value
             state |= {"reasoning": reasoning, "candidates": list(candidates)}
@@ -191,13 +177,12 @@ class Sensemaker:
             bumped = self.at.stage != rounds[0]["stage"]
             if self.at.stage == PROVIDING and not refused:
                 refused = candidates
-            elif self.at.can_be_skipped() and not bumped:
+            elif self.at.asked and not bumped:
                 self.at = self.at.moved()
                 state["bumped"] = True
-                self.counted["stages cut short by redundancy"] += 1
+                self.ledger.flags["stages cut short by redundancy"] += 1
             else:
                 state["forced"] = True
-                self.counted["clinician: forced"] += 1
                 return least_like(candidates, self.said), "", rounds
 
     def candidates_prompt(self, refused: Sequence[str]) -> FilledPrompt:
@@ -316,7 +301,7 @@ class Sensemaker:
 
 def scaffold_brief(language: str, observations: Sequence[str]) -> str:
     """What the model under test is told for its first message, where the first stage is stayed in."""
-    sensemaker = Sensemaker(language, observations, Draws(0, ""))
+    sensemaker = Sensemaker(language, observations, Draws(0, ""), Ledger())
     filled = sensemaker.candidates_prompt(())
     return f"{filled.brief.strip()}\n\n{filled.instruction.strip()}"
 
@@ -371,12 +356,13 @@ def _facts(value: Any) -> tuple[str, ...]:
     return tuple(own.values())
 
 
-def _places(value: Any, number: int) -> tuple[int, ...]:
-    places = value.get("known") if isinstance(value, dict) else None
+def read_numbers(value: Any, key: str, most: int) -> tuple[int, ...]:
+    """The numbers under a key of an object, each once; a ValueError where they are none from 1 to ``most``."""
+    places = value.get(key) if isinstance(value, dict) else None
     if not isinstance(places, list) or any(
-        isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= number for place in places
+        isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= most for place in places
     ):
-        raise ValueError(f'"known" must be a list of numbers from 1 to {number}')
+        raise ValueError(f'"{key}" must be a list of numbers from 1 to {most}')
     return tuple(dict.fromkeys(places))
 
 

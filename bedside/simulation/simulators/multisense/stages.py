@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from bedside.simulation.simulators.asking import Spoken
 
 FOSTERING, GATHERING, PROVIDING, DECIDING, RESPONDING, EXIT = range(1, 7)
 #: Names as transcripts carry them.
@@ -43,7 +46,8 @@ class StageState:
 
     @property
     def asked(self) -> bool:
-        """Whether somebody decides on the next stage; information is provided in one message, and exit is the end."""
+        """Whether somebody decides on the next stage, and it is left without a message where all was said already;
+        information is provided in one message, and exit is the end."""
         return self.stage not in (PROVIDING, EXIT)
 
     def decided(self, *, move: bool) -> StageState:
@@ -56,6 +60,19 @@ class StageState:
         """In the next stage; exit is the last."""
         return StageState(min(self.stage + 1, EXIT))
 
-    def can_be_skipped(self) -> bool:
-        """Whether a stage in which all that could be said was said already is left without a message."""
-        return self.stage not in (PROVIDING, EXIT)
+
+@dataclass(frozen=True, slots=True)
+class StagedMessage:
+    """What the sensemaker or the agent says.
+
+    Attributes:
+        spoken: the message; without text where there is none.
+        stage: the message's, from 1.
+        state: for the hidden states.
+        stop: why the conversation ends where there is no message, unless the message's flags say it.
+    """
+
+    spoken: Spoken
+    stage: int
+    state: Mapping[str, Any]
+    stop: str = ""

@@ -6,34 +6,19 @@ call of its own, to the clinician or to the evaluator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bedside.simulation.simulators.asking import Spoken, ask_clinician, ask_for_data
-from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
-from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.calls import ActorRole, Call, Exchange
+from bedside.simulation.simulators.faults import clinician_watch
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.note2chat.prompts import prompt
 
 #: Which brief the clinician gets: that for any model, or that for models tuned for the interview.
 Brief = Literal["general", "tuned"]
 #: Who says whether a message is the diagnosis.
 Decision = Literal["clinician", "evaluator"]
-
-
-@dataclass(frozen=True, slots=True)
-class ClinicianMessage:
-    """What the clinician said, and what it meant by it.
-
-    Attributes:
-        spoken: the message; without text where it said nothing.
-        diagnoses: its final diagnoses, as they were given; None where the interview goes on.
-        states: how it was decided.
-    """
-
-    spoken: Spoken
-    diagnoses: tuple[str, ...] | None
-    states: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +29,13 @@ class Interviewer:
         language: code of the case's language.
         brief: which it gets.
         decision: who says whether a message is the diagnosis.
+        ledger: of the conversation.
     """
 
     language: str
     brief: Brief
     decision: Decision
+    ledger: Ledger = field(default_factory=Ledger)
 
     @property
     def structured(self) -> bool:
@@ -62,11 +49,11 @@ class Interviewer:
             parts.append(prompt("reply_form", self.language).instruction)
         return "\n\n".join(parts)
 
-    def message(self, lines: Sequence[Line], number: int, *, last: bool) -> Exchange[ClinicianMessage]:
-        """The next message.
+    def message(self, number: int, *, last: bool) -> Exchange[tuple[Spoken, tuple[str, ...] | None]]:
+        """The next message, without text where nothing was said, and the final diagnoses that it gives; None where the
+        interview goes on.
 
         Args:
-            lines: the conversation so far.
             number: of the message, from 1.
             last: whether it is the last that it has, in which it must give its diagnosis.
         """
@@ -79,44 +66,34 @@ class Interviewer:
             "message",
             number,
             brief=start.brief,
-            history=tuple(lines),
+            history=tuple(self.ledger.lines),
             instruction="\n\n".join(part.instruction for part in extras),
             schema=extras[-1].schema if self.structured else None,
             material={"last": last, "language": self.language},
             prompt=" ".join(part.reference for part in (start, *extras)),
         )
-        own = [line.text for line in lines if line.role == "clinician"]
-        spoken = yield from ask_clinician(
-            call, lambda text: clinician_flags(text, language=self.language, earlier=own)
+        spoken = yield from ask_clinician(call, clinician_watch(self.ledger.lines, self.language))
+        diagnoses, by, readable = yield from self._decided(spoken, number)
+        self.ledger.note_refused("message", spoken)
+        self.ledger.note(
+            "decision", by=by, diagnoses=None if diagnoses is None else list(diagnoses), readable=readable
         )
-        turn = len(lines)
-        states: list[dict[str, Any]] = [
-            {"turn": turn, "purpose": "message", "refused": text, "reason": reason}
-            for text, reason in spoken.refused
-        ]
-        diagnoses, state = yield from self._decided(spoken, number)
-        return ClinicianMessage(spoken, diagnoses, (*states, {"turn": turn, **state}))
+        if not readable:
+            self.ledger.flags["clinician: decision can't be read"] += 1
+        return spoken, diagnoses
 
-    def _decided(
-        self, spoken: Spoken, number: int
-    ) -> Exchange[tuple[tuple[str, ...] | None, dict[str, Any]]]:
-        """The final diagnoses that a message gives, if it does, and how that is known."""
+    def _decided(self, spoken: Spoken, number: int) -> Exchange[tuple[tuple[str, ...] | None, str, bool]]:
+        """The final diagnoses that a message gives, if it does, and who says so, and whether that could be read."""
         if spoken.fields is not None:
             try:
-                diagnoses = read_diagnoses(spoken.fields)
+                return read_diagnoses(spoken.fields), "message", True
             except ValueError:
                 pass
-            else:
-                return diagnoses, _decision("message", diagnoses)
         if not spoken.text:
-            return None, _decision("message", None)
-        diagnoses, readable = yield from self._asked(spoken.text, number)
-        return diagnoses, _decision(self.decision, diagnoses, readable)
-
-    def _asked(self, text: str, number: int) -> Exchange[tuple[tuple[str, ...] | None, bool]]:
+            return None, "message", True
         actor: ActorRole = self.decision
         filled = prompt(
-            "decision" if actor == "clinician" else "diagnosis_reading", self.language, message=text
+            "decision" if actor == "clinician" else "diagnosis_reading", self.language, message=spoken.text
         )
         call = Call(
             actor,
@@ -125,11 +102,11 @@ class Interviewer:
             instruction=filled.instruction,
             kind="data",
             schema=filled.schema,
-            material={"message": text},
+            material={"message": spoken.text},
             prompt=filled.reference,
         )
         decided = yield from ask_for_data(call, read_diagnoses)
-        return decided.value, decided.readable
+        return decided.value, actor, decided.readable
 
 
 def read_diagnoses(value: Any) -> tuple[str, ...] | None:
@@ -146,12 +123,3 @@ def read_diagnoses(value: Any) -> tuple[str, ...] | None:
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError('"diagnoses" must be null or a list of names')
     return tuple(name.strip() for name in names)
-
-
-def _decision(by: str, diagnoses: tuple[str, ...] | None, readable: bool = True) -> dict[str, Any]:
-    return {
-        "purpose": "decision",
-        "by": by,
-        "diagnoses": None if diagnoses is None else list(diagnoses),
-        "readable": readable,
-    }

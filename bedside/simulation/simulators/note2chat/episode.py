@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from dataclasses import replace
+from typing import get_args
 
 from bedside.metrics.protocols.note2chat.labels import Category
-from bedside.simulation.simulators.asking import (
-    ATTEMPTS,
-    CLINICIAN_ATTEMPTS,
-    CLINICIAN_REPEATS,
-    Spoken,
-    silent_stop,
-)
-from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
+from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
+from bedside.simulation.simulators.calls import ActorRole, Exchange
 from bedside.simulation.simulators.case import Case, ClinicalNote
-from bedside.simulation.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
-from bedside.simulation.simulators.note2chat.clinician import ClinicianMessage, Interviewer
+from bedside.simulation.simulators.contract import Outcome, Situation
+from bedside.simulation.simulators.ledger import Ledger
+from bedside.simulation.simulators.note2chat.clinician import Interviewer
 from bedside.simulation.simulators.note2chat.fixed_sentences import fixed_sentences
 from bedside.simulation.simulators.note2chat.patient import VignettePatient
 from bedside.simulation.simulators.note2chat.vignette import shared_start
@@ -26,20 +21,12 @@ from bedside.simulation.simulators.note2chat.vignette import shared_start
 CAPS: Mapping[str, int] = {"26-messages": 26, "40-messages": 40}
 #: Diagnoses that a ranking is to hold.
 RANKED = 5
-#: Messages in a row in which the clinician repeats itself that end the interview.
-REPEATS = 3
 
 
 def converse(situation: Situation) -> Exchange[Outcome]:
     """The controller; see :mod:`bedside.simulation.simulators.calls`."""
     interview = _Interview(situation)
-    try:
-        stop = yield from interview.held()
-    except UnusableConversationError as error:
-        raise UnusableConversationError(
-            error.whose, error.reason, error.detail, interview.all_states()
-        ) from error
-    return interview.outcome(stop)
+    return (yield from interview.ledger.keep(interview.whole()))
 
 
 class _Interview:
@@ -51,73 +38,51 @@ class _Interview:
         self.note = _note(case)
         self.cap = CAPS[situation.setting]
         self.fixed = fixed_sentences(options, case.language)
-        self.patient = VignettePatient(self.note, case.language, self.fixed, options["strict"])
-        self.clinician = Interviewer(case.language, options["brief"], options["decision"])
-        self.turns: list[SpokenTurn] = []
-        self.lines: list[Line] = []
-        self.decisions: list[dict[str, Any]] = []
-        self.flags: Counter[str] = Counter()
+        self.ledger = Ledger()
+        self.patient = VignettePatient(self.note, case.language, self.fixed, options["strict"], self.ledger)
+        self.clinician = Interviewer(case.language, options["brief"], options["decision"], self.ledger)
         self.diagnoses: tuple[str, ...] = ()
 
-    def held(self) -> Exchange[str]:
-        """The whole of it; why it ended."""
-        self._say("patient", (yield from self.patient.opening()))
-        in_a_row = 0
+    def whole(self) -> Exchange[Outcome]:
+        """All of it."""
+        return self._outcome((yield from self._course()))
+
+    def _course(self) -> Exchange[str]:
+        """Complaint, questions, answers and diagnoses; why it ended."""
+        ledger = self.ledger
+        ledger.say("patient", (yield from self.patient.opening()))
         for number in range(1, self.cap // 2 + 1):
             last = number == self.cap // 2
-            message = yield from self.clinician.message(self.lines, number, last=last)
-            self.decisions.extend(message.states)
-            stop = self._taken(message, last=last)
+            spoken, diagnoses = yield from self.clinician.message(number, last=last)
+            stop = self._taken(spoken, diagnoses, last=last)
             if stop is not None:
                 return stop
-            self._say("patient", (yield from self.patient.reply(self.lines, number)))
-            in_a_row = in_a_row + 1 if "repeats itself" in message.spoken.flags else 0
-            if in_a_row == REPEATS:
-                return CLINICIAN_REPEATS
+            ledger.say("patient", (yield from self.patient.reply(ledger.lines, number)))
+            if stop := ledger.repeated():
+                return stop
         raise AssertionError("the last message ends the interview")
 
-    def _taken(self, message: ClinicianMessage, *, last: bool) -> str | None:
+    def _taken(self, spoken: Spoken, diagnoses: tuple[str, ...] | None, *, last: bool) -> str | None:
         """Take a message of the clinician; why the interview ends with it, if it does."""
-        if any(state.get("readable") is False for state in message.states):
-            self.flags["clinician: decision can't be read"] += 1
-        if message.diagnoses is None and not message.spoken.text:
-            self.flags.update(f"clinician: {flag}" for flag in message.spoken.flags)
-            return silent_stop(message.spoken.flags)
-        self._say("clinician", message.spoken, message.diagnoses)
-        if message.diagnoses is not None:
-            self.diagnoses = message.diagnoses
-        if message.diagnoses is None and not last:
-            return None
-        if len(self.diagnoses) != RANKED:
-            self.flags[f"clinician: not {RANKED} diagnoses"] += 1
-        return "forced" if last else "diagnosis"
-
-    def _say(self, role: Any, spoken: Spoken, diagnoses: tuple[str, ...] | None = None) -> None:
-        text, flags = spoken.text, list(spoken.flags)
-        if not text and diagnoses is not None:
+        if not spoken.text:
+            if diagnoses is None:
+                return self.ledger.silence(spoken.flags)
             # A turn needs words: the list that came without any stands as the released dialogues write it.
             text = "\n".join(f"{rank}. {name}" for rank, name in enumerate(diagnoses, start=1))
-            flags.append("diagnosis without words")
-        meta: dict[str, Any] = {}
-        if spoken.thought:
-            meta["thought"] = spoken.thought
-        if flags:
-            meta["flags"] = flags
-        self.flags.update(f"{role}: {flag}" for flag in flags)
-        if role == "patient":
-            self.flags.update(f"patient, refused: {reason}" for _, reason in spoken.refused)
-        self.turns.append(SpokenTurn(role, text, meta))
-        self.lines.append(Line(role, text))
+            spoken = replace(spoken, text=text, flags=(*spoken.flags, "diagnosis without words"))
+        self.ledger.say("clinician", spoken)
+        if diagnoses is not None:
+            self.diagnoses = diagnoses
+        elif not last:
+            return None
+        if len(self.diagnoses) != RANKED:
+            self.ledger.flags[f"clinician: not {RANKED} diagnoses"] += 1
+        return "forced" if last else "diagnosis"
 
-    def all_states(self) -> tuple[dict[str, Any], ...]:
-        """What was decided and refused, in the order of turns."""
-        return tuple(sorted((*self.patient.states, *self.decisions), key=lambda state: state["turn"]))
-
-    def outcome(self, stop: str) -> Outcome:
+    def _outcome(self, stop: str) -> Outcome:
         """What it came to."""
-        return Outcome(
-            turns=tuple(self.turns),
-            stop=stop,
+        return self.ledger.outcome(
+            stop,
             completed=stop in ("diagnosis", "forced") and bool(self.diagnoses),
             reference={
                 "findings": [
@@ -132,8 +97,6 @@ class _Interview:
                     "already_asked": self.fixed.already_asked,
                 },
             },
-            states=self.all_states(),
-            flags=dict(self.flags),
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -14,6 +13,7 @@ from bedside.metrics.protocols.contract import Strict, Text, complaint
 from bedside.simulation.simulators.calls import Exchange, Line
 from bedside.simulation.simulators.case import Case, ClinicalNote
 from bedside.simulation.simulators.contract import UnusableConversationError
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
 from bedside.simulation.simulators.note2chat.finding_places import (
     FindingPlace,
@@ -278,10 +278,7 @@ def guided_dialogue(case: Case, *, rounds: int = 1) -> Exchange[GuidedDialogue]:
         UnusableConversationError: a reply can't be used, three times.
     """
     writing = _Writing(case)
-    try:
-        return (yield from writing.written(rounds))
-    except UnusableConversationError as error:
-        raise UnusableConversationError(error.whose, error.reason, error.detail, writing.states) from error
+    return (yield from writing.ledger.keep(writing.written(rounds)))
 
 
 class _Writing:
@@ -294,13 +291,12 @@ class _Writing:
         self.language = case.language
         self.diagnosis = case.hidden.diagnosis
         self.findings = [finding.text for finding in case.note.findings]
-        self.states: list[dict[str, Any]] = []
-        self.flags: Counter[str] = Counter()
+        self.ledger = Ledger()
 
     def written(self, rounds: int) -> Exchange[GuidedDialogue]:
         """The whole of it."""
         tree = yield from self._tree()
-        self.states.append({"purpose": "decision_tree", "tree": tree.model_dump(exclude_none=True)})
+        self.ledger.states.append({"purpose": "decision_tree", "tree": tree.model_dump(exclude_none=True)})
         lines, diagnoses = yield from self._dialogue(tree)
         places = yield from finding_places(lines, self.findings, self.language)
         for number in range(1, rounds + 1):
@@ -314,8 +310,10 @@ class _Writing:
             "finding missing": sum(place.missing for place in places),
             "doctor states a finding first": sum(place.known_early for place in places),
         }
-        self.flags.update({name: count for name, count in counts.items() if count})
-        return GuidedDialogue(lines, diagnoses, places, rank, tuple(self.states), dict(self.flags))
+        self.ledger.flags.update({name: count for name, count in counts.items() if count})
+        return GuidedDialogue(
+            lines, diagnoses, places, rank, tuple(self.ledger.states), dict(self.ledger.flags)
+        )
 
     def _tree(self) -> Exchange[TreeNode]:
         return (
@@ -358,7 +356,7 @@ class _Writing:
         )
         whole = edited(lines, edits)
         for _, reason in whole.refused:
-            self.flags[f"edit refused: {reason}"] += 1
+            self.ledger.flags[f"edit refused: {reason}"] += 1
         if whole.lines == lines:
             self._keep_round(number, whole, before, before, undone=False)
             return lines, before
@@ -367,7 +365,7 @@ class _Writing:
         undone = any(new.known_early and not old.known_early for old, new in zip(before, after, strict=True))
         self._keep_round(number, whole, before, after, undone=undone)
         if undone:
-            self.flags["round undone: the doctor states a finding first"] += 1
+            self.ledger.flags["round undone: the doctor states a finding first"] += 1
             return lines, before
         return whole.lines, after
 
@@ -385,7 +383,7 @@ class _Writing:
         *,
         undone: bool,
     ) -> None:
-        self.states.append(
+        self.ledger.states.append(
             {
                 "purpose": "critic",
                 "round": number,

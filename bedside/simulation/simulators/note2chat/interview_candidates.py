@@ -16,11 +16,11 @@ from bedside.metrics.protocols.note2chat.turn_candidates import (
     TurnReward,
     diagnosing_reward,
 )
-from bedside.simulation.simulators.asking import Spoken, ask_clinician
+from bedside.simulation.simulators.asking import Spoken, ask_clinician, flag_reader
 from bedside.simulation.simulators.calls import Call, Exchange, Line, together
 from bedside.simulation.simulators.case import ClinicalNote
 from bedside.simulation.simulators.contract import UnusableConversationError
-from bedside.simulation.simulators.faults import clinician_flags
+from bedside.simulation.simulators.faults import clinician_watch
 from bedside.simulation.simulators.note2chat.clinician import read_diagnoses
 from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
 from bedside.simulation.simulators.note2chat.finding_places import (
@@ -155,12 +155,7 @@ class _Turn:
             },
             prompt=filled.reference,
         )
-        own = [line.text for line in self.lines if line.role == "clinician"]
-        return (
-            yield from ask_clinician(
-                call, lambda text: clinician_flags(text, language=self.material.language, earlier=own)
-            )
-        )
+        return (yield from ask_clinician(call, clinician_watch(self.lines, self.material.language)))
 
     def _judgement(self, text: str, place: int) -> Exchange[Mapping[str, Any]]:
         """What a message is and what it is worth; or why that isn't known."""
@@ -234,7 +229,7 @@ class _Turn:
                 "answered_before",
                 ordinal,
                 language,
-                lambda value: _truth(value, "answered"),
+                flag_reader("answered"),
                 variables={"conversation": numbered(self.lines, language), "question": text},
                 material={
                     "messages": tuple((line.role, line.text) for line in self.lines),
@@ -245,7 +240,7 @@ class _Turn:
                 "answerable",
                 ordinal,
                 language,
-                lambda value: _truth(value, "answerable"),
+                flag_reader("answerable"),
                 variables={"vignette": vignette, "question": text},
                 material={"sentences": sentences(vignette), "question": text},
             ),
@@ -258,10 +253,3 @@ def _unusable(spoken: Spoken) -> Mapping[str, Any]:
     """Why a message isn't judged."""
     reasons = [flag for flag in spoken.flags if flag in _UNUSABLE]
     return {"missing": f"the message can't be used: {', '.join(reasons)}"}
-
-
-def _truth(value: Any, key: str) -> bool:
-    answer = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(answer, bool):
-        raise ValueError(f'"{key}" must be true or false')
-    return answer

@@ -10,6 +10,7 @@ from bedside.simulation.simulators.asking import ATTEMPTS, Fault, Spoken, ask_pa
 from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.case import ClinicalNote
 from bedside.simulation.simulators.faults import patient_fault
+from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
 from bedside.simulation.simulators.note2chat.fixed_sentences import FixedSentences
 from bedside.simulation.simulators.note2chat.prompts import prompt
@@ -32,14 +33,14 @@ class VignettePatient:
         fixed: what it says word for word.
         strict: what is checked of a reply beside its form in general: its length, and by a judge whether it tells more
             than was asked or contradicts the vignette.
-        states: what was decided of its replies so far.
+        ledger: of the conversation.
     """
 
     note: ClinicalNote
     language: str
     fixed: FixedSentences
     strict: Strict
-    states: list[dict[str, Any]] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
 
     def opening(self) -> Exchange[Spoken]:
         """The first message: the case's own, or made of the complaint, once for all conversations about the case."""
@@ -60,7 +61,7 @@ class VignettePatient:
             return patient_fault(text, language=self.language, sentences=SENTENCES, words=WORDS)
 
         spoken = yield from ask_patient(call, check)
-        self._note_refused(0, "opening", spoken)
+        self.ledger.note_refused("opening", spoken)
         return spoken
 
     def reply(self, lines: Sequence[Line], number: int) -> Exchange[Spoken]:
@@ -92,17 +93,16 @@ class VignettePatient:
             prompt=filled.reference,
         )
         earlier = [line.text for line in lines if line.role == "patient" and not self.fixed.holds(line.text)]
-        turn = len(lines)
 
         def check(text: str) -> Fault | None:
             return self._fault(text, earlier)
 
         def review(text: str, attempt: int) -> Exchange[Fault | None]:
             place = (number - 1) * ATTEMPTS + attempt
-            return self._review(lines[-1].text, text, ordinal=place, turn=turn)
+            return self._review(lines[-1].text, text, ordinal=place)
 
         spoken = yield from ask_patient(call, check, review=review if self.strict == "judge" else None)
-        self._note_refused(turn, "reply", spoken)
+        self.ledger.note_refused("reply", spoken)
         return spoken
 
     def _fault(self, text: str, earlier: Sequence[str]) -> Fault | None:
@@ -125,7 +125,7 @@ class VignettePatient:
             )
         return fault
 
-    def _review(self, question: str, reply: str, *, ordinal: int, turn: int) -> Exchange[Fault | None]:
+    def _review(self, question: str, reply: str, *, ordinal: int) -> Exchange[Fault | None]:
         """What a judge has against a reply: it is asked for again, and kept where it stays so."""
         if self.fixed.holds(reply):
             return None
@@ -137,7 +137,7 @@ class VignettePatient:
             variables={"vignette": self.note.vignette, "question": question, "reply": reply},
             material={"sentences": sentences(self.note.vignette), "question": question, "reply": reply},
         )
-        self.states.append({"turn": turn, "purpose": "reply_check", "text": reply, **verdict})
+        self.ledger.note("reply_check", text=reply, **verdict)
         if verdict["conflict"]:
             return Fault(
                 "conflicts with the vignette",
@@ -152,12 +152,6 @@ class VignettePatient:
                 kept=True,
             )
         return None
-
-    def _note_refused(self, turn: int, purpose: str, spoken: Spoken) -> None:
-        self.states += [
-            {"turn": turn, "purpose": purpose, "refused": text, "reason": reason}
-            for text, reason in spoken.refused
-        ]
 
 
 def _read_verdict(value: Any) -> Mapping[str, bool]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from bedside.simulation.simulators.prompt_files import FilledPrompt, prompts_in
+from bedside.simulation.simulators.prompt_files import filled_prompt
 
 FOLDER = Path(__file__).parent
-
-
-def prompt(prompt_id: str, language: str, **variables: str | int) -> FilledPrompt:
-    """A prompt with what its slots hold; see :func:`bedside.simulation.simulators.prompt_files.prompts_in`."""
-    return prompts_in(FOLDER / "prompts").get(prompt_id, language).fill(**variables)
+#: A prompt with what its slots hold.
+prompt = partial(filled_prompt, FOLDER)

@@ -10,19 +10,17 @@ import orjson
 
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulation.simulators.note2chat.rule_actors import (
-    DIAGNOSES,
-    QUESTIONS,
     RULES,
+    TOY_WORDS,
     answers_to,
     listed_names,
 )
 from bedside.simulation.simulators.note2chat.vignette import folded, sentences
+from bedside.simulation.simulators.toys import object_reply
 
 _WORD = re.compile(r"[a-z]{3,}|\d+|[\u4e00-\u9fff]")
 #: Share of a finding's words above which a message conveys it.
 _CONVEYED = 0.6
-_ASK = {"en": "Please tell me more about how you have been.", "zh": "请再说说您的情况。"}
-_REASON = {"en": "It fits what was said.", "zh": "与所说的相符。"}
 
 
 def _tree(material: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,11 +40,13 @@ def _dialogue(material: Mapping[str, Any]) -> dict[str, Any]:
     language = material["language"]
     messages = [{"role": "patient", "content": material["complaint"]}]
     for sentence in asked[:-1] or asked:
-        messages.append({"role": "doctor", "content": _ASK[language]})
+        messages.append({"role": "doctor", "content": TOY_WORDS["ask"][language]})
         messages.append({"role": "patient", "content": sentence})
-    names = [node["diagnoses"][0]["condition"], *DIAGNOSES[language]]
+    names = [node["diagnoses"][0]["condition"], *TOY_WORDS["diagnoses"][language]]
     ranked = {folded(name): name for name in names}
-    listed = [{"disease": name, "reason": _REASON[language]} for name in list(ranked.values())[:5]]
+    listed = [
+        {"disease": name, "reason": TOY_WORDS["reason"][language]} for name in list(ranked.values())[:5]
+    ]
     return {"conversation": messages, "preliminary_diagnoses": listed}
 
 
@@ -75,7 +75,7 @@ def _critic(material: Mapping[str, Any]) -> dict[str, Any]:
     """An exchange for each missing finding, after the last message."""
     missing = [line.removeprefix("- ") for line in material["missing"].splitlines() if line.startswith("- ")]
     last = len(material["conversation"].splitlines()) - 1
-    ask = _ASK[material["language"]]
+    ask = TOY_WORDS["ask"][material["language"]]
     return {
         "edits": [
             {"add_turn": last, "doctor": ask, "patient": text, "comment": "missing"} for text in missing
@@ -99,9 +99,9 @@ def _candidate(call: Call) -> ActorReply:
     material = call.material
     language, number = material["language"], material["number"]
     if number % 5:
-        questions = QUESTIONS[language]
+        questions = TOY_WORDS["questions"][language]
         return ActorReply(questions[(material["turn"] + number) % len(questions)])
-    names = DIAGNOSES[language]
+    names = TOY_WORDS["diagnoses"][language]
     first = (material["turn"] + number // 5) % len(names)
     turned = (*names[first:], *names[:first])
     return ActorReply("\n".join(f"{rank}. {name}" for rank, name in enumerate(turned, start=1)))
@@ -142,9 +142,7 @@ _REPLIES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 def training_evaluator(call: Call) -> ActorReply:
     """The toy's reply to a call of the preparation of notes or of the making of training data."""
     reply = _REPLIES.get(call.purpose)
-    return (
-        RULES["evaluator"](call) if reply is None else ActorReply(orjson.dumps(reply(call.material)).decode())
-    )
+    return RULES["evaluator"](call) if reply is None else object_reply(reply(call.material))
 
 
 #: The toys that make training data, by role.

@@ -26,7 +26,7 @@ from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.case_fields import patient_lines, record_of
 from bedside.simulation.simulators.mdd5k.doctor_personas import draw_doctor, find_doctors, read_doctors
 from bedside.simulation.simulators.prompt_files import prompts_in
-from bedside.simulation.simulators.scripts import read_script, script_names
+from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 from bedside.transcripts import Transcript, Turn
 from tests.simulation.simulators.playing import Played, by_rules, play
 
@@ -105,7 +105,7 @@ def test_the_clinicians_brief_holds_nothing_of_the_case_but_age_and_sex(case: Ca
 
 
 def test_the_scripts_are_there() -> None:
-    assert set(script_names(SIMULATOR.scripts)) == {"good", "good-english", "brisk", "silent", "recorded"}
+    assert set(bundled_scripts(SIMULATOR.scripts)) == {"good", "good-english", "brisk", "silent", "recorded"}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

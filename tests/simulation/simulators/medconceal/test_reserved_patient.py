@@ -185,7 +185,7 @@ def test_a_leak_is_asked_again_without_repeating_it() -> None:
     assert LEAKS not in replies(talk)
     assert talk.ended.flags == {"patient, refused: reveals what is hidden": 2}
     refused = next(state for state in talk.ended.states if state["purpose"] == "reply")["refused"]
-    assert refused == [[LEAKS, "reveals what is hidden"]] * 2
+    assert refused == ((LEAKS, "reveals what is hidden"),) * 2
 
 
 def test_after_three_leaks_a_deflection_of_the_cases_own_is_said() -> None:

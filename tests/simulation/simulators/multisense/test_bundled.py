@@ -25,7 +25,7 @@ from bedside.simulation.simulators.multisense import SIMULATOR
 from bedside.simulation.simulators.multisense.prompt_guides import FOLDER, guides
 from bedside.simulation.simulators.multisense.stages import NAMES
 from bedside.simulation.simulators.prompt_files import prompts_in
-from bedside.simulation.simulators.scripts import read_script, script_names
+from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.simulation.simulators.multisense.scenes import cases, personas, talked
@@ -116,7 +116,7 @@ def test_the_toy_names_a_condition_and_says_that_it_cant_be_sure() -> None:
 
 
 def test_the_scripts_are_there() -> None:
-    assert set(script_names(SIMULATOR.scripts)) == {"good", "brisk", "repeating", "silent", "recorded"}
+    assert set(bundled_scripts(SIMULATOR.scripts)) == {"good", "brisk", "repeating", "silent", "recorded"}
 
 
 @every_case

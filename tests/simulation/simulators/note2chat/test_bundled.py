@@ -31,7 +31,7 @@ from bedside.simulation.simulators.note2chat.preparation import (
     prepared_case,
 )
 from bedside.simulation.simulators.prompt_files import prompts_in
-from bedside.simulation.simulators.scripts import read_script, script_names
+from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 from bedside.transcripts import Transcript, Turn
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulation.simulators.playing import Played, by_rules, play, run_exchange
@@ -105,7 +105,7 @@ def test_prompts_are_there_in_both_languages() -> None:
 
 
 def test_the_scripts_are_there() -> None:
-    assert set(script_names(SIMULATOR.scripts)) == {"good", "brisk", "checklist", "silent", "recorded"}
+    assert set(bundled_scripts(SIMULATOR.scripts)) == {"good", "brisk", "checklist", "silent", "recorded"}
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
