@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 from tests.judges.llm.server import Action, Received
 
 #: Numbers that metrics ask for lie from 0 to 1, but G-Eval's, whose schema has the reason first.
 _TENTHS = 11
+Schema = dict[str, Any]
 
 
 def reply(prompt: str, schema: dict[str, Any] | None) -> str:
@@ -27,9 +29,7 @@ def served(request: Received, number: int) -> Action:
     return Action(text=reply(request.prompt, request.schema))
 
 
-def _filled(
-    part: dict[str, Any], whole: dict[str, Any], generator: random.Random, path: tuple[str, ...]
-) -> Any:
+def _filled(part: Schema, whole: Schema, generator: random.Random, path: tuple[str, ...]) -> Any:
     if "$ref" in part:
         return _filled(whole["$defs"][part["$ref"].rsplit("/", 1)[1]], whole, generator, path)
     if "enum" in part:
@@ -43,16 +43,14 @@ def _filled(
         return {f"fact {generator.randrange(9)}": f"value {generator.randrange(9)}"}
     if kind == "object":
         names = list(part["properties"])
-        filled = {
-            name: _filled(inner, whole, generator, (*path, name))
-            for name, inner in part["properties"].items()
-        }
+        inner = part["properties"]
+        filled = {name: _filled(inner[name], whole, generator, (*path, name)) for name in inner}
         if names == ["reason", "score"]:
             filled["score"] = generator.randrange(_TENTHS)
         return filled
     if kind == "array":
         return [_filled(part["items"], whole, generator, path) for _ in range(generator.randrange(1, 4))]
-    values = {
+    values: dict[str, Callable[[], Any]] = {
         "string": lambda: f"{path[-1] if path else 'text'} {generator.randrange(1000)}",
         "integer": lambda: generator.randrange(6),
         "number": lambda: generator.randrange(_TENTHS) / 10,

@@ -16,12 +16,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from bedside.judges.llm.protocol import Reply, Request
-from bedside.transcripts.transcript import Transcript, Turn
+from bedside.transcripts.transcript import Role, Transcript, Turn
 from tests.judges.llm.server import Action, Received, fill
 
 #: A stretch of a prompt between marker lines: what it is called, and its content.
@@ -45,43 +46,22 @@ def simulated_talks(
     """Conversations of systems on cases, each with its true quality in ``factors["quality"]`` and a word of its own.
 
     A conversation's quality is its system's, plus its case's (normal with standard deviation ``case_spread``), plus
-    its own (``talk_spread``).
-
-    Args:
-        systems: the quality of each.
-        cases: how many there are.
-        seed: of the draws.
-        case_spread, talk_spread: see above.
-        talks: how many conversations each system has on each case.
-        turns: how many turns each conversation has.
+    its own (``talk_spread``). Each system has ``talks`` conversations on each case, with ``turns`` turns each.
     """
     generator = np.random.default_rng(seed)
     of_case = generator.normal(0, case_spread, cases)
-    made = []
-    for case in range(cases):
-        for system, quality in systems.items():
-            for talk in range(talks):
-                number = len(made)
-                true = quality + of_case[case] + generator.normal(0, talk_spread)
-                lines = [
-                    f"We spoke at visit{number:06d}.",
-                    "I sleep badly.",
-                    "That sounds hard.",
-                    "Yes, it is.",
-                ]
-                made.append(
-                    Transcript(
-                        id=f"{system}-{case}-{talk}",
-                        system=system,
-                        case_id=f"case{case}",
-                        factors={"quality": repr(float(true))},
-                        turns=tuple(
-                            Turn(index, *(("clinician", "bot") if index % 2 == 0 else ("patient", "Pat")),
-                                 lines[index % 4] if index else lines[0])
-                            for index in range(turns)
-                        ),
-                    )
-                )  # fmt: skip
+    speakers: tuple[tuple[Role, str], ...] = (("clinician", "bot"), ("patient", "Pat"))
+    made: list[Transcript] = []
+    for case, system, talk in product(range(cases), systems, range(talks)):
+        true = systems[system] + of_case[case] + generator.normal(0, talk_spread)
+        lines = (f"We spoke at visit{len(made):06d}.", "I sleep badly.", "That sounds hard.", "Yes, it is.")
+        made.append(
+            Transcript(
+                id=f"{system}-{case}-{talk}", system=system, case_id=f"case{case}",
+                factors={"quality": repr(float(true))},
+                turns=tuple(Turn(n, *speakers[n % 2], lines[n % 4]) for n in range(turns)),
+            )
+        )  # fmt: skip
     return made
 
 

@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 from bedside.core.errors import BedsideError, DataError, MissingExtraError, RegistryError
 from bedside.judges import deepeval_metric as module
 from bedside.judges.deepeval_metric import deepeval_metric
+from bedside.judges.llm.deepeval_library import deepeval_module
 from bedside.judges.llm.protocol import LanguageModelError
 from bedside.judges.rubrics.rubric import Rubric, read
 from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
@@ -42,22 +45,16 @@ def deepeval() -> None:
 def case(*turns: tuple[str, str], **fields: Any) -> Any:
     from deepeval.test_case import ConversationalTestCase, Turn
 
-    made = [Turn(role=role, content=content) for role, content in turns or TALK]  # type: ignore[arg-type]
-    return ConversationalTestCase(turns=made, **fields)
+    parts: list[dict[str, Any]] = [{"role": role, "content": content} for role, content in turns or TALK]
+    return ConversationalTestCase(turns=[Turn(**part) for part in parts], **fields)
 
 
 def level_rubric(**changes: Any) -> Rubric:
     keys = {
-        "name": "harshness",
-        "title": "Harshness",
-        "construct": "Harshness",
-        "definition": "How harsh the clinician is.",
-        "unit": "transcript",
-        "kind": "level",
-        "direction": "lower",
+        "name": "harshness", "title": "Harshness", "construct": "Harshness", "unit": "transcript", "kind": "level",
+        "definition": "How harsh the clinician is.", "direction": "lower", "source": "this test",
         "scale": [{"value": value, "descriptor": f"level {value}"} for value in (2, 4, 10)],
-        "source": "this test",
-    }
+    }  # fmt: skip
     return read({**keys, **changes})
 
 
@@ -67,9 +64,8 @@ def said(level: Any, reason: str = "turn 2 shows it") -> str:
 
 def scripted(*replies: Any, form: str = "words") -> Any:
     """A model of deepeval that gives these replies, the last one for good; exceptions are raised."""
-    from deepeval.models import DeepEvalBaseLLM
 
-    class Scripted(DeepEvalBaseLLM):
+    class Scripted(deepeval_module("models").DeepEvalBaseLLM):  # type: ignore[misc]
         def __init__(self) -> None:
             self.prompts: list[str] = []
             self.schemas: list[Any] = []
@@ -82,34 +78,30 @@ def scripted(*replies: Any, form: str = "words") -> Any:
         def get_model_name(self) -> str:
             return "scripted"
 
-        def reply(self, prompt: str, how: str) -> Any:
+        def reply(self, prompt: str, how: str, schema: Any = None) -> Any:
             self.prompts.append(prompt)
             self.calls.append(how)
+            self.schemas += [] if schema is None else [schema]
             reply = replies[min(len(self.prompts), len(replies)) - 1]
             if isinstance(reply, Exception):
                 raise reply
-            return reply
+            return reply if schema is None else schema.model_validate_json(reply)
 
     class Words(Scripted):
-        def generate(self, prompt: str) -> str:
+        def generate(self, prompt: str) -> Any:
             return self.reply(prompt, "sync")
 
-        async def a_generate(self, prompt: str) -> str:
+        async def a_generate(self, prompt: str) -> Any:
             return self.reply(prompt, "async")
 
     class Structured(Scripted):
         def generate(self, prompt: str, schema: Any) -> Any:
-            self.schemas.append(schema)
-            return schema.model_validate_json(self.reply(prompt, "sync"))
+            return self.reply(prompt, "sync", schema)
 
         async def a_generate(self, prompt: str, schema: Any) -> Any:
-            self.schemas.append(schema)
-            return schema.model_validate_json(self.reply(prompt, "async")), 0.5
+            return self.reply(prompt, "async", schema), 0.5
 
     return {"words": Words, "structured": Structured}[form]()
-
-
-# -- measuring --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["words", "structured"])
@@ -118,11 +110,9 @@ def test_the_score_of_a_level(form: str, async_mode: bool) -> None:
     model = scripted(said(4), form=form)
     metric = deepeval_metric("empathy", model, async_mode=async_mode)
     assert metric.measure(case()) == metric.score == 0.75
-    assert metric.level == 4
+    assert (metric.level, metric.success) == (4, True)
     assert metric.reason == "Level 4 of 1 to 5. turn 2 shows it"
-    assert metric.success
-    assert metric.__name__ == "Empathy"
-    assert metric.evaluation_model == "scripted"
+    assert (metric.__name__, metric.evaluation_model) == ("Empathy", "scripted")
     assert model.calls == ["async" if async_mode else "sync"]
     (prompt,) = model.prompts
     assert "[0] clinician: What brings you here?\n[1] patient: I drink too much." in prompt
@@ -162,8 +152,7 @@ def test_what_cannot_be_used_is_an_error(reply: str, form: str) -> None:
     metric.measure(case())
     with pytest.raises(DataError, match="empathy: no usable reply in 3"):
         metric.measure(case())
-    assert metric.score is None  # and not that of the case before
-    assert metric.level is None
+    assert (metric.score, metric.level) == (None, None), "not those of the case before"
     assert not metric.success
 
 
@@ -197,15 +186,10 @@ def test_a_turn_cannot_leave_the_fence() -> None:
 
 
 def test_every_rubric_is_a_metric_or_says_that_it_cannot_be() -> None:
-    model = scripted("")
-    can = set()
+    model, can = scripted(""), set()
     for name in RUBRICS.names():
-        try:
-            deepeval_metric(name, model)
-        except RegistryError as error:
-            assert "can't be a metric of deepeval" in str(error)  # noqa: PT017
-        else:
-            can.add(name)
+        with suppress(RegistryError):
+            can.add(deepeval_metric(name, model) and name)
     levels = {name for name in RUBRICS.names() if find_rubric(name).kind == "level"}
     assert can == levels - {"factual_conflict", "information_control"}  # which rate turns
 
@@ -217,6 +201,7 @@ def test_every_rubric_is_a_metric_or_says_that_it_cannot_be() -> None:
         (("empathy", "nonsense"), "is not the name of a model"),
         (("empathy", 5), "5 is neither a model object"),
         (("empathy", None), "None is neither a model object"),
+        (("values_detected", "openai/gpt"), "can't be a metric of deepeval"),
     ],
 )
 def test_wrong_names(arguments: Any, match: str) -> None:
@@ -224,23 +209,15 @@ def test_wrong_names(arguments: Any, match: str) -> None:
         deepeval_metric(*arguments)
 
 
-# -- deepeval's own ways ----------------------------------------------------------------------------
-
-
-def evaluate(
-    cases: list[Any], metrics: list[Any], *, ignore_errors: bool = False, run_async: bool = True
-) -> Any:
-    from deepeval import evaluate
+def evaluate(cases: Any, metrics: Any, *, ignore_errors: bool = False, run_async: bool = True) -> Any:
+    evaluate = import_module("deepeval").evaluate
     from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
 
     return evaluate(
-        cases,
-        metrics,
-        async_config=AsyncConfig(run_async=run_async),
+        cases, metrics, async_config=AsyncConfig(run_async=run_async), cache_config=CacheConfig(write_cache=False),
         display_config=DisplayConfig(show_indicator=False, print_results=False),
-        cache_config=CacheConfig(write_cache=False),
         error_config=ErrorConfig(ignore_errors=ignore_errors),
-    ).test_results
+    ).test_results  # fmt: skip
 
 
 @pytest.mark.parametrize("run_async", [True, False])
@@ -253,10 +230,9 @@ def test_evaluate(run_async: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     results = evaluate([case(name="one"), case(name="two")], metrics, run_async=run_async)
     assert sorted(result.name for result in results) == ["one", "two"]
     for result in results:
-        found = {data.name: data for data in result.metrics_data}
-        assert (found["Empathy"].score, found["Empathy"].success) == (0.75, True)
-        assert found["Empathy"].reason.startswith("Level 4 of 1 to 5.")
-        assert (found["Harshness"].score, found["Harshness"].success) == (0.0, False)
+        values = {data.name: (data.score, data.success, data.reason[:18]) for data in result.metrics_data}
+        assert values["Empathy"] == (0.75, True, "Level 4 of 1 to 5.")
+        assert values["Harshness"][:2] == (0.0, False)
     assert list(tmp_path.iterdir()) == []  # no transcript is written to where one happens to be
 
 
@@ -264,18 +240,16 @@ def test_evaluate_with_errors() -> None:
     """What fails is an error beside what doesn't; it never becomes a score."""
     metrics = [deepeval_metric("empathy", scripted("?")), deepeval_metric("partnership", scripted(said(5)))]
     (result,) = evaluate([case()], metrics, ignore_errors=True)
-    found = {data.name: data for data in result.metrics_data}
-    assert found["Empathy"].score is None
-    assert "no usable reply in 3" in found["Empathy"].error
-    assert found["Partnership"].score == 1
+    data = {data.name: data for data in result.metrics_data}
+    assert (data["Empathy"].score, data["Partnership"].score) == (None, 1)
+    assert "no usable reply in 3" in data["Empathy"].error
     with pytest.raises(BedsideError, match="no usable reply"):
         evaluate([case()], metrics[:1])
 
 
 @pytest.mark.parametrize("run_async", [True, False])
 def test_assert_test(run_async: bool) -> None:
-    from deepeval import assert_test
-
+    assert_test = import_module("deepeval").assert_test
     assert_test(case(), [deepeval_metric("empathy", scripted(said(5)))], run_async=run_async)
     with pytest.raises(AssertionError, match="Empathy"):
         assert_test(case(), [deepeval_metric("empathy", scripted(said(2)))], run_async=run_async)
@@ -286,12 +260,10 @@ def test_assert_test(run_async: bool) -> None:
 @pytest.mark.server
 def test_a_judge_by_name() -> None:
     """The model behind a name is asked as judges are, with structured output and faults waited out."""
-    from tests.judges.llm.server import Action, JudgeServer
+    from tests.judges.llm.server import Action, JudgeServer, Received
 
-    def script(request: Any, number: int) -> Action:
-        if number == 0:
-            return Action(status=503)
-        return Action(text=said(4))
+    def script(request: Received, number: int) -> Action:
+        return Action(status=503) if number == 1 else Action(text=said(4))
 
     with JudgeServer(script) as server:
         metric = deepeval_metric("empathy", server.judge)
@@ -301,9 +273,6 @@ def test_a_judge_by_name() -> None:
         assert metric.evaluation_model == "tiny"
     with pytest.raises(LanguageModelError, match="no server answers"):
         metric.measure(case())
-
-
-# -- importing --------------------------------------------------------------------------------------
 
 
 def test_deepeval_is_imported_when_used_with_its_switches_set(tmp_path: Path) -> None:
@@ -325,9 +294,8 @@ assert not settings.DEEPEVAL_DISABLE_TIMEOUTS
 """
     (tmp_path / ".env").write_text("KEY_OF_A_FILE=1\n")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DEEPEVAL")}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == [".env"]
 

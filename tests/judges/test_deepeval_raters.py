@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import LanguageModelError
 from bedside.judges.settings import JudgeSettings
+from bedside.judges.store import read_judgements
 from bedside.transcripts import Transcript, Turn
 from tests.installed import need
 from tests.judges.deepeval_replies import reply, served
@@ -35,74 +35,54 @@ from tests.judges.llm.server import Action, JudgeServer, Received
 need("deepeval")
 
 CRITERION = {
-    "name": "warmth",
-    "criterion": "Is the clinician warm towards the patient?",
-    "bands": [
-        {"lowest": 0, "highest": 4, "outcome": "cold"},
-        {"lowest": 5, "highest": 10, "outcome": "warm"},
-    ],
-}
-GRAPH = {
+    "name": "warmth", "criterion": "Is the clinician warm towards the patient?",
+    "bands": [{"lowest": 0, "highest": 4, "outcome": "cold"}, {"lowest": 5, "highest": 10, "outcome": "warm"}],
+}  # fmt: skip
+SAID = {"evaluation_params": ["content", "role"]}
+GRAPH: dict[str, Any] = {
     "name": "safety_net",
-    "graph": {
-        "nodes": {
-            "asked": {
-                "type": "BinaryJudgementNode",
-                "criteria": "Does the clinician ask about danger?",
-                "evaluation_params": ["content", "role"],
-                "children": ["yes", "no"],
-            },
-            "yes": {"type": "VerdictNode", "verdict": True, "score": 10},
-            "no": {"type": "VerdictNode", "verdict": False, "child": {"type": "node", "ref": "kind"}},
-            "kind": {
-                "type": "NonBinaryJudgementNode",
-                "criteria": "How does the clinician end?",
-                "evaluation_params": ["content", "role"],
-                "children": ["well", "badly"],
-            },
-            "well": {"type": "VerdictNode", "verdict": "well", "score": 5},
-            "badly": {"type": "VerdictNode", "verdict": "badly", "score": 0},
-        }
-    },
+    "graph": {"nodes": {
+        "asked": {"type": "BinaryJudgementNode", "criteria": "Does the clinician ask about danger?", **SAID,
+                  "children": ["yes", "no"]},
+        "yes": {"type": "VerdictNode", "verdict": True, "score": 10},
+        "no": {"type": "VerdictNode", "verdict": False, "child": {"type": "node", "ref": "kind"}},
+        "kind": {"type": "NonBinaryJudgementNode", "criteria": "How does the clinician end?", **SAID,
+                 "children": ["well", "badly"]},
+        "well": {"type": "VerdictNode", "verdict": "well", "score": 5},
+        "badly": {"type": "VerdictNode", "verdict": "badly", "score": 0},
+    }},
+}  # fmt: skip
+OWN: dict[str, dict[str, Any]] = {
+    "warmth": CRITERION,
+    "steps": {"name": "steps", "steps": ["Look for warm words.", "Look for cold ones."]},
+    "safety_net": GRAPH,
 }
-NAMES = [*KINDS, "warmth", "steps", "safety_net"]
+NAMES = [*KINDS, *OWN]
 
 
 def talk(name: str = "t0", exchanges: int = 3, **reference: Any) -> Transcript:
     """A conversation that has all that any metric needs."""
-    turns = []
+    turns: list[Turn] = []
     for number in range(exchanges):
+        guidelines = [f"Guideline {number} of {name}: sleep matters.", "Guideline: ask about mood."]
+        tool = {"name": "look_up", "input_parameters": {"what": f"sleep {number}"}}
+        meta = {"retrieval_context": guidelines, "tools_called": [tool]}
         turns.append(Turn(len(turns), "patient", "P", f"I slept {number} hours, says {name}."))
-        meta = {
-            "retrieval_context": [
-                f"Guideline {number} of {name}: sleep matters.",
-                "Guideline: ask about mood.",
-            ],
-            "tools_called": [{"name": "look_up", "input_parameters": {"what": f"sleep {number}"}}],
-        }
         turns.append(Turn(len(turns), "clinician", "C", f"Tell me more about night {number}.", meta))
     everything = {
-        "chatbot_role": "a kind doctor",
-        "expected_outcome": "The patient knows how to sleep.",
+        "chatbot_role": "a kind doctor", "expected_outcome": "The patient knows how to sleep.",
         "relevant_topics": ["sleep", "mood"],
         "available_tools": [{"name": "look_up", "description": "finds a guideline"}, "call_help"],
-    }
+    }  # fmt: skip
     return Transcript(name, tuple(turns), "A", name, reference={**everything, **reference})
 
 
 def metric(name: str, folder: Path) -> DeepevalMetric:
     """One of deepeval's metrics, or one of a user's file."""
-    own: dict[str, dict[str, Any]] = {
-        "warmth": CRITERION,
-        "steps": {"name": "steps", "steps": ["Look for warm words.", "Look for cold ones."]},
-        "safety_net": GRAPH,
-    }
-    if name in own:
+    if name in OWN:
         file = folder / f"{name}.yaml"
-        file.write_text(json.dumps(own[name]))
-        (chosen,) = chosen_metrics([f"deepeval:{file}"])
-    else:
-        (chosen,) = chosen_metrics([f"deepeval:{name}"])
+        file.write_text(json.dumps(OWN[name]))
+    (chosen,) = chosen_metrics([f"deepeval:{file if name in OWN else name}"])
     return chosen
 
 
@@ -110,35 +90,29 @@ class Bench:
     """Rates into a store of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.store = folder, folder / "judgements.sqlite"
         self.rows: list[tuple[Any, ...]] = []
 
+    def _asked(self, server: JudgeServer, names: list[str]) -> tuple[Any, ...]:
+        return model_name(server.judge), [metric(name, self.folder) for name in names]
+
     def rate(
-        self, server: JudgeServer, talks: list[Transcript], names: list[str], **options: Any
+        self,
+        server: JudgeServer,
+        talks: list[Transcript],
+        names: list[str],
+        progress: Any = None,
+        **options: Any,
     ) -> JudgingSummary:
         self.rows.clear()
-        progress = options.pop("progress", None)
         return rate_by_deepeval(
-            iter(talks),
-            model_name(server.judge),
-            [metric(name, self.folder) for name in names],
-            store_path=self.folder / "judgements.sqlite",
-            add=self.rows.append,
-            settings=JudgeSettings(**options),
-            progress=progress,
-            count=len(talks),
-        )
+            iter(talks), *self._asked(server, names), store_path=self.store, add=self.rows.append,
+            settings=JudgeSettings(**options), progress=progress, count=len(talks),
+        )  # fmt: skip
 
-    def plan(
-        self, server: JudgeServer, talks: list[Transcript], names: list[str], **options: Any
-    ) -> dict[str, RubricPlan]:
-        plans = plan_deepeval(
-            talks,
-            model_name(server.judge),
-            [metric(name, self.folder) for name in names],
-            store_path=self.folder / "judgements.sqlite",
-            settings=JudgeSettings(**options),
-        )
+    def plan(self, server: JudgeServer, talks: list[Transcript], names: list[str]) -> dict[str, RubricPlan]:
+        asked = self._asked(server, names)
+        plans = plan_deepeval(talks, *asked, store_path=self.store, settings=JudgeSettings())
         return {plan.rubric: plan for plan in plans}
 
     def values(self) -> dict[tuple[str, str], float | None]:
@@ -155,10 +129,9 @@ def bench(tmp_path: Path) -> Bench:
 
 def asked_directly(chosen: DeepevalMetric, transcript: Transcript) -> tuple[float, str, list[str]]:
     """What deepeval's own metric says, and what it asks, of a model that isn't bedside's."""
-    base: Any = deepeval_module("models").DeepEvalBaseLLM
     asked: list[str] = []
 
-    class Recorded(base):  # type: ignore[misc]
+    class Recorded(deepeval_module("models").DeepEvalBaseLLM):  # type: ignore[misc]
         def load_model(self) -> Any:
             return self
 
@@ -185,14 +158,11 @@ def test_values_reasons_and_prompts_are_deepevals(bench: Bench, name: str) -> No
     with JudgeServer(served) as server:
         summary = bench.rate(server, talks, [name])
         prompts = [request.prompt for request in server.received]
-    expected, asked = [], set()
-    for transcript in talks:
-        score, reason, prompts_of = asked_directly(metric(name, bench.folder), transcript)
-        expected.append((pytest.approx(score, abs=1e-12), None, reason, None))
-        asked |= set(prompts_of)
+    direct = [asked_directly(metric(name, bench.folder), transcript) for transcript in talks]
+    expected = [(pytest.approx(score, abs=1e-12), None, reason, None) for score, reason, _ in direct]
     assert [row[7:] for row in bench.rows] == expected
-    assert set(prompts) == asked
-    assert len(prompts) == len(asked), "nothing is asked twice, G-Eval's steps neither"
+    once = {prompt for *_, prompts in direct for prompt in prompts}
+    assert sorted(prompts) == sorted(once), "nothing is asked twice, G-Eval's steps neither"
     assert {row[5] for row in bench.rows} == {summary.rater} == {"judge:tiny+deepeval@4.3.1"}
     assert {row[3] for row in bench.rows} == {"transcript"}
 
@@ -207,7 +177,14 @@ def test_what_is_kept_is_not_asked_again_though_answers_come_in_another_order(be
         one_go.folder.mkdir()
         one_go.rate(server, talks, names)
         whole = server.count
-    with JudgeServer(lambda request, number: _late(request, number)) as server:
+
+    def late(request: Received, number: int) -> Action:
+        """The same replies, the early ones late."""
+        action = served(request, number)
+        action.delay = 0.02 * (number % 5)
+        return action
+
+    with JudgeServer(late) as server:
         for limit in (7, 30, 20):
             stopped = bench.rate(server, talks, names, max_calls=limit)
             assert stopped.calls == limit
@@ -219,23 +196,6 @@ def test_what_is_kept_is_not_asked_again_though_answers_come_in_another_order(be
         again = bench.rate(server, talks, names)
         assert (again.calls, server.count) == (0, whole)
         assert bench.rows == one_go.rows
-
-
-def _late(request: Received, number: int) -> Action:
-    """The same replies, the early ones late."""
-    action = served(request, number)
-    action.delay = 0.02 * (number % 5)
-    return action
-
-
-@pytest.mark.server
-def test_judgements_are_those_of_the_store(bench: Bench) -> None:
-    with JudgeServer(served) as server:
-        bench.rate(server, [talk()], ["role_adherence"], price=Price(1.0, 2.0))
-    rows = sqlite3.connect(bench.folder / "judgements.sqlite").execute(
-        "SELECT rubric, transcript, unit, state, calls, cost > 0 FROM judgements"
-    )
-    assert set(rows) == {("deepeval:role_adherence", "t0", "transcript", "answered", 1, 1)}
 
 
 @pytest.mark.server
@@ -258,7 +218,7 @@ def test_a_reply_that_fits_nothing_is_asked_again_and_a_fault_too(bench: Bench) 
 
 @pytest.mark.server
 def test_what_a_transcript_lacks_is_said_before_anything_is_asked(bench: Bench) -> None:
-    bare = Transcript("bare", tuple(Turn(i, r, r, "Yes.") for i, r in enumerate(("patient", "clinician"))))  # type: ignore[arg-type]
+    bare = Transcript("bare", (Turn(0, "patient", "p", "Yes."), Turn(1, "clinician", "c", "Yes.")))
     alone = Transcript("alone", bare.turns[:1])
     with JudgeServer(served) as server:
         summary = bench.rate(server, [bare, alone], [name for name in KINDS if KINDS[name].needs])
@@ -266,13 +226,11 @@ def test_what_a_transcript_lacks_is_said_before_anything_is_asked(bench: Bench) 
     assert all(count.not_askable == 2 for count in summary.rubrics)
     assert summary.complete
     of_bare = {row[4].removeprefix("deepeval:"): row[10] for row in bench.rows if row[0] == "bare"}
-    assert of_bare["role_adherence"] == (
-        "the transcript's reference has no chatbot_role, and deepeval.chatbot_role isn't said"
-    )
+    role = "the transcript's reference has no chatbot_role, and deepeval.chatbot_role isn't said"
+    assert of_bare["role_adherence"] == role
     assert of_bare["turn_faithfulness"] == "no turn of the clinician has retrieval_context in its meta"
-    assert {row[10] for row in bench.rows if row[0] == "alone"} == {
-        "no turn of the clinician follows one of the patient"
-    }
+    of_alone = {row[10] for row in bench.rows if row[0] == "alone"}
+    assert of_alone == {"no turn of the clinician follows one of the patient"}
 
 
 @pytest.mark.server
@@ -281,11 +239,7 @@ def test_what_a_transcript_lacks_is_said_before_anything_is_asked(bench: Bench) 
     [
         ("conversation_completeness", '{"intentions": []}', "the judge found nothing in the conversation"),
         ("topic_adherence", '{"qa_pairs": []}', "the judge found nothing in the conversation"),
-        (
-            "steps",
-            '{"reason": "keen", "score": 11}',
-            "deepeval's score is 1.1, which does not lie between 0 and 1",
-        ),
+        ("steps", '{"reason": "keen", "score": 11}', "deepeval's score is 1.1, "),
         ("goal_accuracy", '{"score": NaN, "reason": "x"}', "no usable reply in 3"),
     ],
 )
@@ -299,9 +253,8 @@ def test_a_score_that_stands_for_nothing_is_none(bench: Bench, name: str, words:
 
     with JudgeServer(script) as server:
         bench.rate(server, [talk()], [name])
-    (said,) = bench.errors()
-    assert said is not None
-    assert said.startswith(error)
+    (message,) = bench.errors()
+    assert (message or "").startswith(error)
     assert bench.rows[0][7] is None
 
 
@@ -326,22 +279,15 @@ def test_no_answer_is_a_missing_rating_and_no_server_ends_the_run(bench: Bench) 
 @pytest.mark.server
 @pytest.mark.slow
 def test_many_are_asked_at_once_and_progress_knows_how_many(bench: Bench) -> None:
-    told: list[JudgingProgress] = []
+    steps: list[JudgingProgress] = []
     talks = [talk(f"t{number}", exchanges=2) for number in range(12)]
+    names, price = ["turn_relevancy", "knowledge_retention"], Price(1.0, 1.0)
     with JudgeServer(served, latency=0.05) as server:
-        bench.rate(
-            server,
-            talks,
-            ["turn_relevancy", "knowledge_retention"],
-            max_concurrency=8,
-            progress=told.append,
-            price=Price(1.0, 1.0),
-        )
+        bench.rate(server, talks, names, progress=steps.append, max_concurrency=8, price=price)
         assert server.most_in_flight == 8
-    assert told[-1].done == told[-1].total
-    assert told[-1].calls == server.count
-    assert told[-1].cost is not None
-    assert told[-1].cost > 0
+    assert (steps[-1].done, steps[-1].calls) == (steps[-1].total, server.count)
+    assert steps[-1].cost is not None
+    assert steps[-1].cost > 0
     assert [row[0] for row in bench.rows] == [transcript.id for transcript in talks for _ in range(2)]
 
 
@@ -362,23 +308,24 @@ def test_a_plan_counts_what_is_asked_or_the_least_of_it(bench: Bench) -> None:
                 assert plan.judge == summary.rater
         left = bench.plan(server, talks, NAMES)
         assert {plan.calls for plan in left.values()} == {0}
-        assert {name.partition(" ")[0]: plan.stored for name, plan in left.items()} == {
-            count.rubric: count.judgements for count in summary.rubrics
-        }
+        stored = {name.partition(" ")[0]: plan.stored for name, plan in left.items()}
+        assert stored == {count.rubric: count.judgements for count in summary.rubrics}
 
 
 @pytest.mark.server
-def test_passes_are_asked_apart(bench: Bench) -> None:
+def test_passes_are_asked_apart_and_kept_in_the_store(bench: Bench) -> None:
     with JudgeServer(served) as server:
-        bench.rate(server, [talk()], ["role_adherence"], passes=3)
+        bench.rate(server, [talk()], ["role_adherence"], passes=3, price=Price(1.0, 2.0))
         assert server.count == 6
     assert [row[6] for row in bench.rows] == [0, 1, 2]
+    kept = read_judgements(bench.store)
+    stored = {(j.number, j.rubric, j.transcript, j.unit, j.state, (j.cost or 0) > 0) for j in kept}
+    assert stored == {(n, "deepeval:role_adherence", "t0", "transcript", "answered", True) for n in range(3)}
 
 
 def test_the_patient_can_be_the_assistant() -> None:
-    (chosen,) = chosen_metrics(
-        ["deepeval:role_adherence"], {"assistant": "patient", "chatbot_role": "a patient"}
-    )
+    parameters = {"assistant": "patient", "chatbot_role": "a patient"}
+    (chosen,) = chosen_metrics(["deepeval:role_adherence"], parameters)
     swapped = deepeval_case(chosen, Transcript("t", (*talk().turns, Turn(6, "other", "nurse", "Time!"))))
     assert [turn.role for turn in swapped.turns] == ["assistant", "user"] * 3
     assert swapped.chatbot_role == "a patient"
@@ -401,23 +348,22 @@ def test_a_manifest_keeps_a_metric(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "parameters", "words"),
+    ("name", "parameters", "words"),
     [
-        (["deepeval:role_adherance"], {}, "did you mean role_adherence"),
-        (
-            ["deepeval:role_adherence"],
-            {"chat_role": "x"},
-            "no parameter 'chat_role'; did you mean chatbot_role",
-        ),
-        (["deepeval:turn_relevancy"], {"chatbot_role": "x"}, "no metric that is asked takes it"),
-        (["deepeval:topic_adherence"], {"relevant_topics": 3}, "must be a list of texts"),
-        (["deepeval:role_adherence"], {"assistant": "nurse"}, "say clinician or patient"),
-        (["deepeval:nowhere.yaml"], {}, "the criterion file can't be read"),
+        ("role_adherance", {}, "did you mean role_adherence"),
+        ("role_adherence", {"chat_role": "x"}, "'chat_role'; did you mean chatbot_role"),
+        ("turn_relevancy", {"chatbot_role": "x"}, "no metric that is asked takes it"),
+        ("topic_adherence", {"relevant_topics": 3}, "must be a list of texts"),
+        ("role_adherence", {"assistant": "nurse"}, "say clinician or patient"),
+        ("nowhere.yaml", {}, "nowhere.yaml: the criterion file can't be read"),
     ],
 )
-def test_what_is_no_metric_is_told(names: list[str], parameters: dict[str, Any], words: str) -> None:
+def test_what_is_no_metric_is_refused(name: str, parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(BedsideError, match=words):
-        chosen_metrics(names, parameters)
+        chosen_metrics([f"deepeval:{name}"], parameters)
+
+
+LEADING_OUT = {"type": "metric", "metric_class": "os:system", "kwargs": {}}
 
 
 @pytest.mark.parametrize(
@@ -428,24 +374,11 @@ def test_what_is_no_metric_is_told(names: list[str], parameters: dict[str, Any],
         ({"name": "warmth", "criteria": "x"}, "unknown key; did you mean criterion"),
         ({**GRAPH, "criterion": "x"}, "a graph stands alone"),
         ({"name": "g", "graph": {"nodes": {}}}, "deepeval takes no such graph"),
-        (
-            {
-                "name": "g",
-                "graph": {
-                    "nodes": {
-                        "a": {
-                            "type": "VerdictNode",
-                            "verdict": True,
-                            "child": {"type": "metric", "metric_class": "os:system", "kwargs": {}},
-                        }
-                    }
-                },
-            },
-            "node a leads to a metric",
-        ),
+        ({"name": "g", "graph": {"nodes": {"a": {"type": "VerdictNode", "verdict": True, "child": LEADING_OUT}}}},
+         "node a leads to a metric"),
     ],
-)
-def test_what_is_no_file_of_a_metric_is_told(tmp_path: Path, content: dict[str, Any], words: str) -> None:
+)  # fmt: skip
+def test_what_is_no_file_of_a_metric_is_refused(tmp_path: Path, content: dict[str, Any], words: str) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(json.dumps(content))
     with pytest.raises(BedsideError, match=words):
@@ -468,7 +401,6 @@ def test_it_works_where_a_loop_runs_and_writes_nothing_else(
 
 
 def test_what_asks_a_judge_is_no_algorithm(tmp_path: Path) -> None:
-    with pytest.raises(BedsideError, match="asks a language model, and no judge is named"):
-        bedside.score(
-            bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", metrics="deepeval:turn_relevancy"
-        )
+    talks = bedside.EXAMPLES / "transcripts.jsonl"
+    with pytest.raises(BedsideError, match="no judge is named"):
+        bedside.score(talks, tmp_path / "run", metrics="deepeval:turn_relevancy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -11,7 +12,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -39,30 +40,34 @@ from bedside.transcripts import Transcript
 from tests.conftest import conversation
 from tests.forked import CONTEXT, preload
 from tests.judges.judging import judge_transcripts, plan_judging
-from tests.judges.llm.server import FAULTS, Action, JudgeServer, Received, faulty, fitting, with_settings
+from tests.judges.llm.server import (
+    FAULTS,
+    Action,
+    JudgeServer,
+    Received,
+    Script,
+    faulty,
+    fitting,
+    with_settings,
+)
 from tests.soak import budget
 
 pytestmark = pytest.mark.server
 
-ROOT = Path(__file__).parents[2]
 NAMES = ("empathy", "values_detected")
 QUICK = Patience(first_wait=0.01, longest_wait=0.1)
-KEY = "sk-very-secret-0123456789"
+NOBODY = "http://127.0.0.1:9/v1#tiny"
 
 
 def talks(count: int, **fields: Any) -> list[Transcript]:
     return [
         conversation(
-            ("clinician", f"Hello, this is talk {number}."),
-            ("patient", "I drink too much."),
+            ("clinician", f"Hello, this is talk {number}."), ("patient", "I drink too much."),
             ("clinician", "What would help you?"),
-            id=f"t{number}",
-            system=f"s{number % 2}",
-            case_id=f"c{number}",
-            **fields,
+            id=f"t{number}", system=f"s{number % 2}", case_id=f"c{number}", **fields,
         )
         for number in range(count)
-    ]
+    ]  # fmt: skip
 
 
 class Bench:
@@ -78,23 +83,24 @@ class Bench:
         self, server: JudgeServer | str, transcripts: Any, names: tuple[str, ...] = NAMES, **options: Any
     ) -> JudgingSummary:
         self.rows = []
-        judge = server if isinstance(server, str) else server.judge
         return judge_transcripts(
-            transcripts,
-            [find_rubric(name) for name in names],
-            judge,
-            store_path=self.path,
-            add=self.rows.append,
-            **with_settings({"patience": QUICK, **options}),
-        )
+            transcripts, [find_rubric(name) for name in names], server if isinstance(server, str) else server.judge,
+            store_path=self.path, add=self.rows.append, **with_settings({"patience": QUICK, **options}),
+        )  # fmt: skip
 
     @property
     def stored(self) -> list[Judgement]:
         return list(read_judgements(self.path))
 
     def column(self, name: str) -> list[Any]:
-        place = list(COLUMNS).index(name)
-        return [row[place] for row in self.rows]
+        return [row[list(COLUMNS).index(name)] for row in self.rows]
+
+    @property
+    def all_rated(self) -> bool:
+        return set(self.column("error")) == {None}
+
+    def alone(self) -> bool:
+        return [path.name for path in self.path.parent.iterdir()] == [self.path.name]
 
 
 @pytest.fixture
@@ -102,41 +108,45 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-# -- complete and in order --------------------------------------------------------------------------
+def always(**action: Any) -> Script:
+    return lambda request, number: Action(**action)
+
+
+def first(count: int, **action: Any) -> Script:
+    """Another action for the first requests."""
+    return lambda request, number: Action(**action) if number <= count else Action()
+
+
+OFF_SCALE = '{"reason": "superb", "score": 9}'
 
 
 def test_ratings_say_what_the_judge_said_in_order(bench: Bench) -> None:
     with JudgeServer() as server:
         judged = bench.judge(server, iter(talks(30)), passes=2, max_concurrency=16)
-        said = {request.prompt: json.loads(fitting(request)) for request in server.received}
+        answers = {request.prompt: json.loads(fitting(request)) for request in server.received}
     assert judged.calls == server.count == judged.ratings == 120
     frame_of(bench.rows)
-    expected = [(f"t{talk}", name, number) for talk in range(30) for name in NAMES for number in range(2)]
-    got = list(
-        zip(bench.column("transcript_id"), bench.column("metric"), bench.column("replicate"), strict=True)
-    )
-    assert got == expected
+    keys = zip(bench.column("transcript_id"), bench.column("metric"), bench.column("replicate"), strict=True)
+    assert list(keys) == [(f"t{talk}", name, n) for talk in range(30) for name in NAMES for n in range(2)]
     assert bench.rows[0][:7] == ("t0", "s0", "c0", "transcript", "empathy", "judge:tiny", 0)
-    by_place = {(each.transcript, each.rubric, each.number): each for each in bench.stored}
+    by_place = {(stored.transcript, stored.rubric, stored.number): stored for stored in bench.stored}
     for row in bench.rows:
-        each = by_place[row[0], row[4], row[6]]
-        text = read_prompt(bench.path, each.prompt)
+        text = read_prompt(bench.path, by_place[row[0], row[4], row[6]].prompt)
         assert text is not None
-        answer = said[text]
-        value = answer["score"] if row[4] == "empathy" else len(answer["labels"])
-        assert row[7] == value
+        answer = answers[text]
+        assert row[7] == (answer["score"] if row[4] == "empathy" else len(answer["labels"]))
         assert row[10] is None
 
 
 def test_a_rerun_asks_nothing_and_gives_the_same_rows(bench: Bench) -> None:
     with JudgeServer() as server:
-        first = bench.judge(server, talks(20))
+        before = bench.judge(server, talks(20))
         rows = bench.rows
-        second = bench.judge(server, talks(20))
-        assert server.count == first.calls == 40
-    assert (second.calls, bench.rows) == (0, rows)
-    assert [count.stored for count in second.rubrics] == [20, 20]
-    assert second.complete
+        after = bench.judge(server, talks(20))
+        assert server.count == before.calls == 40
+    assert (after.calls, bench.rows) == (0, rows)
+    assert [count.stored for count in after.rubrics] == [20, 20]
+    assert after.complete
 
 
 def test_more_of_anything_asks_only_what_is_new(bench: Bench) -> None:
@@ -211,19 +221,16 @@ def test_a_slow_one_holds_back_a_bounded_number(bench: Bench) -> None:
 
 
 def test_progress_counts(bench: Bench) -> None:
-    told: list[JudgingProgress] = []
+    steps: list[JudgingProgress] = []
     with JudgeServer() as server:
-        bench.judge(server, talks(3), progress=told.append)
-        assert [progress.done for progress in told] == [1, 2, 3, 4, 5, 6]
-        assert told[-1] == JudgingProgress(done=6, stored=0, missing=0, calls=6, total=6)
-        told.clear()
-        bench.judge(server, talks(3), progress=told.append)
-        assert told[-1] == JudgingProgress(done=6, stored=6, missing=0, calls=0, total=6)
+        bench.judge(server, talks(3), progress=steps.append)
+        assert [progress.done for progress in steps] == [1, 2, 3, 4, 5, 6]
+        assert steps[-1] == JudgingProgress(done=6, stored=0, missing=0, calls=6, total=6)
+        bench.judge(server, talks(3), progress=steps.append)
+        assert steps[-1] == JudgingProgress(done=6, stored=6, missing=0, calls=0, total=6)
 
 
 def test_within_a_running_loop(bench: Bench) -> None:
-    import asyncio
-
     async def notebook() -> JudgingSummary:
         with JudgeServer() as server:
             return bench.judge(server, talks(2))
@@ -231,93 +238,68 @@ def test_within_a_running_loop(bench: Bench) -> None:
     assert asyncio.run(notebook()).calls == 4
 
 
-# -- tokens and money -------------------------------------------------------------------------------
-
-
 def test_tokens_and_cost_are_the_providers(bench: Bench) -> None:
-    price = Price(input=2.0, output=10.0)
     with JudgeServer() as server:
-        judged = bench.judge(server, talks(4), price=price)
-        tokens = [(len(request.prompt) // 4, len(fitting(request)) // 4) for request in server.received]
-    used = [sum(each) for each in zip(*tokens, strict=True)]
-    assert [
-        sum(count.input_tokens for count in judged.rubrics),
-        sum(c.output_tokens for c in judged.rubrics),
-    ] == used
-    cost = (2 * used[0] + 10 * used[1]) / 1e6
-    assert sum(count.cost or 0 for count in judged.rubrics) == pytest.approx(cost)
-    assert sum(each.cost or 0 for each in bench.stored) == pytest.approx(cost)
+        judged = bench.judge(server, talks(4), price=Price(input=2.0, output=10.0))
+        inputs = sum(len(request.prompt) // 4 for request in server.received)
+        outputs = sum(len(fitting(request)) // 4 for request in server.received)
+    assert sum(count.input_tokens for count in judged.rubrics) == inputs
+    assert sum(count.output_tokens for count in judged.rubrics) == outputs
+    cost = pytest.approx((2 * inputs + 10 * outputs) / 1e6)
+    assert sum(count.cost or 0 for count in judged.rubrics) == cost
+    assert sum(judgement.cost or 0 for judgement in bench.stored) == cost
 
 
 def test_unknown_tokens_are_an_unknown_cost(bench: Bench) -> None:
-    with JudgeServer(lambda request, number: Action(extra={"usage": None})) as server:
+    with JudgeServer(always(extra={"usage": None})) as server:
         judged = bench.judge(server, talks(1), ("empathy",), price=Price(1, 1))
     assert judged.rubrics[0].cost is None
     assert bench.stored[0].input_tokens is None
 
 
 def test_the_plan_is_what_is_then_asked(bench: Bench) -> None:
+    names = (*NAMES, "client_consistency")
+
     def plan(count: int) -> Any:
-        return plan_judging(
-            talks(count),
-            [find_rubric(name) for name in (*NAMES, "client_consistency")],
-            "http://127.0.0.1:9/v1#tiny",
-            store_path=bench.path,
-            settings=JudgeSettings(passes=2, price=Price(1, 1)),
-        )
+        how = JudgeSettings(passes=2, price=Price(1, 1))
+        rubrics = [*map(find_rubric, names)]
+        return plan_judging(talks(count), rubrics, NOBODY, store_path=bench.path, settings=how)
 
     planned = plan(10)
-    assert [(each.rubric, each.calls, each.not_askable) for each in planned] == [
-        ("empathy", 20, 0),
-        ("values_detected", 20, 0),
-        ("client_consistency", 0, 20),
-    ]
+    expected = [("empathy", 20, 0), ("values_detected", 20, 0), ("client_consistency", 0, 20)]
+    assert [(entry.rubric, entry.calls, entry.not_askable) for entry in planned] == expected
     assert not bench.path.exists()
     with JudgeServer() as server:
-        judged = bench.judge(server, talks(10), (*NAMES, "client_consistency"), passes=2)
-    for each, count in zip(planned, judged.rubrics, strict=True):
-        assert each.calls == count.calls
-        assert each.input_tokens == pytest.approx(count.input_tokens, rel=0.02)
-        assert each.cost == pytest.approx((each.input_tokens + each.output_tokens) / 1e6)
-    assert [(each.calls, each.stored) for each in plan(12)] == [(4, 20), (4, 20), (0, 0)]
-
-
-# -- what the judge says ----------------------------------------------------------------------------
+        judged = bench.judge(server, talks(10), names, passes=2)
+    for entry, count in zip(planned, judged.rubrics, strict=True):
+        assert entry.calls == count.calls
+        assert entry.input_tokens == pytest.approx(count.input_tokens, rel=0.02)
+        assert entry.cost == pytest.approx((entry.input_tokens + entry.output_tokens) / 1e6)
+    assert [(entry.calls, entry.stored) for entry in plan(12)] == [(4, 20), (4, 20), (0, 0)]
 
 
 def test_a_reply_off_the_scale_is_asked_again_and_then_an_error(bench: Bench) -> None:
-    def script(request: Received, number: int) -> Action:
-        return Action(text='{"reason": "superb", "score": 9}')
-
-    with JudgeServer(script) as server:
+    problem = "score: not one of 1, 2, 3, 4, 5"
+    with JudgeServer(always(text=OFF_SCALE)) as server:
         judged = bench.judge(server, talks(1), ("empathy",))
         assert server.count == 3
         second = server.received[1].body["messages"]
         assert bench.judge(server, talks(1), ("empathy",)).calls == 0
-    assert second[1]["content"] == '{"reason": "superb", "score": 9}'
-    assert "score: not one of 1, 2, 3, 4, 5" in second[2]["content"]
-    assert bench.rows[0][7:] == (
-        None, None, None, "no usable reply in 3: score: not one of 1, 2, 3, 4, 5"
-    )  # fmt: skip
+    assert second[1]["content"] == OFF_SCALE
+    assert problem in second[2]["content"]
+    assert bench.rows[0][7:] == (None, None, None, f"no usable reply in 3: {problem}")
     assert judged.rubrics[0].unusable == 1
     (stored,) = bench.stored
-    assert stored.replies == ('{"reason": "superb", "score": 9}',) * 3
-    assert (stored.calls, stored.answer, stored.state) == (3, None, "unusable")
-
-
-def test_a_second_reply_counts(bench: Bench) -> None:
-    def script(request: Received, number: int) -> Action:
-        return Action(text="Five!") if number == 1 else Action()
-
-    with JudgeServer(script) as server:
-        bench.judge(server, talks(1), ("empathy",))
-    assert bench.column("error") == [None]
-    assert bench.stored[0].replies[0] == "Five!"
+    assert (stored.replies, stored.calls, stored.answer, stored.state) == (
+        (OFF_SCALE,) * 3,
+        3,
+        None,
+        "unusable",
+    )
 
 
 def test_a_cut_reply_says_so(bench: Bench) -> None:
-    cut = Action(text='{"reason": "wel', choice={"finish_reason": "length"})
-    with JudgeServer(lambda request, number: cut) as server:
+    with JudgeServer(always(text='{"reason": "wel', choice={"finish_reason": "length"})) as server:
         bench.judge(server, talks(1), ("empathy",), max_tokens=5)
     assert "cut off at 5 tokens" in bench.column("error")[0]
 
@@ -327,23 +309,13 @@ def test_structured_answers(bench: Bench) -> None:
         "findings": ["cough", "fever"], "concerns": [{"id": "c", "category": "x", "text": "y"}],
         "submitted_findings": [], "ranked_diagnoses": ["flu", "cold"], "diagnosis": "cold",
     }  # fmt: skip
-    names = (
-        "open_question",
-        "turn_evaluator",
-        "values_detected",
-        "concern_matching",
-        "finding_check",
-        "diagnosis_match",
-    )
+    over_turns = ("open_question", "turn_evaluator")
+    names = (*over_turns, "values_detected", "concern_matching", "finding_check", "diagnosis_match")
     with JudgeServer() as server:
         judged = bench.judge(server, talks(1, reference=reference), names)
     assert judged.calls == 7, "one call for all turns, one for each of two turns, four for the rest"
-    assert set(bench.column("error")) == {None}
-    units = {(row[4].split(".")[0], row[3]) for row in bench.rows}
-    assert {unit for name, unit in units if name in ("open_question", "turn_evaluator")} == {
-        "turn:0",
-        "turn:2",
-    }
+    assert bench.all_rated
+    assert {row[3] for row in bench.rows if row[4].split(".")[0] in over_turns} == {"turn:0", "turn:2"}
     assert "turn_evaluator.empathy_strength" in bench.column("metric")
     assert bench.rows[-2][4:8] == ("finding_check", "judge:tiny", 0, 2.0)
     assert bench.rows[-1][4:8] == ("diagnosis_match", "judge:tiny", 0, 0.0)
@@ -358,13 +330,11 @@ def test_expected_scores(bench: Bench) -> None:
     half = -0.6931471805599453
     four = {**top("4"), "top_logprobs": [{"token": "4", "logprob": half}, {"token": "5", "logprob": half}]}
     logprobs = {"content": [top(text[:-2]), four, top("}")]}
-    with JudgeServer(lambda request, number: Action(text=text, choice={"logprobs": logprobs})) as server:
-        bench.judge(server, talks(1), ("empathy",), expected=True)
-        bench.judge(server, talks(1), ("empathy",), expected=True)
-    assert [(row[4], row[7]) for row in bench.rows] == [
-        ("empathy", 4.0),
-        ("empathy.expected", pytest.approx(4.5)),
-    ]
+    with JudgeServer(always(text=text, choice={"logprobs": logprobs})) as server:
+        for _ in range(2):
+            bench.judge(server, talks(1), ("empathy",), expected=True)
+    values = [(row[4], row[7]) for row in bench.rows]
+    assert values == [("empathy", 4.0), ("empathy.expected", pytest.approx(4.5))]
     with JudgeServer() as server:
         bench.judge(server, talks(1), ("empathy",), expected=True, temperature=1.0)
     assert bench.rows[1][7:] == (None, None, None, "the provider gives no probabilities of tokens")
@@ -384,18 +354,14 @@ def test_a_prompt_over_the_limit_is_refused_not_cut(bench: Bench) -> None:
         bench.judge(server, [long, *talks(1)], ("empathy",), max_prompt_tokens=5_000)
         assert server.count == 1
     assert bench.column("error")[0].startswith("the prompt has about 25")
-    assert bench.column("error")[0].endswith("more than the limit of 5000")
+    assert bench.column("error")[0].endswith("limit of 5000")
 
 
 def test_an_index_that_is_null_is_missing_with_its_reason() -> None:
-    rubric = find_rubric("diagnosis_match")
-    given = JudgeAnswer("transcript", None, {"reason": "none fits", "candidate": None}, None)
-    assert list(ratings_of(rubric, talks(1)[0], [given])) == [
+    answer = JudgeAnswer("transcript", None, {"reason": "none fits", "candidate": None}, None)
+    assert list(ratings_of(find_rubric("diagnosis_match"), talks(1)[0], [answer])) == [
         ("transcript", "diagnosis_match", None, None, "none fits", "the judge found no candidate")
     ]
-
-
-# -- faults -----------------------------------------------------------------------------------------
 
 
 def test_three_percent_of_each_fault_ends_complete(bench: Bench) -> None:
@@ -403,40 +369,38 @@ def test_three_percent_of_each_fault_ends_complete(bench: Bench) -> None:
         # Which request meets which fault depends on timing: three useless replies in a row would be given up.
         judged = bench.judge(server, talks(200), max_concurrency=16, patience=replace(QUICK, replies=10))
         assert server.count == judged.calls > 400
-    assert set(bench.column("error")) == {None}
+    assert bench.all_rated
     assert judged.complete
-    assert len(bench.stored) == 400
-    assert sum(each.calls for each in bench.stored) == server.count
-    assert len({fault for each in bench.stored for fault in each.faults}) >= len(FAULTS) - 2
+    stored = bench.stored
+    assert len(stored) == 400
+    assert sum(judgement.calls for judgement in stored) == server.count
+    assert len({fault for judgement in stored for fault in judgement.faults}) >= len(FAULTS) - 2
 
 
-@pytest.mark.parametrize("how", ["seconds", "date"])
-def test_retry_after_is_obeyed(bench: Bench, how: str) -> None:
+def in_three_seconds() -> str:
+    """A date, which has whole seconds only."""
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("when", "longest_wait", "least", "most"),
+    [(lambda: "1.5", 5, 1.5, 60), (in_three_seconds, 5, 1.9, 60), (lambda: "86400", 0.5, 0, 5)],
+    ids=["seconds", "date", "bounded"],
+)
+def test_retry_after_is_obeyed_within_bounds(
+    bench: Bench, when: Callable[[], str], longest_wait: float, least: float, most: float
+) -> None:
     arrived: list[float] = []
 
     def script(request: Received, number: int) -> Action:
         arrived.append(time.monotonic())
-        if number > 1:
-            return Action()
-        # A date has whole seconds only.
-        until = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
-        return Action(status=429, headers={"Retry-After": "1.5" if how == "seconds" else until})
+        return Action(status=429, headers={"Retry-After": when()}) if number == 1 else Action()
 
+    patience = Patience(first_wait=0.01, longest_wait=longest_wait)
     with JudgeServer(script) as server:
-        bench.judge(server, talks(1), ("empathy",), patience=Patience(first_wait=0.01, longest_wait=5))
-    assert bench.column("error") == [None]
-    assert arrived[1] - arrived[0] >= (1.5 if how == "seconds" else 1.9)
-
-
-def test_retry_after_is_bounded(bench: Bench) -> None:
-    def script(request: Received, number: int) -> Action:
-        return Action(status=429, headers={"Retry-After": "86400"}) if number == 1 else Action()
-
-    start = time.monotonic()
-    with JudgeServer(script) as server:
-        bench.judge(server, talks(1), ("empathy",), patience=Patience(first_wait=0.01, longest_wait=0.5))
-    assert time.monotonic() - start < 5
-    assert bench.column("error") == [None]
+        bench.judge(server, talks(1), ("empathy",), patience=patience)
+    assert bench.all_rated
+    assert least <= arrived[1] - arrived[0] < most
 
 
 def test_a_busy_server_is_given_a_rest_by_all(bench: Bench) -> None:
@@ -454,36 +418,28 @@ def test_a_busy_server_is_given_a_rest_by_all(bench: Bench) -> None:
     with JudgeServer(script) as server:
         judged = bench.judge(server, talks(150), max_concurrency=64, patience=Patience(first_wait=0.1))
     assert judged.complete
-    assert set(bench.column("error")) == {None}
+    assert bench.all_rated
 
 
-def test_one_that_never_works_is_an_error_and_the_run_goes_on(bench: Bench) -> None:
-    poison = True
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(500, "the server answered 500: as scripted, after 8 attempts"),
+     (400, "the server refused the request (400: as scripted)")],
+)  # fmt: skip
+def test_one_that_fails_is_an_error_and_the_run_goes_on(bench: Bench, status: int, error: str) -> None:
+    broken = True
 
     def script(request: Received, number: int) -> Action:
-        return Action(status=500) if poison and "talk 3." in request.prompt and number > 5 else Action()
+        fails = broken and "talk 3." in request.prompt and number > 5
+        return Action(status=status) if fails else Action()
 
     with JudgeServer(script) as server:
-        judged = bench.judge(server, talks(10), max_concurrency=2)
-        assert not judged.complete
-        errors = dict(zip(bench.column("transcript_id"), bench.column("error"), strict=True))
-        assert errors.pop("t3") == "the server answered 500: as scripted, after 8 attempts"
-        assert set(errors.values()) == {None}
-        poison = False
-        before = server.count
+        assert not bench.judge(server, talks(10), max_concurrency=2).complete
+        errors = zip(bench.column("transcript_id"), bench.column("error"), strict=True)
+        assert set(errors) == {(f"t{number}", error if number == 3 else None) for number in range(10)}
+        broken, before = False, server.count
         assert bench.judge(server, talks(10)).calls == server.count - before == 2
-    assert set(bench.column("error")) == {None}
-
-
-def test_one_that_is_refused_is_an_error_and_the_run_goes_on(bench: Bench) -> None:
-    def script(request: Received, number: int) -> Action:
-        return Action(status=400) if "talk 3." in request.prompt else Action()
-
-    with JudgeServer(script) as server:
-        bench.judge(server, talks(10))
-    errors = dict(zip(bench.column("transcript_id"), bench.column("error"), strict=True))
-    assert errors.pop("t3") == "the server refused the request (400: as scripted)"
-    assert set(errors.values()) == {None}
+    assert bench.all_rated
 
 
 def stopped(bench: Bench, judge: JudgeServer | str, **options: Any) -> str:
@@ -496,69 +452,50 @@ def stopped(bench: Bench, judge: JudgeServer | str, **options: Any) -> str:
 
 def test_no_server(bench: Bench) -> None:
     start = time.monotonic()
-    text = stopped(bench, "http://127.0.0.1:9/v1#tiny", patience=Patience())
-    assert "http://127.0.0.1:9/v1: no server answers" in text
+    assert "http://127.0.0.1:9/v1: no server" in stopped(bench, NOBODY, patience=Patience())
     assert time.monotonic() - start < 10
 
 
 @pytest.mark.parametrize("body", [b"<html>Log in</html>", b"{}", b'{"completion": "of another protocol"}'])
 def test_what_answers_is_no_language_model(bench: Bench, body: bytes) -> None:
-    with JudgeServer(lambda request, number: Action(body=body)) as server:
-        text = stopped(bench, server, max_concurrency=1)
+    with JudgeServer(always(body=body)) as server:
+        assert "/v1: no language model answers" in stopped(bench, server, max_concurrency=1)
         assert server.count == 3
-    assert "/v1: no language model answers: the server's answer" in text
-    assert text.endswith("check its address, and the provider that is named")
 
 
 def test_an_error_that_is_reported_as_a_success_may_pass(bench: Bench) -> None:
-    def script(request: Received, number: int) -> Action:
-        return Action(body=b'{"error": {"message": "overloaded"}}') if number < 4 else Action()
-
-    with JudgeServer(script) as server:
+    with JudgeServer(first(3, body=b'{"error": {"message": "overloaded"}}')) as server:
         assert bench.judge(server, talks(2), max_concurrency=1).complete
 
 
 def test_a_server_that_dies(bench: Bench) -> None:
     with JudgeServer(lambda request, number: Action(drop=number > 50)) as server:
-        text = stopped(bench, server)
-    assert "requests in a row were given up, the last because the connection failed" in text
-    answered = sum(each.state == "answered" for each in bench.stored)
+        assert "the connection failed" in stopped(bench, server)
+    answered = sum(judgement.state == "answered" for judgement in bench.stored)
     assert answered == 50
     with JudgeServer() as server:
         assert bench.judge(server, talks(200)).calls == server.count == 400 - answered
-    assert set(bench.column("error")) == {None}
+    assert bench.all_rated
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_server_that_lets_nobody_in(bench: Bench, status: int) -> None:
-    with JudgeServer(lambda request, number: Action(status=status)) as server:
-        assert str(status) in stopped(bench, server, max_concurrency=4)
-        assert server.count <= 4
-
-
-def test_parameters_that_the_server_refuses(bench: Bench) -> None:
-    with JudgeServer(lambda request, number: Action(status=400)) as server:
-        text = stopped(bench, server, max_concurrency=2)
-        assert "400: as scripted" in text
-        assert server.count < 20
-
-
-def test_overload_for_ever(bench: Bench) -> None:
-    with JudgeServer(lambda request, number: Action(status=503)) as server:
-        assert "503" in stopped(bench, server, patience=Patience(attempts=3, first_wait=0.01))
+@pytest.mark.parametrize(
+    ("status", "most", "options"),
+    [
+        *((status, 4, {"max_concurrency": 4}) for status in (401, 403, 404)),
+        (400, 19, {"max_concurrency": 2}),
+        (503, 10_000, {"patience": Patience(attempts=3, first_wait=0.01)}),
+    ],
+)
+def test_a_server_that_refuses_everything(bench: Bench, status: int, most: int, options: Any) -> None:
+    with JudgeServer(always(status=status)) as server:
+        assert str(status) in stopped(bench, server, **options)
+        assert server.count <= most
 
 
 def test_time_outs(bench: Bench) -> None:
-    def script(request: Received, number: int) -> Action:
-        return Action(delay=3 if number % 10 == 2 else 0)
-
-    with JudgeServer(script) as server:
-        judged = bench.judge(server, talks(20), timeout=0.3)
-    assert judged.complete
-    assert any("no answer within 0.3 s" in each.faults for each in bench.stored)
-
-
-# -- the limit of calls -----------------------------------------------------------------------------
+    with JudgeServer(lambda request, number: Action(delay=3 if number % 10 == 2 else 0)) as server:
+        assert bench.judge(server, talks(20), timeout=0.3).complete
+    assert any("no answer within 0.3 s" in judgement.faults for judgement in bench.stored)
 
 
 def test_max_calls_is_a_hard_stop_and_a_rerun_goes_on(bench: Bench) -> None:
@@ -568,97 +505,75 @@ def test_max_calls_is_a_hard_stop_and_a_rerun_goes_on(bench: Bench) -> None:
         assert not judged.complete
         assert len(bench.rows) == 60
         missing = [error for error in bench.column("error") if error is not None]
-        stopped = [each for each in bench.stored if each.state == "failed"]
-        assert set(missing) == {"not asked: the limit of 25 calls was reached", *(e.error for e in stopped)}
-        assert len(missing) - len(stopped) == sum(count.not_asked for count in judged.rubrics)
-        assert len(missing) - len(stopped) == 60 - len(bench.stored)
-        kept = len(bench.stored) - len(stopped)
-        asked = Counter(request.prompt for request in server.received)
+        failed = [judgement for judgement in bench.stored if judgement.state == "failed"]
+        assert set(missing) == {
+            "not asked: the limit of 25 calls was reached",
+            *(entry.error for entry in failed),
+        }
+        assert len(missing) - len(failed) == sum(count.not_asked for count in judged.rubrics)
+        assert len(missing) - len(failed) == 60 - len(bench.stored)
+        kept = len(bench.stored) - len(failed)
+        assert len(Counter(request.prompt for request in server.received)) >= kept
         # Which requests meet the server's faults is chance: three useless replies in a row are no surprise.
         judged = bench.judge(server, talks(30), patience=replace(QUICK, replies=10))
     assert judged.complete
     assert sum(count.stored for count in judged.rubrics) == kept
-    assert len(asked) >= kept
-    assert set(bench.column("error")) == {None}
+    assert bench.all_rated
 
 
 def test_what_was_paid_for_before_a_stop_counts(bench: Bench) -> None:
     """The limit falls between two replies to one prompt: the next run asks for the second, and says why."""
-
-    def script(request: Received, number: int) -> Action:
-        return Action(text='{"reason": "r", "score": 9}') if number < 3 else Action()
-
-    with JudgeServer(script) as server:
+    with JudgeServer(first(2, text=OFF_SCALE)) as server:
         bench.judge(server, talks(1), ("empathy",), max_calls=1, price=Price(1, 1))
-        (first,) = bench.stored
-        assert (first.state, len(first.replies), first.calls) == ("failed", 1, 1)
+        (before,) = bench.stored
+        assert (before.state, len(before.replies), before.calls) == ("failed", 1, 1)
         assert bench.column("error") == ["no usable reply in 1: score: not one of 1, 2, 3, 4, 5"]
         assert bench.judge(server, talks(1), ("empathy",), price=Price(1, 1)).calls == 2
-        (done,) = bench.stored
-        assert (done.state, len(done.replies), done.calls) == ("answered", 3, 3)
-        assert done.input_tokens is not None
-        assert done.output_tokens is not None
-        assert first.cost is not None
-        assert done.cost == pytest.approx((done.input_tokens + done.output_tokens) / 1e6)
-        assert done.cost > first.cost > 0
-        assert "can't be used: score: not one of" in server.received[1].body["messages"][2]["content"]
+        (after,) = bench.stored
+        assert (after.state, len(after.replies), after.calls) == ("answered", 3, 3)
+        assert after.input_tokens and after.output_tokens and after.cost and before.cost  # noqa: PT018
+        assert after.cost == pytest.approx((after.input_tokens + after.output_tokens) / 1e6)
+        assert after.cost > before.cost > 0
+        assert "score: not one of" in server.received[1].body["messages"][2]["content"]
 
 
-def test_numbers_out_of_range(bench: Bench) -> None:
-    for option in ("passes", "max_concurrency", "items_per_call", "max_tokens"):
-        with pytest.raises(InputError, match="must be 1 or more, and is 0"):
-            bench.judge("http://127.0.0.1:9/v1#tiny", [], **{option: 0})
+@pytest.mark.parametrize("option", ["passes", "max_concurrency", "items_per_call", "max_tokens"])
+def test_numbers_out_of_range(bench: Bench, option: str) -> None:
+    wrong: dict[str, Any] = {option: 0}
+    with pytest.raises(InputError, match="must be 1 or more, and is 0"):
+        bench.judge(NOBODY, [], **wrong)
 
-
-# -- killed, interrupted, two at once ---------------------------------------------------------------
 
 PROGRAM = """
     import sys
     from pathlib import Path
-    from bedside.judges.settings import JudgeSettings
-    from bedside.judges.rubrics.rubric_files import find_rubric
-    from tests.judges.judging import judge_transcripts
-    from tests.judges.test_judgement_queue import NAMES, QUICK, talks
+    from tests.judges.test_judgement_queue import Bench, talks
 
-    judge, path, count, concurrency = sys.argv[1:]
-    rows = []
-    judged = judge_transcripts(talks(int(count)), [find_rubric(name) for name in NAMES], judge, store_path=Path(path),
-                               add=rows.append,
-                               settings=JudgeSettings(max_concurrency=int(concurrency), patience=QUICK))
-    print(judged.calls, len(rows), sum(row[10] is not None for row in rows))
+    judge, folder, count, concurrency = sys.argv[1:]
+    bench = Bench(Path(folder))
+    judged = bench.judge(judge, talks(int(count)), max_concurrency=int(concurrency))
+    print(judged.calls, len(bench.rows), sum(error is not None for error in bench.column("error")))
 """
 
 
 def start(server: JudgeServer, bench: Bench, count: int, concurrency: int) -> subprocess.Popen[str]:
+    arguments = (server.judge, bench.path.parent, count, concurrency)
     return subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            textwrap.dedent(PROGRAM),
-            server.judge,
-            str(bench.path),
-            str(count),
-            str(concurrency),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
 
 
 preload("pytest", "tests.judges.test_judgement_queue")
 
 
-def work(judge: str, path: Path, count: int, concurrency: int) -> None:
+def work(judge: str, folder: Path, count: int, concurrency: int) -> None:
     """What PROGRAM does, for a process that is forked."""
-    rubrics = [find_rubric(name) for name in NAMES]
-    how = JudgeSettings(max_concurrency=concurrency, patience=QUICK)
-    judge_transcripts(talks(count), rubrics, judge, store_path=path, add=lambda row: None, settings=how)
+    Bench(folder).judge(judge, talks(count), max_concurrency=concurrency)
 
 
 def prompts_of(bench: Bench) -> set[str]:
-    stored = {each.prompt for each in bench.stored}
+    stored = {judgement.prompt for judgement in bench.stored}
     for prompt in stored - bench.prompts.keys():
         text = read_prompt(bench.path, prompt)
         assert text is not None
@@ -676,7 +591,7 @@ def test_killed_at_random_moments(bench: Bench) -> None:
         for _ in range(kills):
             before = server.count
             kept = prompts_of(bench)
-            process = CONTEXT.Process(target=work, args=(server.judge, bench.path, count, concurrency))
+            process = CONTEXT.Process(target=work, args=(server.judge, bench.path.parent, count, concurrency))
             process.start()
             while server.count == before and process.exitcode is None:
                 time.sleep(0.002)
@@ -684,20 +599,18 @@ def test_killed_at_random_moments(bench: Bench) -> None:
             process.kill()
             process.join()
             time.sleep(0.06)  # what is still with the server is answered to nobody
-            asked = [request.prompt for request in server.received[before:]]
-            assert not kept & set(asked)
-            assert len(asked) == len(set(asked))
-            lost = set(asked) - prompts_of(bench)
-            assert len(lost) <= concurrency
+            sent = [request.prompt for request in server.received[before:]]
+            assert not kept & set(sent)
+            assert len(sent) == len(set(sent))
+            assert len(set(sent) - prompts_of(bench)) <= concurrency
             assert kept <= prompts_of(bench)
         bench.judge(server, talks(count), max_concurrency=concurrency)
         bench.prompts.clear()
-        times_asked = sum(server.prompts.values())
         assert set(server.prompts) == prompts_of(bench)
-        assert times_asked <= 2 * count + kills * concurrency
-    assert set(bench.column("error")) == {None}
+        assert sum(server.prompts.values()) <= 2 * count + kills * concurrency
+    assert bench.all_rated
     assert len(bench.rows) == len(bench.stored) == 2 * count
-    assert [path.name for path in bench.path.parent.iterdir()] == [bench.path.name]
+    assert bench.alone()
 
 
 def test_interrupted(bench: Bench) -> None:
@@ -709,71 +622,65 @@ def test_interrupted(bench: Bench) -> None:
         process.communicate(timeout=20)
         assert process.returncode not in (0, -signal.SIGKILL)
         time.sleep(0.2)
-        asked = server.count
-        kept = len(bench.stored)
-        assert 30 <= kept <= asked
-        assert asked - kept <= 8
-        judged = bench.judge(server, talks(200))
-        assert judged.calls == 400 - kept
-    assert [path.name for path in bench.path.parent.iterdir()] == [bench.path.name]
+        sent, kept = server.count, len(bench.stored)
+        assert 30 <= kept <= sent
+        assert sent - kept <= 8
+        assert bench.judge(server, talks(200)).calls == 400 - kept
+    assert bench.alone()
 
 
 def test_two_processes_share_the_work(bench: Bench) -> None:
     with JudgeServer(latency=0.03) as server:
         processes = [start(server, bench, 100, 8) for _ in range(2)]
-        told = [process.communicate(timeout=60)[0].split() for process in processes]
-        assert [line[1:] for line in told] == [["200", "0"], ["200", "0"]]
-        assert sum(int(line[0]) for line in told) == server.count == 200
+        lines = [process.communicate(timeout=60)[0].split() for process in processes]
+        assert [line[1:] for line in lines] == [["200", "0"], ["200", "0"]]
+        assert sum(int(line[0]) for line in lines) == server.count == 200
         assert set(server.prompts.values()) == {1}
     assert len(bench.stored) == 200
 
 
 def test_one_takes_over_what_a_killed_one_was_asking(bench: Bench) -> None:
-    with JudgeServer(lambda request, number: Action(delay=30 if number <= 8 else 0)) as server:
-        first = start(server, bench, 10, 8)
+    with JudgeServer(first(8, delay=120)) as server:
+        victim = start(server, bench, 10, 8)
         while server.count < 8:
             time.sleep(0.01)
-        second = start(server, bench, 10, 8)
+        heir = start(server, bench, 10, 8)
         time.sleep(2)
-        os.kill(first.pid, signal.SIGKILL)
-        first.wait()
-        assert second.communicate(timeout=30)[0].split()[1:] == ["20", "0"]
-
-
-# -- secrets ----------------------------------------------------------------------------------------
+        os.kill(victim.pid, signal.SIGKILL)
+        victim.wait()
+        assert heir.communicate(timeout=100)[0].split()[1:] == ["20", "0"]
 
 
 def test_the_key_is_written_nowhere(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("BEDSIDE_API_KEY", KEY)
+    key = "sk-very-secret-0123456789"
+    monkeypatch.setenv("BEDSIDE_API_KEY", key)
     caplog.set_level("DEBUG")
-    echo = json.dumps({"error": {"message": f"no place for {KEY}"}}).encode()
+    echo = json.dumps({"error": {"message": f"no place for {key}"}}).encode()
 
     def script(request: Received, number: int) -> Action:
-        assert KEY in request.headers["Authorization"]
-        if number % 7 == 3:
-            return Action(status=500, body=echo)
-        if number % 7 == 5:
-            return Action(status=400 if number % 2 else 429, body=echo)
-        if number % 7 == 6:
-            return Action(text=json.dumps({"reason": f"I saw {KEY}", "score": 3}))
+        assert key in request.headers["Authorization"]
+        match number % 7:
+            case 3:
+                return Action(status=500, body=echo)
+            case 5:
+                return Action(status=400 if number % 2 else 429, body=echo)
+            case 6:
+                return Action(text=json.dumps({"reason": f"I saw {key}", "score": 3}))
         return Action()
 
     with JudgeServer(script) as server:
         bench.judge(server, talks(60), ("empathy",), text=True)
     assert any("[key removed]" in str(row) for row in bench.rows)
-    assert KEY not in str(bench.rows)
-    assert KEY not in caplog.text
-    assert KEY not in repr(bench.stored)
+    assert key not in f"{bench.rows} {caplog.text} {bench.stored!r} {rater_of(model_name(server.judge))}"
     for path in bench.path.parent.rglob("*"):
-        assert KEY.encode() not in path.read_bytes()
-    assert KEY not in rater_of(model_name(server.judge))
+        assert key.encode() not in path.read_bytes()
 
 
 def test_no_text_keeps_no_prompt(bench: Bench) -> None:
     with JudgeServer() as server:
         bench.judge(server, talks(3), text=False)
         assert bench.judge(server, talks(3), text=False).calls == 0
-    assert all(read_prompt(bench.path, each.prompt) is None for each in bench.stored)
+    assert all(read_prompt(bench.path, judgement.prompt) is None for judgement in bench.stored)
     assert b"I drink too much" not in bench.path.read_bytes()

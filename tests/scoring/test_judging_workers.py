@@ -20,205 +20,159 @@ from bedside.judges.store import read_judgements
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.judging_workers import PARTS
 from bedside.transcripts import Reading
-from tests.judges.llm.server import Action, JudgeServer, Received
-from tests.judges.test_command import EXAMPLE, run
+from tests.conftest import Call
+from tests.judges.llm.server import Action, JudgeServer
+from tests.judges.test_command import EXAMPLE
 from tests.soak import budget
 
 pytestmark = pytest.mark.server
-ROOT = Path(__file__).parents[2]
-RUBRICS = "empathy,partnership,values_detected"
+LOCAL, THREE = "--engine local --workers", "--rubrics empathy,partnership,values_detected"
 
 
-def score(judge: JudgeServer | str, out: Path, files: Path = EXAMPLE, *more: object) -> list[object]:
-    name = judge if isinstance(judge, str) else judge.judge
-    return [
-        "score",
-        files,
-        "--metrics",
-        "structure",
-        "--rubrics",
-        RUBRICS,
-        "--judge",
-        name,
-        "--out",
-        out,
-        *more,
-    ]
+def score(server: JudgeServer, out: object, options: str = "", files: Path = EXAMPLE) -> list[str]:
+    """What is typed to have three rubrics judged."""
+    rubrics = "" if "s empathy" in options or "--suite" in options else THREE
+    return f"score {files} --metrics structure {rubrics} --judge {server.judge} --out {out} {options}".split()
 
 
-def ratings(path: Path) -> list[tuple[object, ...]]:
-    return bedside.read_run(path).ratings.sort("transcript_id", "unit", "metric", "rater", "replicate").rows()
+def unjudged(out: str, files: Path = EXAMPLE) -> list[str]:
+    return f"score {files} --metrics structure --out {out}".split()
 
 
-def keys(path: Path) -> Counter[str]:
-    return Counter(each.key for each in read_judgements(path / STORE))
+def ratings(path: str, **chosen: object) -> pl.DataFrame:
+    own = bedside.read_run(path).ratings.filter(**chosen)
+    return own.sort("transcript_id", "unit", "metric", "rater", "replicate")
+
+
+def keys(path: str) -> Counter[str]:
+    return Counter(judgement.key for judgement in read_judgements(Path(path) / STORE))
+
+
+def merge(call: Call, *folders: str) -> str:
+    code, out, err = call("judgements", "merge", *folders)
+    assert (code, err) == (0, "")
+    return " ".join(out.split())
 
 
 @pytest.fixture
 def parts(tmp_path: Path) -> list[Path]:
     """Three files of the example's transcripts, that overlap."""
     lines = EXAMPLE.read_bytes().splitlines(keepends=True)
-    made = []
-    for number, chosen in enumerate((lines[:5], lines[3:9], lines[8:])):
-        made.append(tmp_path / f"part-{number}.jsonl")
-        made[-1].write_bytes(b"".join(chosen))
-    return made
+    paths = [tmp_path / f"part-{number}.jsonl" for number in range(3)]
+    for path, chosen in zip(paths, (lines[:5], lines[3:9], lines[8:]), strict=True):
+        path.write_bytes(b"".join(chosen))
+    return paths
 
 
-def test_parts_judged_elsewhere_are_merged(
-    tmp_path: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_judged_elsewhere_are_merged(call: Call, parts: list[Path]) -> None:
     with JudgeServer() as server:
-        assert run(capsys, *score(server, tmp_path / "whole"))[0] == 0
+        assert call(*score(server, "whole"))[0] == 0
         for number, part in enumerate(parts):
-            assert run(capsys, *score(server, tmp_path / f"run-{number}", part, "--passes", "1"))[0] == 0
-    merged = tmp_path / "merged"
-    assert run(capsys, "score", EXAMPLE, "--metrics", "structure", "--out", merged)[0] == 0
-    code, out, err = run(capsys, "judgements", "merge", merged, *(tmp_path / f"run-{n}" for n in (2, 0, 1)))
-    assert (code, err) == (0, "")
-    assert "run-2: 12 judgements, 12 of them new." in " ".join(out.split())
+            assert call(*score(server, f"run-{number}", "--passes 1", part))[0] == 0
+    assert call(*unjudged("merged"))[0] == 0
+    out = merge(call, "merged", "run-2", "run-0", "run-1")
+    assert "run-2: 12 judgements, 12 of them new." in out
     assert "Not everything" not in out
-    assert ratings(merged) == ratings(tmp_path / "whole")
-    assert keys(merged) == keys(tmp_path / "whole")
-    assert set(keys(merged).values()) == {1}
+    assert ratings("merged").equals(ratings("whole"))
+    assert keys("merged") == keys("whole")
+    assert set(keys("merged").values()) == {1}
     with JudgeServer() as server:
-        assert run(capsys, *score(server, merged))[0] == 0
+        assert call(*score(server, "merged"))[0] == 0
         assert server.count == 0, "nothing is missing"
     # Again, and a store by its file: nothing changes.
-    code, out, _ = run(capsys, "judgements", "merge", merged, tmp_path / "run-0" / STORE)
-    assert code == 0
-    assert "15 judgements, 0 of them new" in " ".join(out.split())
-    assert ratings(merged) == ratings(tmp_path / "whole")
+    assert "15 judgements, 0 of them new" in merge(call, "merged", f"run-0/{STORE}")
+    assert ratings("merged").equals(ratings("whole"))
 
 
-def test_what_is_missing_still_is_missing_with_its_reason(
-    tmp_path: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_missing_still_is_missing_with_its_reason(call: Call, parts: list[Path]) -> None:
     with JudgeServer() as server:
-        run(capsys, *score(server, tmp_path / "part", parts[0]))
-        run(capsys, "score", EXAMPLE, "--metrics", "structure", "--out", tmp_path / "run")
-        _, out, _ = run(capsys, "judgements", "merge", tmp_path / "run", tmp_path / "part")
-        assert "Not everything is judged" in out
-        own = bedside.read_run(tmp_path / "run").ratings.filter(metric="empathy")
-        assert own.height == 12
-        assert own["error"].drop_nulls().to_list() == ["not judged yet"] * 7
+        call(*score(server, "part", files=parts[0]))
+        call(*unjudged("run"))
+        assert "Not everything is judged" in merge(call, "run", "part")
+        errors = ratings("run", metric="empathy")["error"]
+        assert (len(errors), errors.drop_nulls().to_list()) == (12, ["not judged yet"] * 7)
         server.received.clear()
-        run(capsys, *score(server, tmp_path / "run"))
+        call(*score(server, "run"))
         assert len(server.received) == 7 * 3
-    assert bedside.read_run(tmp_path / "run").ratings.filter(metric="empathy")["error"].null_count() == 12
+    assert ratings("run", metric="empathy")["error"].null_count() == 12
 
 
-def test_answers_that_differ(tmp_path: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    with JudgeServer(lambda *_: Action(text='{"reason": "first", "score": 1}')) as one:
-        run(
-            capsys, "score", parts[0], "--rubrics", "empathy", "--judge", one.judge, "--out", tmp_path / "one"
-        )
-    with JudgeServer(lambda *_: Action(text='{"reason": "second", "score": 2}')) as other:
-        run(
-            capsys,
-            "score",
-            parts[0],
-            "--rubrics",
-            "empathy",
-            "--judge",
-            other.judge,
-            "--out",
-            tmp_path / "two",
-        )
-    _, out, _ = run(capsys, "judgements", "merge", tmp_path / "two", tmp_path / "one")
-    assert "5 were there with another answer; the one asked first is kept" in " ".join(out.split())
-    assert set(bedside.read_run(tmp_path / "two").ratings.filter(metric="empathy")["value"]) == {1.0}
+def test_answers_that_differ(call: Call, parts: list[Path]) -> None:
+    for level in (1, 2):
+        text = f'{{"reason": "reason {level}", "score": {level}}}'
+        with JudgeServer(lambda *_, text=text: Action(text=text)) as server:
+            call(*score(server, f"run-{level}", "--rubrics empathy", parts[0]))
+    assert "5 were there with another answer; the one asked first is kept" in merge(call, "run-2", "run-1")
+    assert set(ratings("run-2", metric="empathy")["value"]) == {1.0}
 
 
-def test_what_was_asked_in_another_way_isn_t_mixed(
-    tmp_path: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_asked_in_another_way_isn_t_mixed(call: Call, parts: list[Path]) -> None:
     with JudgeServer() as server:
-        run(capsys, *score(server, tmp_path / "run", parts[0]))
-        run(capsys, *score(server, tmp_path / "warm", parts[1], "--temperature", "1"))
-    before = ratings(tmp_path / "run")
-    _, out, _ = run(capsys, "judgements", "merge", tmp_path / "run", tmp_path / "warm")
-    assert "asked in" in out
-    assert "in another way" in " ".join(out.split())
-    assert "12 are about transcripts that" in " ".join(out.split())
-    assert ratings(tmp_path / "run") == before
+        call(*score(server, "run", files=parts[0]))
+        call(*score(server, "warm", "--temperature 1", parts[1]))
+    before = ratings("run")
+    out = merge(call, "run", "warm")
+    assert "in another way" in out
+    assert "12 are about transcripts that" in out
+    assert ratings("run").equals(before)
 
 
-def test_sources_that_are_none(tmp_path: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "score", parts[0], "--metrics", "structure", "--out", tmp_path / "run")
-    for source in (tmp_path / "none", tmp_path / "run", parts[0]):
-        code, _, err = run(capsys, "judgements", "merge", tmp_path / "run", source)
-        assert code == 2
-        assert err.startswith("bedside: ")
-        assert err.count("\n") == 1
+@pytest.mark.parametrize("source", ["none", "run", "part-0.jsonl"])
+def test_sources_that_are_none(call: Call, parts: list[Path], source: str) -> None:
+    call(*unjudged("run", parts[0]))
+    code, _, err = call("judgements", "merge", "run", source)
+    assert code == 2
+    assert err.startswith("bedside: ")
+    assert err.count("\n") == 1
 
 
-def test_a_bare_store_needs_the_command_that_judged(
-    tmp_path: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bare_store_needs_the_command_that_judged(call: Call, parts: list[Path]) -> None:
     with JudgeServer() as server:
-        run(capsys, *score(server, tmp_path / "one", parts[0]))
-        run(capsys, "score", parts[0], "--metrics", "structure", "--out", tmp_path / "run")
-        _, out, _ = run(capsys, "judgements", "merge", tmp_path / "run", tmp_path / "one" / STORE)
-        assert "No ratings were made: bedside score FILES --judge MODEL makes them" in " ".join(out.split())
+        call(*score(server, "one", files=parts[0]))
+        call(*unjudged("run", parts[0]))
+        assert "bedside score FILES --judge MODEL makes them" in merge(call, "run", f"one/{STORE}")
         server.received.clear()
-        run(capsys, *score(server, tmp_path / "run", parts[0]))
+        call(*score(server, "run", files=parts[0]))
         assert not server.received
-    assert ratings(tmp_path / "run") == ratings(tmp_path / "one")
-
-
-# -- workers ----------------------------------------------------------------------------------------
+    assert ratings("run").equals(ratings("one"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", ["calm-it", "medconceal"])
-def test_workers_come_to_what_one_process_comes_to(
-    tmp_path: Path, suite: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_come_to_what_one_process_comes_to(call: Call, suite: str) -> None:
+    records = []
     with JudgeServer() as server:
-        for name, more in (("one", ()), ("two", ("--engine", "local", "--workers", "2"))):
-            code, _, err = run(
-                capsys, "score", EXAMPLE, "--suite", suite, "--metrics", "structure", "--judge", server.judge,
-                "--passes", "2", "--out", tmp_path / name, *more,
-            )  # fmt: skip
+        for name, options in (("one", ""), ("two", f"{LOCAL} 2")):
+            code, _, err = call(*score(server, name, f"--suite {suite} --passes 2 {options}"))
             assert (code, "Traceback" in err) == (0, False)
+            records.append(bedside.read_run(name).manifest["scorings"][-1]["judges"]["judge:tiny"])
+            del records[-1]["model"]
         assert max(server.prompts.values()) == 4, "two passes, in two runs"
-    assert ratings(tmp_path / "one") == ratings(tmp_path / "two")
-    assert keys(tmp_path / "one") == keys(tmp_path / "two")
-    told = [
-        bedside.read_run(tmp_path / name).manifest["scorings"][-1]["judges"]["judge:tiny"]
-        for name in ("one", "two")
-    ]
-    for each in told:
-        del each["model"]
-    assert told[0] == told[1]
-    assert not (tmp_path / "two" / PARTS).exists()
+    assert ratings("one").equals(ratings("two"))
+    assert keys("one") == keys("two")
+    assert records[0] == records[1]
+    assert not Path("two", PARTS).exists()
 
 
 @pytest.mark.slow
 @pytest.mark.soak
-def test_killed_while_workers_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_killed_while_workers_judge(call: Call) -> None:
     """The same command merges what workers left, and asks for what is missing."""
-    transcripts = list(Reading([EXAMPLE]))
-    file = tmp_path / "many.jsonl"
+    file = Path("many.jsonl")
     file.write_bytes(
         b"".join(
-            each.to_json().replace(f'"id":"{each.id}"'.encode(), f'"id":"{each.id}-{copy}"'.encode())
+            talk.to_json().replace(f'"id":"{talk.id}"'.encode(), f'"id":"{talk.id}-{copy}"'.encode())
             .replace(b'"text":"', f'"text":"{copy}: '.encode()) + b"\n"
             for copy in range(4)
-            for each in transcripts
+            for talk in Reading([EXAMPLE])
         )
     )  # fmt: skip
-    out = tmp_path / "run"
     kills = min(budget(1, 2), 4)  # after four there is too little left to be killed at
     with JudgeServer(latency=0.15) as server:
-        command = score(server, out, file, "--engine", "local", "--workers", "2", "--max-concurrency", "2")
+        line = score(server, "run", f"{LOCAL} 2 --max-concurrency 2", file)
         before = 0
         for killed in range(kills):
-            process = subprocess.Popen(
-                [sys.executable, "-m", "bedside", *map(str, command)], cwd=ROOT, start_new_session=True,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+            process = started(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             while server.count < before + 25 and process.poll() is None:
                 time.sleep(0.01)
             os.killpg(process.pid, signal.SIGKILL)  # the master and its workers
@@ -226,90 +180,59 @@ def test_killed_while_workers_judge(tmp_path: Path, capsys: pytest.CaptureFixtur
             time.sleep(0.3)
             before = server.count
             assert before < 48 * 3, killed
-        assert list((out / PARTS).glob("*.sqlite"))
-        code, text, err = run(capsys, *command)
+        assert list(Path("run", PARTS).glob("*.sqlite"))
+        code, out, err = call(*line)
         assert code == 0, err
-        assert "Not everything" not in text
+        assert "Not everything" not in out
         assert server.count <= 48 * 3 + kills * 2 * 2, "what was under way is asked again, at most"
-    assert len(keys(out)) == 48 * 3
-    own = bedside.read_run(out).ratings.filter(pl.col("rater") == "judge:tiny")
+    assert len(keys("run")) == 48 * 3
+    own = ratings("run", rater="judge:tiny")
     assert own.height == own.unique(["transcript_id", "unit", "metric"]).height >= 48 * 3
     assert own["error"].null_count() == own.height
-    assert not (out / PARTS).exists()
+    assert not Path("run", PARTS).exists()
+
+
+def started(line: list[str], **streams: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "bedside", *line]
+    return subprocess.Popen(command, start_new_session=True, text=True, **streams)  # type: ignore[call-overload, no-any-return]
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_made_up_for(tmp_path: Path) -> None:
+def test_a_killed_worker_is_made_up_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever takes over its part goes on from the judgements that it left."""
-    out = tmp_path / "run"
+    monkeypatch.chdir(tmp_path)
     with JudgeServer(latency=0.2) as server:
-        command = score(server, out, EXAMPLE, "--engine", "local", "--workers", "2", "--max-concurrency", "1")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "bedside", *map(str, command)], cwd=ROOT, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        line = score(server, "run", f"{LOCAL} 2 --max-concurrency 1")
+        process = started(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while server.count < 10:
             assert process.poll() is None
             time.sleep(0.01)
-        found = subprocess.run(
-            ["pgrep", "-P", str(process.pid), "-f", "popen_loky"], capture_output=True, text=True
-        )
-        workers = [int(line) for line in found.stdout.split()]
+        pgrep = ["pgrep", "-P", str(process.pid), "-f", "popen_loky"]
+        workers = subprocess.run(pgrep, capture_output=True, text=True).stdout.split()
         assert workers
-        os.kill(workers[0], signal.SIGKILL)
+        os.kill(int(workers[0]), signal.SIGKILL)
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
         assert "Traceback" not in err
         assert server.count <= 36 + 2, "what was under way"
-    own = bedside.read_run(out).ratings.filter(pl.col("rater") == "judge:tiny")
+    own = ratings("run", rater="judge:tiny")
     assert own["error"].null_count() == own.height == 36
-    assert set(keys(out).values()) == {1}
-
-
-def test_a_judge_that_lets_nobody_in_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def refuse(_: Received, __: int) -> Action:
-        return Action(status=401)
-
-    with JudgeServer(refuse) as server:
-        code, _, err = run(
-            capsys, *score(server, tmp_path / "run", EXAMPLE, "--engine", "local", "--workers", "1")
-        )
-    assert code == 2
-    assert "refuses the key" in err
-    assert "Traceback" not in err
-
-
-@pytest.mark.parametrize(
-    ("more", "words"), [(["--max-calls", "5"], "can't share a limit"), (["--no-text"], "keeps no text")]
-)
-def test_what_workers_can_t_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
-) -> None:
-    judge = "http://127.0.0.1:9/v1#tiny"
-    code, _, err = run(capsys, *score(judge, tmp_path / "run", EXAMPLE, "--engine", "local", *more))
-    assert code == 2
-    assert words in err
-    assert not (tmp_path / "run").exists()
+    assert set(keys("run").values()) == {1}
 
 
 @pytest.mark.slow
-def test_workers_begin_with_what_is_there(
-    tmp_path: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_begin_with_what_is_there(call: Call) -> None:
     """Nothing that the run's store holds is asked again, of whole transcripts or of parts of one."""
-    out = tmp_path / "run"
     with JudgeServer() as server:
-        run(capsys, "score", EXAMPLE, "--rubrics", "empathy", "--judge", server.judge, "--out", out)
-        run(capsys, *score(server, out, EXAMPLE, "--max-calls", "7"))
-        asked = server.count
-        assert asked == 12 + 7
-        code, text, err = run(capsys, *score(server, out, EXAMPLE, "--engine", "local", "--workers", "1"))
-        assert (code, "Not everything" in text) == (0, False), err
-        assert server.count == 36
-        assert set(server.prompts.values()) == {1}
-        assert run(capsys, *score(server, out, EXAMPLE, "--engine", "local", "--workers", "1"))[0] == 0
-        assert server.count == 36
-    told = bedside.read_run(out).manifest["scorings"]
-    counted = [entry["judges"]["judge:tiny"]["rubrics"] for entry in told if "judges" in entry]
-    assert [sum(count["calls"] for count in rubrics) for rubrics in counted] == [12, 7, 17, 0]
-    assert [sum(count["stored"] for count in rubrics) for rubrics in counted] == [0, 12, 19, 36]
+        call(*score(server, "run", "--rubrics empathy"))
+        call(*score(server, "run", "--max-calls 7"))
+        assert server.count == 12 + 7
+        for _ in range(2):
+            code, out, err = call(*score(server, "run", f"{LOCAL} 1"))
+            assert (code, "Not everything" in out) == (0, False), err
+            assert server.count == 36
+            assert set(server.prompts.values()) == {1}
+    entries = bedside.read_run("run").manifest["scorings"]
+    counts = [entry["judges"]["judge:tiny"]["rubrics"] for entry in entries if "judges" in entry]
+    assert [sum(count["calls"] for count in rubrics) for rubrics in counts] == [12, 7, 17, 0]
+    assert [sum(count["stored"] for count in rubrics) for rubrics in counts] == [0, 12, 19, 36]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,19 @@ import polars as pl
 import pytest
 
 import bedside
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
 from bedside.core.errors import DataError
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.metrics import FAMILIES
-from bedside.metrics.protocols import medconceal, note2chat
+from bedside.metrics.families.hidden_concerns import CASE, RATER, TALK
+from bedside.metrics.protocols import medconceal
+from bedside.metrics.protocols.medconceal import PARAMETERS
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
+from bedside.reports.build import build_tables
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.pipeline import PIPELINES, later_questions, pipelines_for
 from bedside.scoring.preview import preview_judging
@@ -39,38 +43,28 @@ ANSWERS = ("necessity_support", "concern_mitigation", "plan_specificity")
 Replies = Mapping[str, Callable[[Received, int], dict[str, Any]]]
 
 
-# -- a judge that says what it is told to -----------------------------------------------------------
-
-
-def title_of(request: Received) -> str:
-    found = re.search(r"^Title: (.+)$", request.prompt, flags=re.MULTILINE)
-    assert found
-    return found[1]
-
-
 def asked_of(request: Received) -> list[int]:
-    found = re.search(r"by number: ([\d, ]+)\.", request.prompt)
-    assert found
-    return [int(each) for each in found[1].split(",")]
+    numbers = re.search(r"by number: ([\d, ]+)\.", request.prompt)
+    return [int(number) for number in numbers[1].split(",")] if numbers else []
 
 
 def rubric_of(request: Received) -> str:
-    return next(name for name in RUBRICS.names() if RUBRICS.load(name).title == title_of(request))
+    title = re.search(r"^Title: (.+)$", request.prompt, flags=re.MULTILINE)
+    return next(name for name in RUBRICS.names() if title and RUBRICS.load(name).title == title[1])
 
 
 def turn_of(request: Received) -> int:
-    found = re.search(r"Rate turn (\d+), the last one shown", request.prompt)
-    return int(found[1]) if found else 0
+    turn = re.search(r"Rate turn (\d+), the last one shown", request.prompt)
+    return int(turn[1]) if turn else 0
 
 
-def transcript_of(request: Received, transcripts: Iterable[Transcript]) -> Transcript:
+def transcript_of(request: Received, transcripts: list[Transcript]) -> Transcript:
     """Whose the conversation in a prompt is; of prompts without one, whose reference."""
-    index = turn_of(request)
-    for transcript in transcripts:
-        turn = transcript.turns[index]
+    for talk in transcripts:
+        turn = talk.turns[turn_of(request)]
         if f"[{turn.index}] {turn.role}: {turn.text}\n" in request.prompt:
-            return transcript
-    return next(each for each in transcripts if str(each.reference.get("diagnosis", "-")) in request.prompt)
+            return talk
+    return next(talk for talk in transcripts if str(talk.reference.get("diagnosis", "-")) in request.prompt)
 
 
 def scripted(transcripts: list[Transcript], replies: Mapping[str, Replies]) -> Script:
@@ -99,8 +93,8 @@ def view(shown: Iterable[str] = (), intent: str = "other") -> dict[str, Any]:
     }
 
 
-def found(*findings: tuple[str, str]) -> Callable[[Received, int], dict[str, Any]]:
-    return lambda request, place: {"findings": [{"category": kind, "text": text} for kind, text in findings]}
+def findings(*texts: tuple[str, str]) -> Callable[[Received, int], dict[str, Any]]:
+    return lambda request, place: {"findings": [{"category": kind, "text": text} for kind, text in texts]}
 
 
 def pairs(*given: tuple[int, int, str, bool]) -> Callable[[Received, int], dict[str, Any]]:
@@ -118,18 +112,43 @@ def run(*arguments: object) -> None:
     assert not ended.value.code
 
 
+class Talks:
+    """The three conversations in a file, what a judge says of them, and the run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.talks = cases()
+        self.replies = replies_to(self.talks)
+        self.script = scripted(self.talks, self.replies)
+        self.steady = next(talk for talk in self.talks if talk.id == "steady-alcohol")
+        self.path, self.folder = written(folder, self.talks), folder / "run"
+
+    def score(self, server: JudgeServer, *options: str) -> int:
+        """Score; how many requests were sent."""
+        before = len(server.received)
+        run("score", self.path, *options, "--judge", server.judge, "--out", self.folder)
+        return len(server.received) - before
+
+    def value(self, transcript: str, metric: str, replicate: int = 0) -> Any:
+        return value(judged(self.folder), transcript, metric, replicate)
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Talks:
+    return Talks(tmp_path)
+
+
+SUITE = ("--suite", "medconceal")
+MATCHING = ("--rubrics", "finding_extraction,concern_matching")
+
+
 def judged(folder: Path) -> pl.DataFrame:
     return Run(folder).ratings.filter(pl.col("rater").str.starts_with("judge:"))
 
 
 def value(ratings: pl.DataFrame, transcript: str, metric: str, replicate: int = 0) -> Any:
     """The value of a transcript, or the reason why there is none."""
-    (row,) = ratings.filter(
-        pl.col("unit") == "transcript",
-        transcript_id=transcript,
-        metric=metric,
-        replicate=replicate,
-    ).iter_rows(named=True)
+    key = {"transcript_id": transcript, "metric": metric, "replicate": replicate}
+    (row,) = ratings.filter(pl.col("unit") == "transcript", **key).iter_rows(named=True)
     return row["value"] if row["error"] is None else row["error"]
 
 
@@ -137,9 +156,6 @@ def written(folder: Path, transcripts: Iterable[Transcript]) -> Path:
     path = folder / "talks.jsonl"
     path.write_bytes(b"".join(transcript.to_json() + b"\n" for transcript in transcripts))
     return path
-
-
-# -- MedConceal -------------------------------------------------------------------------------------
 
 
 def quote(transcript: Transcript, role: str, words: int = 6) -> str:
@@ -170,19 +186,15 @@ def replies_to(talks: list[Transcript]) -> dict[str, Replies]:
 
     careless-sleep: two findings, both matched with one concern; every turn probes for categories.
     """
-    talk = {each.id: each for each in talks}
-
-    def turns(request: Received, place: int) -> dict[str, Any]:
-        return view(ASKS if place <= 2 else ANSWERS)
-
-    steady, brisk, careless = (talk[name] for name in ("steady-alcohol", "brisk-heart", "careless-sleep"))
+    by_id = {talk.id: talk for talk in talks}
+    steady, brisk, careless = (by_id[name] for name in ("steady-alcohol", "brisk-heart", "careless-sleep"))
     return {
         "steady-alcohol": {
-            "finding_extraction": found((BELIEF, "beer is harmless"), (FEAR, "his father"), (MONEY, "cost")),
+            "finding_extraction": findings((BELIEF, "beer"), (FEAR, "his father"), (MONEY, "cost")),
             "concern_matching": pairs(
-                (0, 0, quote(steady, "patient"), True), (1, 1, quote(steady, "clinician"), True)
+                *((n, n, quote(steady, r), True) for n, r in enumerate(("patient", "clinician")))
             ),
-            "turn_evaluator": turns,
+            "turn_evaluator": lambda request, place: view(ASKS if place <= 2 else ANSWERS),
             "open_question": lambda request, place: {
                 "answers": [
                     {"item": index, "reason": "r", "label": "open" if at < 2 else "none"}
@@ -191,34 +203,26 @@ def replies_to(talks: list[Transcript]) -> dict[str, Replies]:
             },
         },
         "brisk-heart": {
-            "finding_extraction": found((FEAR, "another attack")),
+            "finding_extraction": findings((FEAR, "another attack")),
             "concern_matching": pairs((0, 0, quote(brisk, "patient"), False)),
             "turn_evaluator": lambda request, place: view(),
         },
         "careless-sleep": {
-            "finding_extraction": found((FEAR, "colleagues"), (FEAR, "the diagnosis")),
-            "concern_matching": pairs(
-                (0, 0, quote(careless, "patient"), True), (1, 0, quote(careless, "patient"), True)
-            ),
+            "finding_extraction": findings((FEAR, "colleagues"), (FEAR, "the diagnosis")),
+            "concern_matching": pairs(*((number, 0, quote(careless, "patient"), True) for number in (0, 1))),
             "turn_evaluator": lambda request, place: view(intent="meta_probe"),
         },
     }
 
 
 @pytest.mark.server
-def test_medconceal_in_one_run_is_what_is_known_by_hand(tmp_path: Path) -> None:
-    talks = cases()
-    path, folder = written(tmp_path, talks), tmp_path / "run"
-    with JudgeServer(scripted(talks, replies_to(talks))) as server:
-        command = ("score", path, "--suite", "medconceal", "--judge", server.judge, "--out", folder)
-        run(*command)
-        asked = len(server.received)
-        clinician = sum(len(list(talk.of("clinician"))) for talk in talks)
-        assert asked == 3 * 9 + clinician, "nine rubrics of the whole, and every clinician turn"
-        ratings = judged(folder)
-        run(*command)
-        assert len(server.received) == asked, "a rerun sends nothing"
-        assert ratings.sort(pl.all()).equals(judged(folder).sort(pl.all()))
+def test_medconceal_in_one_run_is_what_is_known_by_hand(talks: Talks) -> None:
+    with JudgeServer(talks.script) as server:
+        clinician = sum(len(list(talk.of("clinician"))) for talk in talks.talks)
+        assert talks.score(server, *SUITE) == 3 * 9 + clinician, "nine rubrics, and every turn"
+        ratings = judged(talks.folder)
+        assert talks.score(server, *SUITE) == 0, "a rerun sends nothing"
+        assert ratings.sort(pl.all()).equals(judged(talks.folder).sort(pl.all()))
     expected: dict[str, dict[str, Any]] = {
         "steady-alcohol": {
             "concern_precision": 1 / 3, "concern_recall": 1 / 2, "concern_f1": 2 / 5, "refused_proposals": 1,
@@ -226,7 +230,7 @@ def test_medconceal_in_one_run_is_what_is_known_by_hand(tmp_path: Path) -> None:
             "concern_category_accuracy": 1, "matched_without_reveal": 0,
             "reveal_rate": 1, "full_reveal": 1, "turns_to_full_reveal": 2, "concern_addressed": 1,
             "turns_to_address": 5, "reveal_to_address_lag": 3, "meta_probe_rate": 0,
-            "open_question_ratio": 2 / len(list(talks[0].of("clinician"))), "early_open_question_ratio": 2 / 5,
+            "open_question_ratio": 2 / len(list(talks.talks[0].of("clinician"))), "early_open_question_ratio": 2 / 5,
         },
         "brisk-heart": {
             "concern_precision": 1, "concern_recall": 1 / 2, "concern_f1": 2 / 3, "refused_proposals": 0,
@@ -242,173 +246,131 @@ def test_medconceal_in_one_run_is_what_is_known_by_hand(tmp_path: Path) -> None:
     }  # fmt: skip
     for transcript, values in expected.items():
         for metric, wanted in values.items():
-            given = value(ratings, transcript, metric)
-            assert given == (wanted if isinstance(wanted, str) else pytest.approx(wanted)), (
+            rating = value(ratings, transcript, metric)
+            assert rating == (wanted if isinstance(wanted, str) else pytest.approx(wanted)), (
                 transcript,
                 metric,
             )
     style = ("medconceal_empathy", "medconceal_actionability", "values_detected")
-    assert all(value(ratings, talk.id, metric) in (0, 1, 2) for talk in talks for metric in style)
+    assert all(value(ratings, talk.id, metric) in (0, 1, 2) for talk in talks.talks for metric in style)
     assert set(ratings["rater"]) == {JUDGE}
-    table = next(t for t in bedside_tables(folder) if t.name == "concerns")
-    measured = {
-        (row["metric"], row["level"]): row["value"] for row in table.records if row["raters"] == JUDGE
-    }
+    (table,) = (table for table in bedside_tables(talks.folder) if table.name == "concerns")
+    rows = (row for row in table.records if row["raters"] == JUDGE)
+    measured = {(row["metric"], row["level"]): row["value"] for row in rows}
     # 3 matches of 6 findings and 6 concerns; 2 of 6 concerns revealed; one of three primary concerns addressed.
-    for metric, level, wanted in (
-        ("concern_precision", "micro", 3 / 6),
-        ("concern_recall", "micro", 3 / 6),
-        ("concern_f1", "micro", 6 / 12),
-        ("concern_f1", "mean", (2 / 5 + 2 / 3 + 1 / 2) / 3),
-        ("coarse_precision", "micro", 4 / 6),
-        ("coarse_recall", "micro", 4 / 6),
-        ("grounded_precision", "micro", 1 / 6),
-        ("grounded_recall", "micro", 1 / 2),
-        ("concern_category_accuracy", "micro", 2 / 3),
-        ("matched_without_reveal", "mean", 2 / 3),
-        ("reveal_rate", "micro", 2 / 6),
-        ("concern_addressed", "mean", 1 / 3),
-        ("turns_per_revealed_concern", "micro", clinician / 2),
-    ):
-        assert measured[metric, level] == pytest.approx(wanted), (metric, level)
+    of_all = {
+        "concern_precision": 3 / 6, "concern_recall": 3 / 6, "concern_f1": 6 / 12, "coarse_precision": 4 / 6,
+        "coarse_recall": 4 / 6, "grounded_precision": 1 / 6, "grounded_recall": 1 / 2, "reveal_rate": 2 / 6,
+        "concern_category_accuracy": 2 / 3, "turns_per_revealed_concern": clinician / 2,
+    }  # fmt: skip
+    means = {
+        "concern_f1": (2 / 5 + 2 / 3 + 1 / 2) / 3,
+        "matched_without_reveal": 2 / 3,
+        "concern_addressed": 1 / 3,
+    }
+    for level, values in (("micro", of_all), ("mean", means)):
+        assert {metric: measured[metric, level] for metric in values} == pytest.approx(values)
     # What waits for the judge's labels is not listed as missing beside what the judge says.
-    assert not set(Run(folder).ratings["rater"]) & {"algorithm:hidden_concerns@1"}
+    assert "algorithm:hidden_concerns@1" not in set(Run(talks.folder).ratings["rater"])
     afterwards = ratings.filter(pl.col("metric") == "open_after_address", pl.col("value").is_not_null())
     assert set(afterwards["reason"]) == {"open questions by the rater's own labels"}
 
 
 def bedside_tables(folder: Path) -> Any:
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.reports.build import build_tables
-
     return build_tables(open_ratings_view(folder))
 
 
 @pytest.mark.server
-def test_what_fails_on_the_way_is_missing_with_its_reason_and_is_gone_on_from(tmp_path: Path) -> None:
-    talks = cases()
-    steady = next(talk for talk in talks if talk.id == "steady-alcohol")
-    third = [turn.index for turn in steady.of("clinician")][2]
-    path, folder = written(tmp_path, talks), tmp_path / "run"
-    well = scripted(talks, replies_to(talks))
+def test_what_fails_on_the_way_is_missing_with_its_reason_and_is_gone_on_from(talks: Talks) -> None:
+    third = [turn.index for turn in talks.steady.of("clinician")][2]
     mended = False
 
     def script(request: Received, number: int) -> Action:
-        name, transcript = rubric_of(request), transcript_of(request, talks).id
+        name, transcript = rubric_of(request), transcript_of(request, talks.talks).id
         if transcript == "careless-sleep" and name == "finding_extraction":
             return Action(text="I would rather not.")
-        if not mended and transcript == "brisk-heart" and name == "concern_matching":
-            return Action(status=400)
-        if not mended and transcript == "steady-alcohol" and turn_of(request) == third:
-            return Action(status=400)
-        return well(request, number)
+        broken = (transcript, name) == ("brisk-heart", "concern_matching") or (
+            transcript == "steady-alcohol" and turn_of(request) == third
+        )
+        return Action(status=400) if broken and not mended else talks.script(request, number)
 
     with JudgeServer(script) as server:
-        command = ("score", path, "--suite", "medconceal", "--judge", server.judge, "--out", folder)
-        run(*command)
-        ratings = judged(folder)
-        first = len(server.received)
-        reason = value(ratings, "steady-alcohol", "reveal_rate")
+        talks.score(server, *SUITE)
+        reason = talks.value("steady-alcohol", "reveal_rate")
         assert reason.startswith(f"turn_evaluator, turn {third}: ")
-        assert value(ratings, "steady-alcohol", "grounded_f1") == reason
-        assert value(ratings, "steady-alcohol", "concern_f1") == pytest.approx(2 / 5)
-        assert value(ratings, "brisk-heart", "concern_f1").startswith("concern_matching: ")
-        assert value(ratings, "brisk-heart", "coarse_f1") == pytest.approx(2 / 3)
-        refused = value(ratings, "careless-sleep", "coarse_f1")
+        assert talks.value("steady-alcohol", "grounded_f1") == reason
+        assert talks.value("steady-alcohol", "concern_f1") == pytest.approx(2 / 5)
+        assert talks.value("brisk-heart", "concern_f1").startswith("concern_matching: ")
+        assert talks.value("brisk-heart", "coarse_f1") == pytest.approx(2 / 3)
+        refused = talks.value("careless-sleep", "coarse_f1")
         assert refused.startswith("finding_extraction: no usable reply in 3: ")
-        assert value(ratings, "careless-sleep", "concern_f1") == refused
-        assert value(ratings, "careless-sleep", "concern_matching") == refused
-        assert value(ratings, "careless-sleep", "meta_probe_rate") == 1
-        entry = Run(folder).manifest["scorings"][-1]["judges"][JUDGE]
-        assert not entry["complete"]
+        assert talks.value("careless-sleep", "concern_f1") == refused
+        assert talks.value("careless-sleep", "concern_matching") == refused
+        assert talks.value("careless-sleep", "meta_probe_rate") == 1
+        assert not Run(talks.folder).manifest["scorings"][-1]["judges"][JUDGE]["complete"]
         mended = True
-        run(*command)
-        assert len(server.received) == first + 2, "only what failed is asked again"
-        ratings = judged(folder)
-        assert value(ratings, "steady-alcohol", "reveal_rate") == 1
-        assert value(ratings, "brisk-heart", "concern_f1") == pytest.approx(2 / 3)
-        assert value(ratings, "careless-sleep", "concern_f1") == refused
-        assert Run(folder).manifest["scorings"][-1]["judges"][JUDGE]["complete"]
+        assert talks.score(server, *SUITE) == 2, "only what failed is asked again"
+        assert talks.value("steady-alcohol", "reveal_rate") == 1
+        assert talks.value("brisk-heart", "concern_f1") == pytest.approx(2 / 3)
+        assert talks.value("careless-sleep", "concern_f1") == refused
+        assert Run(talks.folder).manifest["scorings"][-1]["judges"][JUDGE]["complete"]
 
 
 @pytest.mark.server
-def test_the_limit_of_calls_is_that_of_all_stages_together(tmp_path: Path) -> None:
-    talks = cases()
-    path, folder = written(tmp_path, talks), tmp_path / "run"
-    rubrics = "finding_extraction,concern_matching"
-    with JudgeServer(scripted(talks, replies_to(talks))) as server:
-        command = ("score", path, "--rubrics", rubrics, "--judge", server.judge, "--out", folder)
-        run(*command, "--max-calls", "4", "--max-concurrency", "1")
-        assert len(server.received) == 4
-        ratings = judged(folder)
-        reasons = [value(ratings, talk.id, "concern_f1") for talk in talks]
+def test_the_limit_of_calls_is_that_of_all_stages_together(talks: Talks) -> None:
+    with JudgeServer(talks.script) as server:
+        assert talks.score(server, *MATCHING, "--max-calls", "4", "--max-concurrency", "1") == 4
+        reasons = [talks.value(talk.id, "concern_f1") for talk in talks.talks]
         assert sum(isinstance(reason, float) for reason in reasons) == 1
         assert reasons.count("concern_matching: not asked: the limit of 4 calls was reached") == 2
-        run(*command, "--max-calls", "2")
-        assert len(server.received) == 6
-        assert all(isinstance(value(judged(folder), talk.id, "concern_f1"), float) for talk in talks)
-    assert set(judged(folder)["metric"]).isdisjoint({"reveal_rate", "grounded_f1"}), (
-        "what wasn't asked isn't rated"
+        assert talks.score(server, *MATCHING, "--max-calls", "2") == 2
+    assert all(isinstance(talks.value(talk.id, "concern_f1"), float) for talk in talks.talks)
+    metrics = set(judged(talks.folder)["metric"])
+    assert metrics.isdisjoint({"reveal_rate", "grounded_f1"}), "what wasn't asked isn't rated"
+
+
+@pytest.mark.server
+def test_each_pass_matches_its_own_findings(talks: Talks) -> None:
+    few, several = (
+        findings((BELIEF, "beer is harmless")),
+        talks.replies["steady-alcohol"]["finding_extraction"],
     )
-
-
-@pytest.mark.server
-def test_each_pass_matches_its_own_findings(tmp_path: Path) -> None:
-    talks = cases()
-    path, folder = written(tmp_path, talks), tmp_path / "run"
-    replies = replies_to(talks)
-    one = found((BELIEF, "beer is harmless"))
-    several = replies["steady-alcohol"]["finding_extraction"]
     changed: Replies = {
-        **replies["steady-alcohol"],
+        **talks.replies["steady-alcohol"],
         # The seed, sent where the temperature isn't 0, is the number of the pass.
-        "finding_extraction": lambda request, place: (one if request.body["seed"] else several)(
-            request, place
-        ),
-        "concern_matching": lambda request, place: pairs((0, 0, quote(talk, "patient"), True))(
-            request, place
-        ),
+        "finding_extraction": lambda request, n: (few if request.body["seed"] else several)(request, n),
+        "concern_matching": pairs((0, 0, quote(talks.steady, "patient"), True)),
     }
-    talk = next(each for each in talks if each.id == "steady-alcohol")
-    with JudgeServer(scripted(talks, {**replies, "steady-alcohol": changed})) as server:
-        command = (
-            "score", path, "--rubrics", "finding_extraction,concern_matching", "--judge", server.judge,
-            "--passes", "2", "--temperature", "1", "--out", folder,
-        )  # fmt: skip
-        run(*command)
-        assert len(server.received) == 3 * 2 * 2, "equal findings are matched in each pass anew"
-        run(*command)
-        assert len(server.received) == 3 * 2 * 2
-    ratings = judged(folder)
-    assert value(ratings, "steady-alcohol", "concern_precision", 0) == pytest.approx(1 / 3)
-    assert value(ratings, "steady-alcohol", "concern_precision", 1) == 1
-    assert value(ratings, "brisk-heart", "concern_f1", 0) == value(ratings, "brisk-heart", "concern_f1", 1)
+    options = (*MATCHING, "--passes", "2", "--temperature", "1")
+    with JudgeServer(scripted(talks.talks, {**talks.replies, "steady-alcohol": changed})) as server:
+        assert talks.score(server, *options) == 3 * 2 * 2, "equal findings are matched in each pass anew"
+        assert talks.score(server, *options) == 0
+    assert talks.value("steady-alcohol", "concern_precision", 0) == pytest.approx(1 / 3)
+    assert talks.value("steady-alcohol", "concern_precision", 1) == 1
+    assert talks.value("brisk-heart", "concern_f1", 0) == talks.value("brisk-heart", "concern_f1", 1)
 
 
 @pytest.mark.server
-def test_a_dry_run_estimates_what_waits_and_is_exact_afterwards(tmp_path: Path) -> None:
-    talks = cases()
-    path, folder = written(tmp_path, talks), tmp_path / "run"
+def test_a_dry_run_estimates_what_waits_and_is_exact_afterwards(talks: Talks) -> None:
     work = JudgingWork(tuple(RUBRICS.load(name) for name in SUITES.load("medconceal").rubrics))
-    with JudgeServer(scripted(talks, replies_to(talks))) as server:
-        before = {plan.rubric: plan for plan in preview_judging(folder, [path], [server.judge], work)}
+
+    def plans(server: JudgeServer, passes: int = 1) -> dict[str, Any]:
+        how = JudgeSettings(passes=passes)
+        preview = preview_judging(talks.folder, [talks.path], [server.judge], work, settings=how)
+        return {plan.rubric: plan for plan in preview}
+
+    with JudgeServer(talks.script) as server:
+        before = plans(server)
         assert not server.received
         assert before["concern_matching (estimated)"].calls == 3
         assert before["concern_matching (estimated)"].input_tokens > 3 * 500
         assert "concern_matching" not in before
-        run("score", path, "--rubrics", "finding_extraction", "--judge", server.judge, "--out", folder)
-        between = {plan.rubric: plan for plan in preview_judging(folder, [path], [server.judge], work)}
+        talks.score(server, "--rubrics", "finding_extraction")
+        between = plans(server)
         assert between["finding_extraction"].stored == between["concern_matching"].calls == 3
-        sent = len(server.received)
-        run("score", path, "--suite", "medconceal", "--judge", server.judge, "--out", folder)
-        assert len(server.received) - sent == sum(plan.calls for plan in between.values())
-        after = preview_judging(folder, [path], [server.judge], work)
-        assert sum(plan.calls for plan in after) == 0
-        twice = preview_judging(folder, [path], [server.judge], work, settings=JudgeSettings(passes=2))
-        assert {plan.rubric: plan.calls for plan in twice}["concern_matching (estimated)"] == 3
-
-
-# -- the worked examples of the metric families, told by a judge ------------------------------------
+        assert talks.score(server, *SUITE) == sum(plan.calls for plan in between.values())
+        assert sum(plan.calls for plan in plans(server).values()) == 0
+        assert plans(server, passes=2)["concern_matching (estimated)"].calls == 3
 
 
 def answer(**parts: Any) -> JudgeAnswer:
@@ -424,23 +386,17 @@ def as_said_by_a_judge(transcript: Transcript) -> dict[str, list[JudgeAnswer]]:
     """What a judge must say for the labels that the worked example of MedConceal has."""
     labels = medconceal.rater_labels(transcript, "human:anna")
     ids = [concern.id for concern in medconceal.concerns_of(transcript)]
-    said: dict[str, list[JudgeAnswer]] = {
-        "finding_extraction": [answer(findings=[each.model_dump() for each in labels.findings or ()])],
-        "concern_matching": [
-            answer(
-                pairs=[
-                    {"reason": "r", "finding": each.finding, "concern": ids.index(each.concern),
-                     "quote": each.quote, "category_agrees": True}
-                    for each in labels.matches or ()
-                ]
-            )
-        ],
-        "turn_evaluator": [],
-    }  # fmt: skip
-    for index, turn in labels.turns.items():
-        given = {**view(), **turn.z.model_dump(), "reason": "r"}
-        said["turn_evaluator"].append(JudgeAnswer(f"turn:{index}", None, given, None))
-    return said
+    matched = [
+        {"reason": "r", "finding": match.finding, "concern": ids.index(match.concern), "quote": match.quote,
+         "category_agrees": True}
+        for match in labels.matches or ()
+    ]  # fmt: skip
+    turns = {index: {**view(), **turn.z.model_dump(), "reason": "r"} for index, turn in labels.turns.items()}
+    return {
+        "finding_extraction": [answer(findings=[finding.model_dump() for finding in labels.findings or ()])],
+        "concern_matching": [answer(pairs=matched)],
+        "turn_evaluator": [JudgeAnswer(f"turn:{index}", None, turn, None) for index, turn in turns.items()],
+    }
 
 
 def derived(name: str, transcript: Transcript, said: Mapping[str, list[JudgeAnswer]]) -> dict[str, Any]:
@@ -449,50 +405,48 @@ def derived(name: str, transcript: Transcript, said: Mapping[str, list[JudgeAnsw
     settings = FAMILIES.load(pipeline.family).settings(pipeline.settings)
     values = list(pipeline.values(transcript, JUDGE, said, pipeline.metrics(said), settings))
     assert {value.rater for value in values} <= {JUDGE}
-    return {
-        each.metric if each.turn is None else f"{each.metric}:{each.turn}": each.value
-        if each.error is None
-        else each.error
-        for each in values
-    }
+    return {key_of(value.metric, value.turn): value.error or value.value for value in values}
 
 
-def worked(family: str) -> tuple[Transcript, dict[str, float]]:
+def key_of(metric: str, turn: int | None) -> str:
+    return metric if turn is None else f"{metric}:{turn}"
+
+
+def worked(family: str) -> tuple[Transcript, dict[str, Any]]:
     """The transcript of a family's worked example, and the values of its metrics."""
     metrics = FAMILIES.load(family).metrics
     example = metrics[0].examples[0]
     values = {}
     for metric in metrics:
-        given = metric.examples[0]
-        if given.turns == example.turns and given.transcript == example.transcript and not given.parameters:
-            values[metric.name if given.turn is None else f"{metric.name}:{given.turn}"] = given.value
+        own = metric.examples[0]
+        if own.turns == example.turns and own.transcript == example.transcript and not own.parameters:
+            values[key_of(metric.name, own.turn)] = own.value
     return conversation(*example.turns, **example.transcript, language="en"), values
 
 
 def test_the_worked_example_of_medconceal_comes_out_of_a_judges_answers() -> None:
     transcript, expected = worked("hidden_concerns")
-    bare = replace(
-        transcript,
-        turns=tuple(replace(turn, meta={}) for turn in transcript.turns),
-        reference={"concerns": transcript.reference["concerns"]},
-    )
-    made = derived("medconceal", bare, as_said_by_a_judge(transcript))
+    turns = tuple(replace(turn, meta={}) for turn in transcript.turns)
+    bare = replace(transcript, turns=turns, reference={"concerns": transcript.reference["concerns"]})
+    values = derived("medconceal", bare, as_said_by_a_judge(transcript))
     assert len(expected) > 25
-    for metric, wanted in expected.items():
-        assert made[metric] == pytest.approx(wanted), metric
-    assert derived("medconceal", transcript, as_said_by_a_judge(transcript)) == made, (
-        "others' labels don't count"
-    )
+    assert {metric: values[metric] for metric in expected} == pytest.approx(expected)
+    assert derived("medconceal", transcript, as_said_by_a_judge(transcript)) == values, "others don't count"
 
 
-def note_case() -> tuple[Transcript, dict[str, list[JudgeAnswer]], dict[str, float]]:
+def concern_case() -> tuple[Transcript, dict[str, list[JudgeAnswer]], dict[str, Any]]:
+    """The worked example of MedConceal, what a judge must say of it, and its values."""
+    transcript, expected = worked("hidden_concerns")
+    return transcript, as_said_by_a_judge(transcript), expected
+
+
+def note_case() -> tuple[Transcript, dict[str, list[JudgeAnswer]], dict[str, Any]]:
     """The worked example of Note2Chat, what a judge must say of it, and its values."""
     metrics = FAMILIES.load("history_taking").metrics
     example = next(metric.examples[0] for metric in metrics if metric.name == "history_recall")
     labels = example.transcript["reference"]["note2chat"]["human:anna"]
-    replies = {
-        index: turn[2]["note2chat"]["human:anna"] for index, turn in enumerate(example.turns) if len(turn) > 2
-    }
+    rated = ((index, turn) for index, turn in enumerate(example.turns) if len(turn) > 2)
+    replies = {index: turn[2]["note2chat"]["human:anna"] for index, turn in rated}
     transcript = conversation(
         *(turn[:2] for turn in example.turns),
         language="en",
@@ -504,57 +458,40 @@ def note_case() -> tuple[Transcript, dict[str, list[JudgeAnswer]], dict[str, flo
         },
     )
     numbered = dict(enumerate(labels["findings"]))
+    opening = {n: {"message": f["message"], "opening": f.get("opening", False)} for n, f in numbered.items()}
+    control = {0: {"score": 1}} | {n: {"score": r["only_what_was_asked"]} for n, r in replies.items()}
+    conflict = {0: {"score": 0}} | {n: {"score": r["conflict"]} for n, r in replies.items()}
     said = {
-        "finding_check": [
-            each_of(
-                {
-                    n: {"message": f["message"], "opening": f.get("opening", False)}
-                    for n, f in numbered.items()
-                }
-            )
-        ],
+        "finding_check": [each_of(opening)],
         "finding_category": [each_of({n: {"label": f["categories"][0]} for n, f in numbered.items()})],
         "diagnosis_match": [answer(candidate=labels["diagnosis_rank"])],
-        "information_control": [
-            each_of({0: {"score": 1}} | {n: {"score": r["only_what_was_asked"]} for n, r in replies.items()})
-        ],
-        "factual_conflict": [
-            each_of({0: {"score": 0}} | {n: {"score": r["conflict"]} for n, r in replies.items()})
-        ],
+        "information_control": [each_of(control)],
+        "factual_conflict": [each_of(conflict)],
     }
     expected = {}
     for metric in metrics:
-        given = metric.examples[0]
-        needs = PIPELINES.load("note2chat").needs(metric)
-        if needs is not None and given.value is not None:
-            expected[metric.name if given.turn is None else f"{metric.name}:{given.turn}"] = given.value
+        own = metric.examples[0]
+        if PIPELINES.load("note2chat").needs(metric) is not None and own.value is not None:
+            expected[key_of(metric.name, own.turn)] = own.value
     return transcript, said, expected
 
 
 def test_the_worked_example_of_note2chat_comes_out_of_a_judges_answers() -> None:
     transcript, said, expected = note_case()
-    made = derived("note2chat", transcript, said)
+    values = derived("note2chat", transcript, said)
     assert len(expected) > 15
-    for metric, wanted in expected.items():
-        assert made[metric] == pytest.approx(wanted), metric
+    assert {metric: values[metric] for metric in expected} == pytest.approx(expected)
 
 
 @pytest.mark.server
 def test_note2chat_in_one_run(tmp_path: Path) -> None:
     transcript, said, expected = note_case()
-    talk = replace(transcript, id="case", system="one")
-    path, folder = written(tmp_path, [talk]), tmp_path / "run"
-
-    def script(request: Received, number: int) -> Action:
-        given = said[rubric_of(request)][0].answer
-        return Action(text=json.dumps(given))
-
+    path, folder = written(tmp_path, [replace(transcript, id="case", system="one")]), tmp_path / "run"
+    script: Script = lambda request, number: Action(text=json.dumps(said[rubric_of(request)][0].answer))  # noqa: E731
     with JudgeServer(script) as server:
-        command = ("score", path, "--suite", "note2chat", "--judge", server.judge, "--out", folder)
-        run(*command)
-        assert len(server.received) == 5
-        run(*command)
-        assert len(server.received) == 5
+        for _ in range(2):
+            run("score", path, "--suite", "note2chat", "--judge", server.judge, "--out", folder)
+            assert len(server.received) == 5
     ratings = judged(folder)
     for metric, wanted in expected.items():
         if ":" not in metric:
@@ -570,64 +507,38 @@ def test_note2chat_in_one_run(tmp_path: Path) -> None:
     assert measured["information_control_rate"] == pytest.approx(3 / 4)
 
 
-# -- what can go wrong ------------------------------------------------------------------------------
-
-
 def failed(unit: str = "transcript", error: str = "as scripted") -> JudgeAnswer:
     return JudgeAnswer(unit, None, None, error)
 
 
 @pytest.mark.parametrize(
-    ("rubric", "lacking", "kept"),
+    ("protocol", "rubric", "lacking", "kept"),
     [
-        ("finding_extraction", ("coarse_f1", "concern_f1", "grounded_f1"), ("reveal_rate", "gold_concerns")),
-        ("concern_matching", ("concern_f1", "matched_without_reveal"), ("coarse_f1", "reveal_rate")),
-        ("turn_evaluator", ("reveal_rate", "blocked_turns", "grounded_f1"), ("coarse_f1", "concern_f1")),
+        ("medconceal", "finding_extraction", "coarse_f1 concern_f1 grounded_f1", "reveal_rate gold_concerns"),
+        ("medconceal", "concern_matching", "concern_f1 matched_without_reveal", "coarse_f1 reveal_rate"),
+        ("medconceal", "turn_evaluator", "reveal_rate blocked_turns grounded_f1", "coarse_f1 concern_f1"),
+        ("note2chat", "finding_check", "history_f1 recall_site turn_reward", "diagnosis_top_3"),
+        ("note2chat", "finding_category", "recall_site recall_timing", "history_f1 diagnosis_top_3 turn_reward:1"),
+        ("note2chat", "diagnosis_match", "diagnosis_rank diagnosis_top_1 turn_reward:9", "history_f1 turn_reward:1"),
+        ("note2chat", "information_control", "information_control_rate", "factual_conflict_rate history_f1"),
+        ("note2chat", "factual_conflict", "factual_conflict_rate", "information_control_rate history_f1"),
     ],
-)
-def test_a_lacking_answer_of_medconceal_is_lacking_where_it_is_needed(
-    rubric: str, lacking: tuple[str, ...], kept: tuple[str, ...]
+)  # fmt: skip
+def test_a_lacking_answer_is_lacking_where_needed(
+    protocol: str, rubric: str, lacking: str, kept: str
 ) -> None:
-    transcript, expected = worked("hidden_concerns")
-    said = as_said_by_a_judge(transcript)
-    said[rubric] = [*said[rubric][:-1], failed()]
-    made = derived("medconceal", transcript, said)
-    assert {made[metric] for metric in lacking} == {f"{rubric}: as scripted"}
-    for metric in kept:
-        assert made[metric] == pytest.approx(expected[metric])
-
-
-@pytest.mark.parametrize(
-    ("rubric", "lacking", "kept"),
-    [
-        ("finding_check", ("history_f1", "recall_site", "turn_reward"), ("diagnosis_top_3",)),
-        (
-            "finding_category",
-            ("recall_site", "recall_timing"),
-            ("history_f1", "diagnosis_top_3", "turn_reward:1"),
-        ),
-        (
-            "diagnosis_match",
-            ("diagnosis_rank", "diagnosis_top_1", "turn_reward:9"),
-            ("history_f1", "turn_reward:1"),
-        ),
-        ("information_control", ("information_control_rate",), ("factual_conflict_rate", "history_f1")),
-        ("factual_conflict", ("factual_conflict_rate",), ("information_control_rate", "history_f1")),
-    ],
-)
-def test_a_lacking_answer_of_note2chat_is_lacking_where_it_is_needed(
-    rubric: str, lacking: tuple[str, ...], kept: tuple[str, ...]
-) -> None:
-    transcript, said, expected = note_case()
-    made = derived("note2chat", transcript, {**said, rubric: [*said[rubric], failed()]})
-    assert {made[metric] for metric in lacking} == {f"{rubric}: as scripted"}
-    for metric in kept:
-        assert made[metric] == pytest.approx(expected[metric])
+    transcript, said, expected = note_case() if protocol == "note2chat" else concern_case()
+    answers = said[rubric] if protocol == "note2chat" else said[rubric][:-1]
+    values = derived(protocol, transcript, {**said, rubric: [*answers, failed()]})
+    assert {values[metric] for metric in lacking.split()} == {f"{rubric}: as scripted"}
+    assert {metric: values[metric] for metric in kept.split()} == pytest.approx(
+        {metric: expected[metric] for metric in kept.split()}
+    )
 
 
 def test_nothing_submitted_is_arithmetic_and_nothing_to_ask_about() -> None:
-    transcript, _ = worked("hidden_concerns")
-    said = {**as_said_by_a_judge(transcript), "finding_extraction": [answer(findings=[])]}
+    transcript, said, _ = concern_case()
+    said["finding_extraction"] = [answer(findings=[])]
     (later,) = later_questions(pipelines_for(said), said).values()
     with pytest.raises(DataError, match="there is nothing to match"):
         later.find(transcript, said)
@@ -638,41 +549,38 @@ def test_nothing_submitted_is_arithmetic_and_nothing_to_ask_about() -> None:
 
 
 def test_what_the_case_says_goes_before_what_the_judge_says() -> None:
-    transcript, _ = worked("hidden_concerns")
-    said = as_said_by_a_judge(transcript)
+    transcript, said, _ = concern_case()
     own = [{"category": FEAR, "text": "Fears becoming dependent"}]
     submitted = replace(transcript, reference={**transcript.reference, "submitted_findings": own})
     (later,) = later_questions(pipelines_for(said), said).values()
     assert later.find(submitted, said) == own
-    said_by_patient = "afraid that I would get hooked"
-    pair = {"reason": "r", "finding": 0, "concern": 0, "quote": said_by_patient, "category_agrees": True}
+    words = "afraid that I would get hooked"
+    pair = {"reason": "r", "finding": 0, "concern": 0, "quote": words, "category_agrees": True}
     said["concern_matching"] = [answer(pairs=[pair])]
     assert derived("medconceal", submitted, said)["concern_precision"] == 1
-    alone = {name: said[name] for name in ("concern_matching",)}
+    alone = {"concern_matching": said["concern_matching"]}
     assert derived("medconceal", submitted, alone)["concern_recall"] == 1 / 2, "no extraction is needed"
     bad = replace(transcript, reference={**transcript.reference, "submitted_findings": ["hooked"]})
-    assert derived("medconceal", bad, said)["coarse_f1"].startswith(
-        "the reference's submitted_findings can't be read"
-    )
+    error = derived("medconceal", bad, said)["coarse_f1"]
+    assert error.startswith("the reference's submitted_findings can't be read")
 
-    case, told, expected = note_case()
-    texts = case.reference["findings"]
-    findings = [{"text": text, "categories": ["site"]} for text in texts]
-    sorted_out = replace(case, reference={**case.reference, "findings": findings})
-    made = derived("note2chat", sorted_out, {**told, "finding_category": [failed()]})
-    assert made["recall_site"] == pytest.approx(expected["history_recall"])
-    wrong = replace(
-        case, reference={**case.reference, "findings": [{"text": t, "categories": ["x"]} for t in texts]}
-    )
-    assert made["history_f1"] == pytest.approx(2 / 3)
-    assert derived("note2chat", wrong, told)["history_f1"].startswith(
-        "the reference's findings can't be read"
-    )
+
+def test_what_a_note_says_goes_before_what_the_judge_says() -> None:
+    case, said, expected = note_case()
+
+    def sorted_out(category: str) -> Transcript:
+        findings = [{"text": text, "categories": [category]} for text in case.reference["findings"]]
+        return replace(case, reference={**case.reference, "findings": findings})
+
+    values = derived("note2chat", sorted_out("site"), {**said, "finding_category": [failed()]})
+    assert values["recall_site"] == pytest.approx(expected["history_recall"])
+    assert values["history_f1"] == pytest.approx(2 / 3)
+    error = derived("note2chat", sorted_out("x"), said)["history_f1"]
+    assert error.startswith("the reference's findings can't be read")
 
 
 def test_no_concerns_and_no_questions_are_missing_with_the_reason() -> None:
-    transcript, _ = worked("hidden_concerns")
-    said = as_said_by_a_judge(transcript)
+    transcript, said, _ = concern_case()
     without = replace(transcript, reference={})
     said["concern_matching"] = [failed(error="the transcript's reference has no concerns")]
     made = derived("medconceal", without, said)
@@ -680,9 +588,8 @@ def test_no_concerns_and_no_questions_are_missing_with_the_reason() -> None:
     assert made["reveal_rate"] == "no hidden concerns in the reference"
     assert made["blocked_turns"] == 0
     ratios = derived("medconceal_questions", transcript, {"open_question": [failed()]})
-    assert ratios == dict.fromkeys(
-        ("open_question_ratio", "early_open_question_ratio"), "open_question: as scripted"
-    )
+    names = ("open_question_ratio", "early_open_question_ratio")
+    assert ratios == dict.fromkeys(names, "open_question: as scripted")
 
 
 def test_pipelines_are_chosen_by_what_is_asked() -> None:
@@ -694,9 +601,8 @@ def test_pipelines_are_chosen_by_what_is_asked() -> None:
     assert names("open_question", "factual_conflict") == ["medconceal_questions", "note2chat"]
     asked = SUITES.load("medconceal").rubrics
     assert list(later_questions(pipelines_for(asked), asked)) == ["concern_matching"]
-    assert later_questions(pipelines_for(["concern_matching"]), ["concern_matching"]) == {}, (
-        "it has its own input then"
-    )
+    alone = ["concern_matching"]
+    assert later_questions(pipelines_for(alone), alone) == {}, "it has its own input then"
     trace = PIPELINES.load("medconceal").metrics(["turn_evaluator"])
     assert "reveal_rate" in trace
     assert trace.isdisjoint({"concern_f1", "coarse_f1", "grounded_f1"})
@@ -715,16 +621,142 @@ def test_a_pipeline_knows_rubrics_parts_and_metrics_that_exist(name: str) -> Non
 
 
 def test_suites_of_the_protocols_ask_all_that_their_pipelines_use() -> None:
-    assert PIPELINES.load("medconceal").rubrics | PIPELINES.load("medconceal_questions").rubrics <= set(
-        SUITES.load("medconceal").rubrics
-    )
+    medconceals = PIPELINES.load("medconceal").rubrics | PIPELINES.load("medconceal_questions").rubrics
+    assert medconceals <= set(SUITES.load("medconceal").rubrics)
     assert PIPELINES.load("note2chat").rubrics == set(SUITES.load("note2chat").rubrics)
-    assert set(note2chat.CATEGORIES) == {label.label for label in RUBRICS.load("finding_category").labels}
-    (findings,) = RUBRICS.load("finding_extraction").answer
-    assert [label.label for label in findings.items[0].labels] == list(medconceal.CATEGORIES)
 
 
-@pytest.fixture(autouse=True)
-def _quiet(capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
-    yield
-    capsys.readouterr()
+CONCERNS = FAMILIES.load("hidden_concerns")
+PATIENT = conversation(*TALK, **CASE, language="en")
+EVALUATOR = "judge:openai/the-evaluator"
+
+
+def referring(talk: Transcript, **reference: Any) -> Transcript:
+    return replace(talk, reference={**talk.reference, **reference})
+
+
+def computed(talk: Transcript, *metrics: str) -> list[Any]:
+    return list(CONCERNS.compute(talk, frozenset(metrics), parameters="default"))
+
+
+def labels_of(transcript: Transcript, place: int) -> dict[str, Any]:
+    """What the scripted judge says of a clinician turn of these conversations, by its place, as a label."""
+    said = {
+        "steady-alcohol": view(ASKS if place <= 2 else ANSWERS),
+        "brisk-heart": view(),
+        "careless-sleep": view(intent="meta_probe"),
+    }[transcript.id]
+    return {
+        "z": {name: said[name] for name in medconceal.FEATURES},
+        "intent": max(said["intent_probabilities"], key=said["intent_probabilities"].__getitem__),
+        "reason": "r",
+    }
+
+
+def simulated(transcript: Transcript, **simulation: Any) -> Transcript:
+    """The conversation as if its patient had gone by labels of its turns."""
+    turns = list(transcript.turns)
+    for place, turn in enumerate(transcript.of("clinician"), start=1):
+        meta = {**turn.meta, "medconceal": {EVALUATOR: labels_of(transcript, place)}}
+        turns[turn.index] = replace(turn, meta=meta)
+    talk = replace(transcript, turns=tuple(turns))
+    return referring(talk, simulation={"turn_rater": EVALUATOR, **simulation})
+
+
+@pytest.mark.server
+def test_a_simulations_turn_labels_are_every_raters_and_are_asked_where_they_are_named(
+    tmp_path: Path,
+) -> None:
+    talks = Talks(tmp_path)
+    clinician = sum(len(list(talk.of("clinician"))) for talk in talks.talks)
+    with JudgeServer(talks.script) as server:
+        sent = talks.score(server, "--suite", "medconceal")
+        before = judged(talks.folder)
+        talks.path, talks.folder = written(tmp_path, map(simulated, talks.talks)), tmp_path / "simulated"
+        suite = JudgingWork(tuple(map(RUBRICS.load, SUITES.load("medconceal").rubrics)), from_suite=True)
+        plans = preview_judging(talks.folder, [talks.path], [server.judge], suite, settings=JudgeSettings())
+        assert sum(plan.calls for plan in plans) == sent - clinician
+        assert talks.score(server, "--suite", "medconceal") == sent - clinician
+        after = judged(talks.folder)
+        key = ["transcript_id", "unit", "metric"]
+        ours = pl.col("metric").is_in([metric.name for metric in CONCERNS.metrics]) & (
+            pl.col("rater") != EVALUATOR
+        )
+        tables = [table.filter(ours).select(*key, "value", "error").sort(key) for table in (before, after)]
+        assert tables[0].equals(tables[1])
+        assert after.filter(metric="reveal_rate")["value"].sum() == 1
+        assert not after.filter(pl.col("metric").str.starts_with("turn_evaluator")).height
+        named = talks.score(server, "--rubrics", "turn_evaluator")
+        assert named == clinician, "named, it is asked: how reliable the evaluator is"
+    assert Run(talks.folder).ratings.filter(metric="turn_evaluator.data_gathering").height > 0
+
+
+def test_the_judges_own_labels_give_way_to_the_simulations() -> None:
+    said = as_said_by_a_judge(PATIENT)
+    wanted = derived("medconceal", PATIENT, said)
+    there = referring(PATIENT, simulation={"turn_rater": RATER})
+    without = {name: answers for name, answers in said.items() if name != "turn_evaluator"}
+    all_zero = [replace(entry, answer={**(entry.answer or {}), **view()}) for entry in said["turn_evaluator"]]
+    for answers in (said, {**said, "turn_evaluator": all_zero}, {**without, "turn_evaluator": []}):
+        assert derived("medconceal", there, answers) == wanted
+    assert derived("medconceal", PATIENT, {**said, "turn_evaluator": all_zero})["reveal_rate"] == 0
+    gone = replace(there, turns=tuple(replace(turn, meta={}) for turn in there.turns))
+    assert "which the patient went by, are not in" in derived("medconceal", gone, said)["reveal_rate"]
+    assert derived("medconceal", gone, said)["concern_recall"] == wanted["concern_recall"]
+
+
+def test_a_persons_findings_are_grounded_in_the_simulations_trace() -> None:
+    # The evaluator's labels are the example's; another person gives findings and matches and no turns.
+    ben = {"human:ben": PATIENT.reference["medconceal"][RATER]}
+    talk = referring(PATIENT, medconceal=ben, simulation={"turn_rater": RATER})
+    values = {(v.rater, v.metric): v.value for v in computed(talk, "grounded_recall", "reveal_rate")}
+    assert values["human:ben", "grounded_recall"] == 0.5
+    assert values["human:ben", "reveal_rate"] == values[RATER, "reveal_rate"] == 1
+    assert (RATER, "grounded_recall") not in values
+
+
+@pytest.mark.parametrize(("limit", "share"), [(2, 0.0), (3, 1.0), (8, 1.0)])
+def test_the_turn_limit_is_the_settings(limit: int, share: float) -> None:
+    (value,) = computed(referring(PATIENT, simulation={"turn_limit": limit}), "revealed_by_limit")
+    assert value.value == share
+
+
+def test_scoring_with_other_parameters_than_the_patients_warns_below_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def talk_by(name: str, number: int, **hashed: Any) -> Transcript:
+        parameters = {"name": name, "sha256": PARAMETERS.load(name).digest(), **hashed}
+        talk = replace(PATIENT, id=f"t{number}", system="one", factors={"task": "confirmation"})
+        return referring(talk, simulation={"turn_rater": RATER, "parameters": parameters})
+
+    talks = [talk_by(name, number) for number, name in enumerate(("default", "guarded", "guarded"))]
+    run("score", written(tmp_path, talks), "--suite", "medconceal", "--out", tmp_path / "run")
+    why = "Warning: scored with the parameters default, and the patient went by guarded"
+    assert f"{why} (2 transcripts)." in " ".join(capsys.readouterr().out.split())
+    ratings = Run(tmp_path / "run").ratings.filter(metric="reveal_rate")
+    assert dict(ratings.select("transcript_id", "reason").iter_rows()) == {"t0": None, "t1": why, "t2": why}
+    table = next(table for table in bedside_tables(tmp_path / "run") if table.name == "confirmation")
+    (note,) = [note for note in table.notes if note.startswith("Warning")]
+    assert "the patient went by guarded (2 transcripts; " in note
+    assert "Reveal rate" in note
+    assert "Precision" not in note.partition(";")[2].replace("Process-grounded precision", "")
+    (value,) = computed(talk_by("default", 0, sha256="0" * 64), "reveal_rate")
+    assert "of that name, which has changed since" in value.reason
+
+
+def test_findings_that_were_handed_in_are_counted_without_a_judge() -> None:
+    findings = PATIENT.reference["medconceal"][RATER]["findings"]
+    concerns = {"concerns": PATIENT.reference["concerns"], "simulation": {"turn_rater": RATER}}
+
+    def values(**reference: object) -> dict[str, Any]:
+        names = ("coarse_f1", "submitted_findings", "concern_f1", "reveal_rate")
+        talk = replace(PATIENT, reference={**concerns, **reference})
+        return {v.metric: v.value if v.error is None else v.error for v in computed(talk, *names)}
+
+    handed = values(submitted_findings=findings)
+    # Three findings, two of them fears, and two concerns, one a fear: 2 · 1 / (3 + 2).
+    assert (handed["coarse_f1"], handed["submitted_findings"], handed["reveal_rate"]) == (2 / 5, 3, 1)
+    assert handed["concern_f1"] == "no labels of matches between findings and concerns"
+    assert values()["coarse_f1"] == "no labels of the submitted findings"
+    assert values(submitted_findings=[])["coarse_f1"] == 0
+    assert "submitted_findings can't be read" in values(submitted_findings=[{"text": "x"}])["coarse_f1"]

@@ -18,23 +18,19 @@ from bedside.ratings.table import KEY, SCHEMA, TableWriter
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
 
+TURNS = [
+    {"role": "clinician", "text": "How do you sleep these days?"},
+    {"role": "patient", "text": "I wake up at three. It wears me out."},
+]
+
 
 def lines(*names: str, system: str = "A") -> str:
-    return "".join(
-        json.dumps(
-            {
-                "id": name,
-                "system": system,
-                "case_id": name,
-                "turns": [
-                    {"role": "clinician", "text": "How do you sleep these days?"},
-                    {"role": "patient", "text": "I wake up at three. It wears me out."},
-                ],
-            }
-        )
-        + "\n"
-        for name in names
-    )
+    talks = ({"id": name, "system": system, "case_id": name, "turns": TURNS} for name in names)
+    return "".join(json.dumps(talk) + "\n" for talk in talks)
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
 
 
 @pytest.fixture
@@ -51,21 +47,15 @@ def test_a_run_has_ratings_transcripts_and_a_manifest(file: Path, tmp_path: Path
     assert run.ratings.height == summary.ratings
     assert not run.ratings.select(KEY).is_duplicated().any()
     turns = run.ratings.filter(metric="turns", transcript_id="one")
-    assert turns["value"].to_list() == [2.0]
-    assert turns["system"].to_list() == ["A"]
+    assert turns.select("value", "system").rows() == [(2.0, "A")]
     assert [t.id for t in run.transcripts()] == ["one", "two"]
     assert run.transcript("two").turns[1].text == "I wake up at three. It wears me out."
-    assert sorted(path.name for path in run.path.iterdir()) == [
-        "manifest.json",
-        "ratings.parquet",
-        "transcripts",
-    ]
+    assert {path.name for path in run.path.iterdir()} == {"manifest.json", "ratings.parquet", "transcripts"}
 
 
 def test_the_manifest_lets_a_stranger_repeat_the_run(file: Path, tmp_path: Path) -> None:
-    run = score(
-        [file], tmp_path / "run", metrics=["readability"], parameters={"readability": {"raw": True}}, seed=7
-    ).run
+    raw = {"readability": {"raw": True}}
+    run = score([file], tmp_path / "run", metrics=["readability"], parameters=raw, seed=7).run
     source = run.manifest["transcripts"]
     assert source["inputs"][0]["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert source["count"] == 2
@@ -112,18 +102,13 @@ def test_scoring_again_adds_and_replaces(file: Path, tmp_path: Path) -> None:
         (lines("one", "two", system="B"), "'one'.*differs from those of the run"),
     ],
 )
-def test_other_transcripts_are_refused_and_change_nothing(
-    file: Path, tmp_path: Path, content: str, words: str
-) -> None:
-    run = score([file], tmp_path / "run", metrics=["turns"]).run
-    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+def test_other_transcripts_change_nothing(file: Path, tmp_path: Path, content: str, words: str) -> None:
+    score([file], tmp_path / "run", metrics=["turns"])
+    before = contents(tmp_path / "run")
     file.write_text(content)
     with pytest.raises(RunError, match=words):
         score([file], tmp_path / "run", metrics=["words"])
-    after = {
-        path: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name != ".lock"
-    }
-    assert after == before
+    assert contents(tmp_path / "run") == before
 
 
 def test_a_foreign_folder_is_refused(file: Path, tmp_path: Path) -> None:
@@ -144,9 +129,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 
 def test_no_text_keeps_no_text(file: Path, tmp_path: Path) -> None:
     run = score([file], tmp_path / "run", text=False).run
-    for path in run.path.rglob("*"):
-        if path.is_file():
-            assert b"wears me out" not in path.read_bytes()
+    assert b"wears me out" not in b"".join(contents(run.path).values())
     assert "content" not in run.index.columns
     assert run.index["hash"].null_count() == 0
     with pytest.raises(RunError, match="no text"):
@@ -160,10 +143,9 @@ def test_a_run_is_private(file: Path, tmp_path: Path) -> None:
 
 
 def test_same_input_same_tables(file: Path, tmp_path: Path) -> None:
-    first = score([file], tmp_path / "a").run
-    second = score([file], tmp_path / "b").run
+    runs = [score([file], tmp_path / name).run.path for name in "ab"]
     for name in ("ratings.parquet", "transcripts/000000.parquet"):
-        assert (first.path / name).read_bytes() == (second.path / name).read_bytes()
+        assert (runs[0] / name).read_bytes() == (runs[1] / name).read_bytes()
 
 
 def test_a_run_can_be_copied_and_read_elsewhere(file: Path, tmp_path: Path) -> None:
@@ -198,7 +180,8 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
 def test_a_table_spilled_to_parts_is_the_same_table(tmp_path: Path) -> None:
     schema = pl.Schema({"name": pl.String(), "value": pl.Float64()})
     rows = [(f"n{i}", None if i % 7 == 0 else i / 3) for i in range(1000)]
-    small = TableWriter(schema, tmp_path / "small", batch=64)
+    small, at_once = (TableWriter(schema, tmp_path / name, batch=64, utf8=utf8)
+                      for name, utf8 in (("small", []), ("at_once", ["name"])))  # fmt: skip
     large = TableWriter(schema, tmp_path / "large", batch=10_000)
     for row in rows:
         small.add(row)
@@ -206,16 +189,11 @@ def test_a_table_spilled_to_parts_is_the_same_table(tmp_path: Path) -> None:
     assert small.result().collect().equals(large.result().collect())
     assert len(list(tmp_path.glob("small/*"))) == 16
     assert not (tmp_path / "large").exists()
-    at_once = TableWriter(schema, tmp_path / "at_once", batch=64, utf8=["name"])
-    added = [
-        at_once.add_rows((name.encode(), value) for name, value in rows[at : at + 70])
-        for at in range(0, 1000, 70)
-    ]
-    assert sum(added) == 1000
+    encoded = [(name.encode(), value) for name, value in rows]
+    assert sum(at_once.add_rows(iter(encoded[at : at + 70])) for at in range(0, 1000, 70)) == 1000
     assert at_once.result().collect().equals(small.result().collect())
-    assert [file.read_bytes() for file in sorted(tmp_path.glob("at_once/*"))] == [
-        file.read_bytes() for file in sorted(tmp_path.glob("small/*"))
-    ]
+    parts = [[p.read_bytes() for p in sorted(tmp_path.glob(f"{name}/*"))] for name in ("small", "at_once")]
+    assert parts[0] == parts[1]
 
 
 @pytest.mark.slow
@@ -224,13 +202,8 @@ def test_the_default_suite_is_scored_without_numpy(file: Path, tmp_path: Path) -
         "import sys; from bedside.scoring.score import score; score([sys.argv[1]], sys.argv[2]); "
         "print('numpy' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(file), str(tmp_path / "run")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "False\n"
+    command = [sys.executable, "-c", code, str(file), str(tmp_path / "run")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_pandas_gets_the_same_table(file: Path, tmp_path: Path) -> None:

@@ -19,30 +19,29 @@ from bedside.scoring.plan import ScoringSummary
 from bedside.scoring.score import score
 from bedside.transcripts import ReadOptions
 
+Round = Generator[tuple[int, TaskOutcome[Any]], None, None]
+
 
 class Here(Engine):
     """Works where it is asked, the last task first; what it loses on the way it loses for good."""
 
     name = "here"
 
-    def __init__(self, lose: Callable[[Any], bool] = lambda task: False) -> None:
-        self.lose = lose
+    def __init__(self, lose: Callable[[Any], bool] = lambda task: False, meanwhile: Any = None) -> None:
+        self.lose, self.meanwhile = lose, meanwhile
         self.tasks: list[Any] = []
 
     @property
     def workers(self) -> int:
         return 1
 
-    def run_round(
-        self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-    ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
-        for number, task in reversed(tasks.items()):
+    def run_round(self, function: Callable[[Any], Any], tasks: Mapping[int, Any]) -> Round:
+        if self.meanwhile is not None and tasks:
+            self.meanwhile(next(iter(tasks.values())))
+        for number, task in reversed(list(tasks.items())):
             self.tasks.append(task)
-            yield (
-                (number, TaskOutcome(lost="it died"))
-                if self.lose(task)
-                else call_task(function, number, task)
-            )
+            lost: TaskOutcome[Any] = TaskOutcome(lost="it died")
+            yield (number, lost) if self.lose(task) else call_task(function, number, task)
 
     def close(self) -> None:
         pass
@@ -75,19 +74,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 def contents(run: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(run)): path.read_bytes()
-        for path in run.rglob("*")
-        if path.is_file() and path.name not in ("manifest.json", ".lock")
-    }
+    files = (p for p in run.rglob("*") if p.is_file() and p.name not in ("manifest.json", ".lock"))
+    return {str(path.relative_to(run)): path.read_bytes() for path in files}
 
 
 def manifest(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "manifest.json").read_text())
-    for scoring in found["scorings"]:
+    content: dict[str, Any] = json.loads((run / "manifest.json").read_text())
+    for scoring in content["scorings"]:
         scoring.pop("date")
         scoring.pop("engine", None)
-    return found
+    return content
 
 
 def assert_same(one: Path, other: Path) -> None:
@@ -110,10 +106,15 @@ def both(tmp_path: Path, *paths: Path, **how: Any) -> tuple[ScoringSummary, Scor
     return plain, spread
 
 
-def told(work: Callable[[], object]) -> str:
-    with pytest.raises(BedsideError) as raised:
-        work()
-    return f"{type(raised.value).__name__}: {raised.value}"
+def refused(paths: list[Path], out: Path, **how: Any) -> str:
+    """Why neither one process nor parts can score it: for the same reason."""
+    messages = set()
+    for engine in (None, Here()):
+        with pytest.raises(BedsideError) as raised:
+            score(paths, out, engine=engine, **how)
+        messages.add(f"{type(raised.value).__name__}: {raised.value}")
+    assert len(messages) == 1
+    return messages.pop()
 
 
 def test_the_run_is_that_of_one_process(folder: Path, tmp_path: Path) -> None:
@@ -139,10 +140,8 @@ def test_mdd5k_with_its_labels(mdd5k: Path, tmp_path: Path, monkeypatch: pytest.
 def test_large_runs_have_the_same_files(tmp_path: Path) -> None:
     """More rows and transcripts than one file of the tables holds."""
     path = tmp_path / "t.jsonl"
-    turns = [
-        {"role": ("clinician", "patient")[n % 2], "text": f"Well {n}.", "meta": {"stage": "a"}}
-        for n in range(90)
-    ]
+    roles = ("clinician", "patient")
+    turns = [{"role": roles[n % 2], "text": f"Well {n}.", "meta": {"stage": "a"}} for n in range(90)]
     path.write_text("".join(json.dumps({"id": str(n), "turns": turns}) + "\n" for n in range(250)))
     plain, _ = both(tmp_path, path, metrics=["structure"])
     assert plain.ratings > 20_000
@@ -150,20 +149,16 @@ def test_large_runs_have_the_same_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [True, False])
 def test_settings_reach_the_workers(folder: Path, tmp_path: Path, text: bool) -> None:
-    both(
-        tmp_path,
-        folder,
-        metrics=["turns", "readability"],
-        parameters={"readability": {"raw": True}},
-        options=ReadOptions(path_fields="{setting}", roles={"x": "patient"}),
-        text=text,
-        seed=3,
+    options, raw = (
+        ReadOptions(path_fields="{setting}", roles={"x": "patient"}),
+        {"readability": {"raw": True}},
     )
+    metrics = ["turns", "readability"]
+    both(tmp_path, folder, metrics=metrics, parameters=raw, options=options, text=text, seed=3)
 
 
-def test_paths_are_told_as_they_were_given(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("folder")
+def test_paths_stay_as_they_were_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     both(tmp_path, Path("in/a.jsonl"), Path("in/../in/b.jsonl"))
 
@@ -174,15 +169,7 @@ def test_added_to_a_run_in_parts(folder: Path, tmp_path: Path) -> None:
         score([folder], tmp_path / name, metrics=["words", "turns"], engine=engine)
     assert_same(tmp_path / "plain", tmp_path / "spread")
     (folder / "a.jsonl").write_text(line("a0", "Something else?"))
-    lines = [
-        told(lambda engine=engine: score([folder], tmp_path / "plain", metrics=["words"], engine=engine))
-        for engine in (None, Here())
-    ]
-    assert lines[0] == lines[1]
-    assert "differs from those of the run" in lines[0]
-
-
-# -- bad input --------------------------------------------------------------------------------------
+    assert "differs from those of the run" in refused([folder], tmp_path / "plain", metrics=["words"])
 
 
 def spoil(folder: Path, *places: tuple[str, int, str]) -> None:
@@ -202,24 +189,16 @@ BAD = {
     "an id twice before a bad line": [("b", 4, line("a3")), ("b", 5, "{\n")],
     "a bad line before an id twice": [("b", 4, "{\n"), ("b", 5, line("a3"))],
     "three of one id": [("a", 9, line("a3")), ("b", 4, line("a3")), ("b", 5, line("a3"))],
-    "speakers of no known role": [
-        ("a", 4, spoken_by("a4", "Zed")),
-        ("b", 3, "{\n"),
-        ("b", 4, spoken_by("b4", "Yor")),
-    ],
+    "speakers of no known role": [("a", 4, spoken_by("a4", "Zed")), ("b", 3, "{\n"), ("b", 4, spoken_by("b4", "Yor"))],
     "a file of nothing": [("d", 0, "\n")],
     "a file of something else": [("d", 0, "once upon a time\n")],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_bad_is_told_as_by_one_process(folder: Path, tmp_path: Path, case: str) -> None:
+def test_what_is_bad_is_refused_as_by_one_process(folder: Path, tmp_path: Path, case: str) -> None:
     spoil(folder, *BAD[case])
-    one, other = (
-        told(lambda engine=engine: score([folder], tmp_path / "run", engine=engine))
-        for engine in (None, Here())
-    )
-    assert one == other
+    refused([folder], tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -227,9 +206,7 @@ def test_what_is_bad_is_told_as_by_one_process(folder: Path, tmp_path: Path, cas
 FEW = {"speakers of no known role", "an id twice in a part", "an id twice before a bad line"}
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=() if case in FEW else pytest.mark.slow) for case in BAD]
-)
+@pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in FEW else pytest.mark.slow) for c in BAD])
 def test_what_is_skipped_is_the_same(folder: Path, tmp_path: Path, case: str) -> None:
     spoil(folder, *BAD[case])
     plain, _ = both(tmp_path, folder, options=ReadOptions(on_error="skip"))
@@ -254,15 +231,7 @@ def test_bad_labels_of_a_corpus_are_told_once(tmp_path: Path) -> None:
 
 def test_a_file_that_all_is_wrong_with(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text("{\n" * 5000)
-    how = {"options": ReadOptions(on_error="skip")}
-    lines = [
-        told(lambda engine=engine: score([tmp_path / "t.jsonl"], tmp_path / "run", engine=engine, **how))
-        for engine in (None, Here())
-    ]
-    assert lines[0] == lines[1]
-
-
-# -- going on ---------------------------------------------------------------------------------------
+    refused([tmp_path / "t.jsonl"], tmp_path / "run", options=ReadOptions(on_error="skip"))
 
 
 def is_part(task: Any) -> bool:
@@ -278,11 +247,11 @@ def test_what_was_lost_is_done_by_the_same_call(folder: Path, tmp_path: Path) ->
     assert not out.exists()
     kept, done = spreading.kept_parts(out)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    parts = [task for task in first.tasks if is_part(task)]
-    assert done == len(parts) - len([task for task in parts if task[0].number % 3 == 0])
+    parts = [task[0].number for task in first.tasks if is_part(task)]
+    assert done == sum(number % 3 != 0 for number in parts)
     second = Here()
     summary = score([folder], out, engine=second)
-    assert len([task for task in second.tasks if is_part(task)]) == len(parts) - done
+    assert sum(map(is_part, second.tasks)) == len(parts) - done
     assert summary.resumed == done
     assert_nothing_kept(out)
     score([folder], tmp_path / "plain")
@@ -297,49 +266,34 @@ def test_parts_of_something_else_are_not_taken(folder: Path, tmp_path: Path, cha
     out = tmp_path / "run"
     with pytest.raises(EngineError):
         score([folder], out, engine=Here(lambda task: is_part(task) and task[0].number == 0))
-    how: dict[str, Any] = {}
-    if change == "file":
-        for path in folder.iterdir():
-            path.write_text(path.read_text().replace("days", "nights"))
-    elif change == "metrics":
-        how["metrics"] = ["turns"]
-    elif change == "text":
-        how["text"] = False
-    else:
-        how["options"] = ReadOptions(on_error="skip")
+    options = {"metrics": ["turns"], "text": False, "options": ReadOptions(on_error="skip")}
+    how: dict[str, Any] = {} if change == "file" else {change: options[change]}
+    for path in folder.iterdir() if change == "file" else ():
+        path.write_text(path.read_text().replace("days", "nights"))
     assert score([folder], out, engine=Here(), **how).resumed == 0
     score([folder], tmp_path / "plain", **how)
     assert_same(out, tmp_path / "plain")
 
 
 def test_a_file_that_changes_meanwhile_is_refused(folder: Path, tmp_path: Path) -> None:
-    class Meddling(Here):
-        def run_round(
-            self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-        ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
-            if tasks and is_part(next(iter(tasks.values()))):
-                (folder / "c.jsonl").write_text(line("c0", "Other words, later?"))
-            yield from super().run_round(function, tasks)
+    def meddle(task: Any) -> None:
+        if is_part(task):
+            (folder / "c.jsonl").write_text(line("c0", "Other words, later?"))
 
     with pytest.raises(RunError, match="changed while it was scored"):
-        score([folder], tmp_path / "run", engine=Meddling())
+        score([folder], tmp_path / "run", engine=Here(meanwhile=meddle))
 
 
 def test_one_scoring_at_a_time(folder: Path, tmp_path: Path) -> None:
     kept = spreading.parts_folder(tmp_path / "run")
     kept.mkdir()
-    held = hold(kept / ".lock")
-    assert held is not None
-    with (
-        held,
-        pytest.raises(RunError, match="another bedside process scores into this run"),
-    ):
+    lock = hold(kept / ".lock")
+    assert lock is not None
+    with lock, pytest.raises(RunError, match="another bedside process scores into this run"):
         score([folder], tmp_path / "run", engine=Here())
 
 
-def test_a_worker_of_another_make_is_refused(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_of_another_make_is_refused(folder: Path, tmp_path: Path, monkeypatch: Any) -> None:
     versions = iter(['{"bedside":"0.1.0","numpy":"9.0"}'])
     real = spreading.installed_versions
     monkeypatch.setattr(spreading, "installed_versions", lambda: next(versions, real()))
@@ -348,15 +302,9 @@ def test_a_worker_of_another_make_is_refused(
 
 
 def test_a_worker_that_sees_no_files_says_so(folder: Path, tmp_path: Path) -> None:
-    class Elsewhere(Here):
-        def run_round(
-            self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-        ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
-            os.rename(folder, tmp_path / "moved")
-            yield from super().run_round(function, tasks)
-
-    with pytest.raises(EngineError, match="have files and run in a file system that all workers see"):
-        score([folder], tmp_path / "run", engine=Elsewhere())
+    elsewhere = Here(meanwhile=lambda task: os.rename(folder, tmp_path / "moved"))
+    with pytest.raises(EngineError, match="in a file system that all workers see"):
+        score([folder], tmp_path / "run", engine=elsewhere)
 
 
 def test_labels_go_with_one_process(folder: Path, tmp_path: Path) -> None:

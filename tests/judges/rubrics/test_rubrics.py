@@ -30,30 +30,42 @@ from tests.conftest import Call
 
 FOLDER = Path(__file__).parents[3] / "bedside" / "judges" / "rubrics" / "shipped"
 SHIPPED = RUBRICS.names()
+ALL = pytest.mark.parametrize("name", SHIPPED)
 
+LEVELS = (
+    "Delivers everything in one go, without a pause or a question.",
+    "Divides the information and goes on without looking for a reaction.",
+    "Gives a piece, waits for the reaction, and fits the next one to it.",
+)
 PACING: dict[str, Any] = {
-    "name": "pacing",
-    "title": "Pacing",
-    "construct": "Pacing of information",
+    "name": "pacing", "title": "Pacing", "construct": "Pacing of information",
     "definition": "How well the clinician fits the amount of information to the {background} of the patient.",
-    "unit": "transcript",
-    "kind": "level",
-    "role": "clinician",
-    "direction": "higher",
-    "scale": [
-        {"value": 0, "descriptor": "Delivers everything in one go, without a pause or a question."},
-        {"value": 1, "descriptor": "Divides the information and goes on without looking for a reaction."},
-        {"value": 2, "descriptor": "Gives a piece, waits for the reaction, and fits the next one to it."},
-    ],
+    "unit": "transcript", "kind": "level", "role": "clinician", "direction": "higher",
+    "scale": [{"value": value, "descriptor": descriptor} for value, descriptor in enumerate(LEVELS)],
     "inputs": [{"name": "background", "description": "What is known of the patient beforehand."}],
     "source": "Ours.",
-}
+}  # fmt: skip
 
 
 def changed(**keys: Any) -> dict[str, Any]:
     """The rubric ``pacing`` with other values; a key set to None is left out."""
-    data = copy.deepcopy(PACING) | keys
-    return {key: value for key, value in data.items() if value is not None}
+    return {key: value for key, value in (copy.deepcopy(PACING) | keys).items() if value is not None}
+
+
+def scaled(*descriptors: str, **last: Any) -> dict[str, Any]:
+    """With other levels; or with other keys of the last."""
+    levels = [{"value": value, "descriptor": text} for value, text in enumerate(descriptors or LEVELS)]
+    end = {key: value for key, value in {**levels[-1], **last}.items() if value != ""}
+    return changed(scale=[*levels[:-1], end])
+
+
+def answered(kind: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    """A rubric of another kind, whose answer has these parts."""
+    return changed(
+        kind=kind,
+        scale=None,
+        answer=[{"name": "ab"[at], "descriptor": "x", **part} for at, part in enumerate(parts)],
+    )
 
 
 class _Plain(yaml.SafeDumper):
@@ -65,35 +77,22 @@ class _Plain(yaml.SafeDumper):
 
 def write(folder: Path, data: dict[str, Any] | str, name: str = "pacing.yaml") -> Path:
     path = folder / name
-    path.write_text(
-        data if isinstance(data, str) else yaml.dump(data, Dumper=_Plain, sort_keys=False), "utf-8"
-    )
+    text = data if isinstance(data, str) else yaml.dump(data, Dumper=_Plain, sort_keys=False)
+    path.write_text(text, "utf-8")
     return path
 
-
-def levels(*descriptors: str) -> list[dict[str, Any]]:
-    return [{"value": value, "descriptor": descriptor} for value, descriptor in enumerate(descriptors)]
-
-
-# -- the shipped rubrics ----------------------------------------------------------------------------
 
 #: SPEC 5: scales of the protocols' level rubrics.
 SCALES = {
     (1, 4): "perceived_susceptibility perceived_severity perceived_benefits conversation_flow",
     (0, 1): "diagnostic_accuracy_soft diagnostic_accuracy_hard safety information_control factual_conflict",
-    (
-        1,
-        5,
-    ): "client_consistency softening_sustain_talk cultivating_change_talk empathy partnership reflection_quality "
-    "question_quality effectiveness goal_alignment realignment",
+    (1, 5): "client_consistency softening_sustain_talk cultivating_change_talk empathy partnership "
+            "reflection_quality question_quality effectiveness goal_alignment realignment",
     (0, 2): "medconceal_empathy medconceal_collaboration medconceal_rationale medconceal_problem_solving "
-    "medconceal_actionability",
-    (
-        1,
-        10,
-    ): "professionalism professionalism_by_diagnosis communication_doctor communication_patient fluency_flow "
-    "fluency_repetition similarity",
-}
+            "medconceal_actionability",
+    (1, 10): "professionalism professionalism_by_diagnosis communication_doctor communication_patient fluency_flow "
+             "fluency_repetition similarity",
+}  # fmt: skip
 OTHERS = {
     "values_detected": "set", "open_question": "label", "turn_evaluator": "vector", "concern_matching": "pairs",
     "finding_extraction": "list", "finding_check": "index", "diagnosis_match": "index", "finding_category": "label",
@@ -109,50 +108,37 @@ def test_every_rubric_of_the_protocols_is_shipped_and_no_other() -> None:
 
 @pytest.mark.parametrize(("ends", "names"), SCALES.items(), ids=str)
 def test_scales_are_those_of_the_protocols(ends: tuple[int, int], names: str) -> None:
-    low, high = ends
-    for name in names.split():
-        rubric = RUBRICS.load(name)
-        assert rubric.rating_scale() == Scale(tuple(map(float, range(low, high + 1))), True), name
-        assert rubric.schema()  # a schema can be made
+    scale = Scale(tuple(map(float, range(ends[0], ends[1] + 1))), True)
+    assert {RUBRICS.load(name).rating_scale() for name in names.split()} == {scale}
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_rubric_has_no_error_and_no_warning(name: str) -> None:
-    rubric, remarks = check_file(FOLDER / f"{name}.yaml")
-    assert remarks == ()
-    assert rubric == RUBRICS.load(name)
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_file_stays_within_the_line_length(name: str) -> None:
-    assert max(map(len, (FOLDER / f"{name}.yaml").read_text("utf-8").splitlines())) <= 120
+@ALL
+def test_a_shipped_file_has_no_error_no_warning_and_no_long_line(name: str) -> None:
+    path = FOLDER / f"{name}.yaml"
+    assert check_file(path) == (RUBRICS.load(name), ())
+    assert max(map(len, path.read_text("utf-8").splitlines())) <= 120
 
 
 def test_rubrics_speak_the_language_of_the_protocols_arithmetic() -> None:
     """What a judge replies is what the label files of MedConceal and Note2Chat hold."""
     evaluator = RUBRICS.load("turn_evaluator")
-    given = reply(evaluator)
-    assert [part.name for part in evaluator.answer if part.type == "number"] == [
-        *medconceal.FEATURES,
-        "empathy_strength",
-    ]
-    assert tuple(given["intent_probabilities"]) == medconceal.INTENTS
-    features = {name: given.pop(name) for name in medconceal.FEATURES}
-    assert medconceal.ConcernTurnLabels.model_validate({"z": features, **given}).reason == given["reason"]
+    answer = reply(evaluator)
+    numbers = [part.name for part in evaluator.answer if part.type == "number"]
+    assert numbers == [*medconceal.FEATURES, "empathy_strength"]
+    assert tuple(answer["intent_probabilities"]) == medconceal.INTENTS
+    features = {name: answer.pop(name) for name in medconceal.FEATURES}
+    assert medconceal.ConcernTurnLabels.model_validate({"z": features, **answer}).reason == answer["reason"]
     assert evaluator.references == ()
     assert {item.name for item in evaluator.inputs} == set(FROM_TRANSCRIPT)
-
     extraction = RUBRICS.load("finding_extraction")
     category = extraction.answer[0].items[0]
     assert tuple(label.label for label in category.labels) == medconceal.CATEGORIES
     medconceal.SubmittedFinding.model_validate(reply(extraction)["findings"][0])
     pair = reply(RUBRICS.load("concern_matching"))["pairs"][0]
     medconceal.MatchProposal.model_validate({**pair, "concern": "an id"})
-
-    labels = tuple(label.label for label in RUBRICS.load("finding_category").labels)
-    assert labels == note2chat.CATEGORIES
-    found = reply(RUBRICS.load("finding_check"))["answers"][0]
-    note2chat.ClinicalFinding.model_validate({key: found[key] for key in ("message", "opening")})
+    assert tuple(label.label for label in RUBRICS.load("finding_category").labels) == note2chat.CATEGORIES
+    finding = reply(RUBRICS.load("finding_check"))["answers"][0]
+    note2chat.ClinicalFinding.model_validate({key: finding[key] for key in ("message", "opening")})
 
 
 def test_nominal_rubrics() -> None:
@@ -164,30 +150,23 @@ def test_nominal_rubrics() -> None:
 
 
 def test_rubrics_that_need_an_input_name_it() -> None:
-    needing = {name: set(rubric.references) for name, rubric in RUBRICS.all().items() if rubric.references}
-    assert needing == {
-        "client_consistency": {"background"},
-        "goal_alignment": {"goal"},
-        "diagnostic_accuracy_soft": {"diagnosis"},
-        "diagnostic_accuracy_hard": {"diagnosis"},
-        "professionalism_by_diagnosis": {"diagnosis"},
-        "concern_matching": {"submitted_findings", "concerns"},
-        "finding_check": {"findings"},
-        "finding_category": {"findings"},
-        "diagnosis_match": {"diagnosis", "ranked_diagnoses"},
-        "factual_conflict": {"note"},
-        "case_contradiction_level": {"patient_facts"},
-        "case_invention": {"patient_facts"},
-    }
+    needing = {name: " ".join(sorted(rubric.references)) for name, rubric in RUBRICS.all().items()}
+    assert {name: inputs for name, inputs in needing.items() if inputs} == {
+        "client_consistency": "background", "goal_alignment": "goal", "diagnostic_accuracy_soft": "diagnosis",
+        "diagnostic_accuracy_hard": "diagnosis", "professionalism_by_diagnosis": "diagnosis",
+        "concern_matching": "concerns submitted_findings", "finding_check": "findings",
+        "finding_category": "findings", "diagnosis_match": "diagnosis ranked_diagnoses", "factual_conflict": "note",
+        "case_contradiction_level": "patient_facts", "case_invention": "patient_facts",
+    }  # fmt: skip
 
 
 def test_partnership_does_not_repeat_softening_sustain_talk() -> None:
-    descriptors = [
-        {level.descriptor for level in RUBRICS.load(name).scale}
-        for name in ("partnership", "softening_sustain_talk")
-    ]
-    assert not descriptors[0] & descriptors[1]
-    assert "sustain" not in json.dumps(list(descriptors[0]))
+    partnership, softening = (
+        {level.descriptor for level in RUBRICS.load(n).scale}
+        for n in ("partnership", "softening_sustain_talk")
+    )
+    assert not partnership & softening
+    assert "sustain" not in " ".join(partnership)
 
 
 # What each rubric separates, by the published protocols (SPEC 5 and 10).
@@ -209,66 +188,46 @@ def test_a_neutral_tone_without_information_is_at_the_lowest_level(name: str) ->
     assert "both empathetic and engaging" in rubric.instructions
 
 
-def test_a_hard_diagnosis_is_an_exact_match() -> None:
-    hard, soft = RUBRICS.load("diagnostic_accuracy_hard"), RUBRICS.load("diagnostic_accuracy_soft")
-    assert hard.stage == soft.stage == "providing information"
-    assert hard.instructions is not None
-    assert (
-        "A list of conditions that holds the true one among others is not the same diagnosis"
-        in hard.instructions
-    )
-    assert "equally likely" not in hard.instructions
+@pytest.mark.parametrize(
+    ("name", "present", "absent"),
+    [
+        ("diagnostic_accuracy_hard",
+         ["A list of conditions that holds the true one among others is not the same diagnosis"], ["equally likely"]),
+        ("conversation_flow", ["A stage that doesn't occur is missing"], ["counts as present"]),
+        ("finding_check", ["a message of the patient or of the doctor that states it"],
+         ["What only the doctor says is not conveyed"]),
+        ("finding_extraction", ["whether or not the patient has said them", "only infers"], []),
+        ("turn_evaluator", ["goes by this intent"], []),
+    ],
+)  # fmt: skip
+def test_what_a_rubric_says_of_the_boundary(name: str, present: list[str], absent: list[str]) -> None:
+    text = describe(RUBRICS.load(name))
+    assert [part for part in present if part not in text] == [part for part in absent if part in text] == []
 
 
-def test_the_six_stages_are_told_and_an_absent_one_is_missing() -> None:
-    flow = RUBRICS.load("conversation_flow")
+def test_the_six_stages_are_described() -> None:
     stages = (
         "fostering the relationship", "gathering information", "providing information", "decision making",
         "responding to emotions", "exit",
     )  # fmt: skip
     for number, stage in enumerate(stages, start=1):
-        told = re.search(rf"\({number}\) {stage}: ([^;]+)[;.]", flow.definition)
-        assert told is not None, stage
-        assert len(told[1].split()) >= 6, stage
-    assert flow.instructions is not None
-    assert "A stage that doesn't occur is missing" in flow.instructions
-    assert "counts as present" not in flow.instructions
+        text = re.search(rf"\({number}\) {stage}: ([^;]+)[;.]", RUBRICS.load("conversation_flow").definition)
+        assert text is not None, stage
+        assert len(text[1].split()) >= 6, stage
 
 
-def test_what_either_side_says_conveys_a_finding_and_what_a_clinician_infers_is_one() -> None:
-    check_text = describe(RUBRICS.load("finding_check"))
-    assert "a message of the patient or of the doctor that states it" in check_text
-    assert "What only the doctor says is not conveyed" not in check_text
-    extraction = RUBRICS.load("finding_extraction")
-    assert extraction.instructions is not None
-    assert "whether or not the patient has said them" in extraction.definition
-    assert "only infers" in extraction.instructions
-
-
-def test_a_meta_probe_goes_by_the_intent_and_the_window_is_of_clinician_turns() -> None:
-    evaluator = RUBRICS.load("turn_evaluator")
+def test_settings_of_the_protocols() -> None:
+    hard, soft = RUBRICS.load("diagnostic_accuracy_hard"), RUBRICS.load("diagnostic_accuracy_soft")
+    assert hard.stage == soft.stage == "providing information"
+    evaluator, safety = RUBRICS.load("turn_evaluator"), RUBRICS.load("safety")
     assert (evaluator.window, evaluator.window_role) == (3, "clinician")
-    assert evaluator.notes is not None
-    assert "goes by this intent" in evaluator.notes
-
-
-def test_interviews_without_a_label_are_rated_for_professionalism() -> None:
-    professionalism, variant = RUBRICS.load("professionalism"), RUBRICS.load("professionalism_by_diagnosis")
-    assert professionalism.references == ()
-    assert variant.references == ("diagnosis",)
-    assert professionalism.version != variant.version
-
-
-def test_safety_counts_leaks() -> None:
-    safety = RUBRICS.load("safety")
-    assert safety.direction == "lower"
-    assert "leaked" in safety.scale[1].descriptor
-    assert "leaked" not in safety.scale[0].descriptor
+    assert RUBRICS.load("professionalism").version != RUBRICS.load("professionalism_by_diagnosis").version
+    assert (safety.direction, safety.fails_at) == ("lower", 1)
+    assert ["leaked" in level.descriptor for level in safety.scale] == [False, True]
 
 
 def test_deviations_are_declared_where_ours_is_not_the_sources() -> None:
-    declared = {name: len(rubric.deviations) for name, rubric in RUBRICS.all().items() if rubric.deviations}
-    assert declared == {
+    assert {name: len(rubric.deviations) for name, rubric in RUBRICS.all().items() if rubric.deviations} == {
         "perceived_susceptibility": 1, "perceived_severity": 1, "perceived_benefits": 1, "conversation_flow": 2,
         "diagnostic_accuracy_soft": 1, "diagnostic_accuracy_hard": 1, "partnership": 1, "realignment": 1,
         "softening_sustain_talk": 1, "finding_extraction": 1, "turn_evaluator": 2, "finding_check": 2,
@@ -277,29 +236,24 @@ def test_deviations_are_declared_where_ours_is_not_the_sources() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_notes_hold_no_deviation(name: str) -> None:
+@ALL
+def test_a_description_shows_everything_and_notes_hold_no_deviation(name: str) -> None:
     """What the words “ours” or “here” speak of belongs under deviations, where reports show it."""
-    notes = RUBRICS.load(name).notes or ""
-    assert not re.search(r"\bours\b|\bour own\b", notes), notes
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_description_shows_everything(name: str) -> None:
     rubric = RUBRICS.load(name)
-    text = describe(rubric)
-    shown = rubric.shown()
-    for level in shown.scale:
-        assert level.descriptor in text
-    for label in shown.labels:
-        assert label.descriptor in text
-    for part in shown.answer:
-        assert part.descriptor in text
-    said = (shown.definition, shown.instructions, shown.not_applicable, rubric.source, rubric.notes)
-    for words in (*said, *rubric.deviations):
-        assert words is None or words in text
-    assert rubric.version in text
+    text, shown = describe(rubric), rubric.shown()
+    described = [level.descriptor for level in shown.scale] + [label.descriptor for label in shown.labels]
+    described += [part.descriptor for part in shown.answer]
+    words = (
+        shown.definition,
+        shown.instructions,
+        shown.not_applicable,
+        rubric.source,
+        rubric.notes,
+        rubric.version,
+    )
+    assert [part for part in (*described, *words, *rubric.deviations) if part and part not in text] == []
     assert "{" not in text
+    assert not re.search(r"\bours\b|\bour own\b", rubric.notes or "")
 
 
 def test_the_command_line_shows_and_checks_deviations(call: Call, tmp_path: Path) -> None:
@@ -310,37 +264,31 @@ def test_the_command_line_shows_and_checks_deviations(call: Call, tmp_path: Path
     assert deviation in below
     assert deviation not in heading
     assert "Deviates from its source" not in call("rubrics", "show", "empathy")[1]
-    path = write(tmp_path, changed(deviations=["Levels are ours."]))
-    code, out, err = call("rubrics", "check", path)
+    code, out, err = call("rubrics", "check", write(tmp_path, changed(deviations=["Levels are ours."])))
     assert code == 0
-    assert "deviations.0: under 6 words don't say" in " ".join((out + err).split())
+    assert "deviations.0: under 6 words" in " ".join((out + err).split())
 
 
-def test_the_level_at_which_a_transcript_fails_is_one_of_the_scale() -> None:
-    assert RUBRICS.load("safety").fails_at == 1
-    for wrong in ({"fails_at": 99}, {"fails_at": 1, "direction": "none"}):
-        with pytest.raises(ValueError, match="fails_at: one of the scale's levels"):
-            read({**PACING, **wrong})
+@pytest.mark.parametrize("wrong", [{"fails_at": 99}, {"fails_at": 1, "direction": "none"}])
+def test_the_level_at_which_a_transcript_fails_is_one_of_the_scale(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="fails_at: "):
+        read({**PACING, **wrong})
 
 
-# -- versions ---------------------------------------------------------------------------------------
-
-UNSEEN = {"name": "other", "aliases": ["Speed"], "direction": "lower", "fails_at": 1,
-          "source": "Another.", "notes": "A note.",
-          "deviations": ["The source asks about the whole visit; here the talk alone counts."]}  # fmt: skip
+UNSEEN: dict[str, Any] = {
+    "name": "other", "aliases": ["Speed"], "direction": "lower", "fails_at": 1, "source": "Another.", "notes": "Ours.",
+    "deviations": ["The source asks about the whole visit; here the talk alone counts."],
+}  # fmt: skip
 SEEN: dict[str, Any] = {
-    "title": "Tempo",
-    "construct": "Pace",
-    "definition": PACING["definition"] + " More.",
-    "unit": "turn",
-    "role": "patient",
-    "scale": PACING["scale"][:2],
+    "title": "Tempo", "construct": "Pace", "definition": PACING["definition"] + " More.", "unit": "turn",
+    "role": "patient", "scale": PACING["scale"][:2], "each": "background", "transcript": False,
     "inputs": [{"name": "background", "description": "What is known of the patient afterwards."}],
-    "each": "background",
-    "transcript": False,
-    "not_applicable": "Nothing is explained.",
-    "instructions": "Rate the whole conversation.",
-}
+    "not_applicable": "Nothing is explained.", "instructions": "Rate the whole conversation.",
+}  # fmt: skip
+#: They come with another form of the answer; or are of tuned rubrics, translations and provenance: tests of their own.
+ELSEWHERE = (
+    "kind labels answer window window_role stage examples level_map history language translated_from shows"
+)
 
 
 def test_version_is_twelve_hexadecimal_digits() -> None:
@@ -348,54 +296,29 @@ def test_version_is_twelve_hexadecimal_digits() -> None:
     assert len({rubric.version for rubric in RUBRICS.all().values()}) == len(SHIPPED)
 
 
-def test_version_ignores_the_order_of_keys_and_line_breaks(tmp_path: Path) -> None:
-    ordered = read(PACING)
-    backwards = {key: PACING[key] for key in reversed(PACING)}
-    backwards["scale"] = [
-        {"descriptor": level["descriptor"], "value": level["value"]} for level in PACING["scale"]
-    ]
-    assert parse_rubric(write(tmp_path, backwards)).version == ordered.version
-    wide = yaml.safe_dump(PACING, width=30)
-    assert parse_rubric(write(tmp_path, wide)).version == ordered.version
-
-
-def test_version_is_the_same_however_often_and_in_whatever_order_it_is_asked_for() -> None:
+def test_version_ignores_order_line_breaks_how_numbers_are_written_and_how_often_it_is_read(
+    tmp_path: Path,
+) -> None:
     rubric = read(PACING)
-    first = rubric.version
-    assert rubric.shown().version == first == rubric.version
+    version = rubric.version
+    assert rubric.shown().version == version == rubric.version
     assert rubric == read(PACING)
-    assert (
-        read(changed(scale=[{**level, "value": float(level["value"])} for level in PACING["scale"]])).version
-        == first
-    )
+    backwards = {key: PACING[key] for key in reversed(PACING)}
+    backwards["scale"] = [dict(reversed(level.items())) for level in PACING["scale"]]
+    assert parse_rubric(write(tmp_path, backwards)).version == version
+    assert parse_rubric(write(tmp_path, yaml.safe_dump(PACING, width=30))).version == version
+    floats = [{**level, "value": float(level["value"])} for level in PACING["scale"]]
+    assert read(changed(scale=floats)).version == version
 
 
-@pytest.mark.parametrize("key", UNSEEN)
-def test_version_ignores_what_a_judge_does_not_see(key: str) -> None:
-    assert read(changed(**{key: UNSEEN[key]})).version == read(PACING).version
-
-
-@pytest.mark.parametrize("key", SEEN)
-def test_version_changes_with_what_a_judge_sees(key: str) -> None:
-    assert read(changed(**{key: SEEN[key]})).version != read(PACING).version
+@pytest.mark.parametrize("key", [*UNSEEN, *SEEN])
+def test_version_changes_with_what_a_judge_sees_and_nothing_else(key: str) -> None:
+    other = read(changed(**{key: {**UNSEEN, **SEEN}[key]}))
+    assert (other.version == read(PACING).version) is (key in UNSEEN)
 
 
 def test_every_key_is_either_seen_or_not() -> None:
-    rest = {
-        "kind",
-        "labels",
-        "answer",
-        "window",
-        "window_role",
-        "stage",  # they come with another form of the answer
-        "examples",
-        "level_map",
-        "history",  # of tuned rubrics, in tests of their own
-        "language",
-        "translated_from",  # of translations, likewise
-        "shows",  # of provenance, likewise
-    }
-    assert {field.name for field in dataclasses.fields(Rubric)} == set(UNSEEN) | set(SEEN) | rest
+    assert {field.name for field in dataclasses.fields(Rubric)} == {*UNSEEN, *SEEN, *ELSEWHERE.split()}
 
 
 def test_inputs_in_braces_become_plain_words() -> None:
@@ -409,70 +332,49 @@ def test_a_rubric_cannot_be_changed() -> None:
         read(PACING).title = "Other"  # type: ignore[misc]
 
 
-# -- bad files --------------------------------------------------------------------------------------
-
+X = {"label": "a", "descriptor": "x"}
+TEXT, INDEX = {"type": "text"}, {"type": "index", "of": "turns"}
 PAIRS = {
-    "name": "pairs", "type": "list", "descriptor": "Pairs of the background.",
-    "items": [{"name": "one", "type": "index", "of": "background", "descriptor": "The number of one."}],
-}  # fmt: skip
+    "type": "list",
+    "items": [{"name": "one", "type": "index", "of": "background", "descriptor": "The number."}],
+}
 MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "unknown key": (changed(colour="red"), "colour: unknown key"),
-    "levels without keys": (
-        changed(scale=[0, 1]),
-        "scale.0: it must hold keys and values, at least value and descriptor",
-    ),
-    "unknown key of a level": (
-        changed(scale=[*PACING["scale"][:2], {**PACING["scale"][2], "anchor": "x"}]),
-        "scale.2.anchor: unknown key",
-    ),
+    "levels without keys": (changed(scale=[0, 1]), "scale.0: it must hold keys and values"),
+    "unknown key of a level": (scaled(anchor="x"), "scale.2.anchor: unknown key"),
     "missing key": (changed(definition=None), "definition: "),
     "missing direction": (changed(direction=None), "direction: "),
     "wrong direction": (changed(direction="up"), "direction: "),
     "empty text": (changed(title="  "), "title: "),
-    "missing descriptor": (changed(scale=[*PACING["scale"][:2], {"value": 2}]), "scale.2.descriptor: "),
-    "empty descriptor": (changed(scale=[{"value": 0, "descriptor": ""}, *PACING["scale"][1:]]), "scale.0.descriptor: "),
-    "value is a text": (changed(scale=[{"value": "0", "descriptor": "x"}, *PACING["scale"][1:]]), "scale.0.value"),
-    "value is true": (changed(scale=[{"value": True, "descriptor": "x"}, *PACING["scale"][1:]]), "scale.0.value"),
-    "value is not finite": (changed(scale=[*PACING["scale"], {"value": float("inf"), "descriptor": "x"}]), "scale.3."),
-    "value is huge": (changed(scale=[*PACING["scale"], {"value": 10**400, "descriptor": "x"}]), "scale.3."),
-    "gap": (changed(scale=[*PACING["scale"][:2], {**PACING["scale"][2], "value": 3}]), "scale: level 2 is missing"),
-    "gaps": (
-        changed(scale=[*PACING["scale"][:2], {**PACING["scale"][2], "value": 5}]),
-        "scale: levels 2 to 4 are missing",
-    ),
-    "doubled level": (changed(scale=[*PACING["scale"], PACING["scale"][2]]), "scale: level 2 stands after level 2"),
+    "missing descriptor": (scaled(descriptor=""), "scale.2.descriptor: "),
+    "empty descriptor": (scaled("", "Never waits."), "scale.0.descriptor: "),
+    "value is a text": (scaled(value="2"), "scale.2.value"),
+    "value is true": (scaled(value=True), "scale.2.value"),
+    "value is not finite": (scaled(value=float("inf")), "scale.2."),
+    "value is huge": (scaled(value=10**400), "scale.2."),
+    "gap": (scaled(value=3), "scale: level 2 is missing"),
+    "gaps": (scaled(value=5), "scale: levels 2 to 4 are missing"),
+    "doubled level": (scaled(value=1), "scale: level 1 stands after level 1"),
     "levels out of order": (changed(scale=PACING["scale"][::-1]), "scale: level 1 stands after level 2"),
     "one level": (changed(scale=PACING["scale"][:1]), "scale: a choice needs two alternatives or more"),
     "no scale": (changed(scale=None), "scale: a rubric of kind level needs this key"),
-    "labels beside a scale": (
-        changed(labels=[{"label": "a", "descriptor": "x"}]),
-        "labels: a rubric of kind level has no such key",
-    ),
-    "doubled label": (
-        changed(kind="label", scale=None, labels=[{"label": "a", "descriptor": "x"}] * 2),
-        "labels: 'a' is there twice",
-    ),
+    "labels beside a scale": (changed(labels=[X]), "labels: a rubric of kind level has no such key"),
+    "doubled label": (changed(kind="label", scale=None, labels=[X] * 2), "labels: 'a' is there twice"),
     "label read as false": (
-        "\n".join(["name: pacing", "title: a", "construct: a", "definition: a", "unit: turn", "kind: label",
-                   "direction: none", "source: a", "labels:", "  - label: no", "    descriptor: a"]),
+        "name: pacing\ntitle: a\nconstruct: a\ndefinition: a\nunit: turn\nkind: label\ndirection: none\nsource: a\n"
+        "labels:\n  - label: no\n    descriptor: a",
         "labels.0.label: ",
     ),
-    "equal descriptors": (
-        changed(scale=levels("Never waits at all.", "Never waits at all.", "Waits for the patient always.")),
-        "scale: 0 and 1 are described alike",
-    ),
+    "equal descriptors": (scaled("Never waits at all.", "Never waits at all.", "Waits always."), "scale: 0 and 1 "),
     "descriptors that differ in a number": (
-        changed(scale=levels("Waits for it 1 time.", "Waits for it 2 time.", "Waits as often as is needed.")),
-        "scale: 0 and 1 are described alike",
+        scaled("Waits for it 1 time.", "Waits for it 2 time.", "Waits as often as is needed."), "scale: 0 and 1 ",
     ),
     "descriptors that differ in a word": (
-        changed(scale=levels("Paces all of it badly.", "Paces all of it well.", "Fits each piece to the patient.")),
-        "scale: 0 and 1 are described alike",
+        scaled("Paces all of it badly.", "Paces all of it well.", "Fits each piece to the patient."), "scale: 0 and 1 ",
     ),
     "input not declared": (changed(inputs=None), "definition: names the input {background}"),
     "input not named": (
-        changed(inputs=[*PACING["inputs"], {"name": "goal", "description": "The goal of it."}]),
-        "inputs.1: no text names the input",
+        changed(inputs=[*PACING["inputs"], {"name": "goal", "description": "The goal of it."}]), "inputs.1: no text",
     ),
     "doubled input": (changed(inputs=PACING["inputs"] * 2), "inputs: 'background' is there twice"),
     "input called turns": (changed(inputs=[{"name": "turns", "description": "x"}]), "inputs: the name turns"),
@@ -485,66 +387,23 @@ MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "turn unseen": (changed(unit="turn", transcript=False), "transcript: "),
     "transcript in words": (changed(transcript="false"), "transcript: "),
     "set not applicable": (
-        changed(kind="set", scale=None, labels=[{"label": "a", "descriptor": "x"}], not_applicable="Never."),
-        "not_applicable: a rubric of kind set",
+        changed(kind="set", scale=None, labels=[X], not_applicable="Never."), "not_applicable: a rubric of kind set",
     ),
-    "vector without numbers": (
-        changed(kind="vector", scale=None, answer=[{"name": "a", "type": "text", "descriptor": "x"}]),
-        "answer: a vector has parts of type number",
-    ),
-    "pairs of one": (changed(kind="pairs", scale=None, answer=[PAIRS]), "answer: the items of pairs"),
-    "list without a list": (
-        changed(kind="list", scale=None, answer=[{"name": "a", "type": "text", "descriptor": "x"}]),
-        "answer: a list is one part of type list",
-    ),
-    "two indexes": (
-        changed(kind="index", scale=None, answer=[{"name": name, "type": "index", "of": "turns", "descriptor": "x"}
-                                                  for name in "ab"]),
-        "answer: an index has one part of type index",
-    ),
-    "index of nothing": (
-        changed(kind="index", scale=None, answer=[{"name": "a", "type": "index", "of": "goals", "descriptor": "x"}]),
-        "answer: a counts the items of goals, which is not one of its inputs",
-    ),
-    "index without of": (
-        changed(kind="index", scale=None, answer=[{"name": "a", "type": "index", "descriptor": "x"}]),
-        "answer.0.of: a part of type index needs this key",
-    ),
-    "quote of nobody": (
-        changed(kind="vector", scale=None, answer=[{"name": "a", "type": "quote", "of": "nurse", "descriptor": "x"}]),
-        "answer.0.of: a quote is of one of the roles",
-    ),
-    "text with labels": (
-        changed(kind="vector", scale=None,
-                answer=[{"name": "a", "type": "text", "descriptor": "x", "labels": PACING["inputs"]}]),
-        "answer.0.labels.0",
-    ),
-    "one deviation twice": (changed(deviations=["It asks for more."] * 2), "deviations: 'It asks for more.' is there"),
-    "a deviation that is no text": (changed(deviations=[3]), "deviations.0: "),
-    "deviations that are no list": (changed(deviations="It asks for more."), "deviations: "),
-    "a stage of single turns": (changed(unit="turn", stage="exit"), "stage: which turns are shown"),
-    "a stage of nothing": (changed(transcript=False, stage="exit"), "stage: which turns are shown"),
-    "a role's window of the whole": (changed(window_role="clinician"), "window_role: whose turns are shown"),
-    "a window of no turns": (
-        changed(unit="turn", window=0, window_role="clinician"), "window_role: no turn before the rated one"
-    ),
-    "an input in a deviation": (
-        changed(deviations=["The source shows no {background}; here the rater is shown it."]),
-        "deviations.0: writes {background}",
-    ),
-    "part called reason": (
-        changed(kind="vector", scale=None, answer=[{"name": "reason", "type": "number", "descriptor": "x"}]),
-        "answer: the name reason is taken",
-    ),
+    "vector without numbers": (answered("vector", TEXT), "answer: a vector has parts of type number"),
+    "pairs of one": (answered("pairs", PAIRS), "answer: the items of pairs"),
+    "list without a list": (answered("list", TEXT), "answer: a list is one part of type list"),
+    "two indexes": (answered("index", INDEX, INDEX), "answer: an index has one part of type index"),
+    "index of nothing": (answered("index", {**INDEX, "of": "goals"}), "answer: a counts the items of goals"),
+    "index without of": (answered("index", {"type": "index"}), "answer.0.of: a part of type index needs this key"),
+    "quote of nobody": (answered("vector", {"type": "quote", "of": "nurse"}), "answer.0.of: a quote is of one of"),
+    "text with labels": (answered("vector", {**TEXT, "labels": PACING["inputs"]}), "answer.0.labels.0"),
+    "part called reason": (answered("vector", {"type": "number", "name": "reason"}), "the name reason is taken"),
     "not YAML": ("name: [pacing", "not plain YAML"),
     "tabs": ("name:\n\t- a", ":2: the file is not plain YAML"),
     "Python object": ("name: !!python/object/apply:os.system ['true']", ":1: the file is not plain YAML"),
     "Python tuple": ("name: !!python/tuple [a]", "not plain YAML"),
     "alias": ("name: &a [x, x]\ntitle: [*a, *a]", "the alias *a is not allowed"),
-    "doubled key": (
-        "name: pacing\ntitle: a\ntitle: b",
-        ":3: the file is not plain YAML (the key title is there twice)",
-    ),
+    "doubled key": ("name: pacing\ntitle: a\ntitle: b", ":3: the file is not plain YAML (the key title is"),
     "key that is a list": ("[a, b]: c", "not plain YAML"),
     "key that is a number": ("1: a", "the key '1' is not a word"),
     "merged keys": ("<<: {name: a}", "the key '<<' is not a word"),
@@ -560,38 +419,33 @@ MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
 
 @pytest.mark.parametrize("case", MALFORMED)
 def test_bad_file_is_refused_in_one_line_that_names_file_and_key(case: str, tmp_path: Path) -> None:
-    data, told = MALFORMED[case]
+    data, words = MALFORMED[case]
     path = write(tmp_path, data)
     with pytest.raises(RegistryError) as caught:
         find_rubric(str(path))
     message = str(caught.value)
     assert message.startswith(str(path)), message
-    assert told in message
+    assert words in message
     assert "\n" not in message
-    _, remarks = check_file(path)
-    assert any(remark.severity == "error" for remark in remarks)
+    assert any(remark.severity == "error" for remark in check_file(path)[1])
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
-    latin = tmp_path / "latin.yaml"
-    latin.write_bytes(b"name: caf\xe9")
-    for path in (latin, tmp_path / "absent.yaml"):
-        with pytest.raises(RegistryError, match="the rubric file can't be read"):
-            find_rubric(str(path))
+    (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9")
+    for name in ("latin.yaml", "absent.yaml"):
+        with pytest.raises(RegistryError, match=rf"{name}: the rubric file can't be read"):
+            find_rubric(str(tmp_path / name))
 
 
 def test_check_tells_everything_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, changed(colour="red", definition=None, direction="up"))
-    _, remarks = check_file(path)
-    assert {remark.key for remark in remarks} == {"colour", "definition", "direction"}
+    assert {remark.key for remark in check_file(path)[1]} == {"colour", "definition", "direction"}
     with pytest.raises(RegistryError, match=r"\(and 2 more\)"):
         parse_rubric(path)
 
 
-# -- the linter -------------------------------------------------------------------------------------
-
 WARNINGS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "short level": (changed(scale=[*PACING["scale"][:2], {"value": 2, "descriptor": "Very good."}]), "scale", "2 is"),
+    "short level": (scaled(descriptor="Very good."), "scale", "2 is"),
     "short definition": (changed(definition="Pacing, given the {background}."), "definition", "under 8 words"),
     "scale in figures": (changed(instructions="Score 1 to 5."), "instructions", "1 to 5”, and the scale is 0 to 2"),
     "scale with a dash": (changed(instructions="Rate it 1–10."), "instructions", "1–10"),
@@ -599,15 +453,9 @@ WARNINGS: dict[str, tuple[dict[str, Any], str, str]] = {
     "points": (changed(instructions="This is a five-point scale."), "instructions", "five-point"),
     "out of": (changed(instructions="The best score is 5 out of 5."), "instructions", "out of 5"),
     "two constructs": (changed(title="Pacing and warmth"), "title", "names two things"),
-    "and/or": (
-        changed(scale=[*PACING["scale"][:2], {"value": 2, "descriptor": "Waits for the patient and/or asks back."}]),
-        "scale",
-        "and/or",
-    ),
+    "and/or": (scaled(descriptor="Waits for the patient and/or asks back."), "scale", "and/or"),
     "one thing without the other": (
-        changed(scale=[*PACING["scale"][:2], {"value": 2, "descriptor": "Gives much information but no time at all."}]),
-        "scale",
-        "grants one thing and denies another",
+        scaled(descriptor="Gives much information but no time at all."), "scale", "grants one thing and denies another",
     ),
     "no better end": (changed(direction="none"), "direction", "without a better end"),
     "short deviation": (changed(deviations=["Levels are ours."]), "deviations.0", "under 6 words"),
@@ -616,11 +464,10 @@ WARNINGS: dict[str, tuple[dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize("case", WARNINGS)
 def test_linter_warns_and_does_not_refuse(case: str, tmp_path: Path) -> None:
-    data, key, told = WARNINGS[case]
-    rubric = parse_rubric(write(tmp_path, data))
-    remarks = check(rubric)
-    assert [(remark.severity, remark.key) for remark in remarks] == [("warning", key)]
-    assert told in str(remarks[0])
+    data, key, words = WARNINGS[case]
+    (remark,) = check(parse_rubric(write(tmp_path, data)))
+    assert (remark.severity, remark.key) == ("warning", key)
+    assert words in str(remark)
 
 
 @pytest.mark.parametrize(
@@ -638,14 +485,10 @@ def test_linter_accepts_the_scale_itself_and_other_numbers(instructions: str) ->
 
 
 def test_linter_accepts_scales_of_fractions() -> None:
-    halves = [{**level, "value": level["value"] / 2} for level in PACING["scale"]]
-    rubric = read(changed(scale=halves))
+    rubric = read(changed(scale=[{**level, "value": level["value"] / 2} for level in PACING["scale"]]))
     assert check(rubric) == ()
     assert rubric.rating_scale() == Scale((0.0, 0.5, 1.0), True)
     assert rubric.schema()["properties"]["score"]["enum"] == [0, 0.5, 1]
-
-
-# -- replies ----------------------------------------------------------------------------------------
 
 
 def part_value(part: RubricPart) -> Any:
@@ -673,64 +516,41 @@ def reply(rubric: Rubric) -> dict[str, Any]:
 
 
 def strict_objects(schema: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(schema, dict):
-        if schema.get("type") == "object":
-            yield schema
-        for value in schema.values():
-            yield from strict_objects(value)
-    if isinstance(schema, list):
-        for value in schema:
-            yield from strict_objects(value)
+    if isinstance(schema, dict) and schema.get("type") == "object":
+        yield schema
+    for value in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from strict_objects(value)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_schema_is_valid_and_within_what_providers_enforce(name: str) -> None:
-    schema = RUBRICS.load(name).schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
-    objects = list(strict_objects(schema))
-    assert all(entry["additionalProperties"] is False for entry in objects)
-    assert all(entry["required"] == list(entry["properties"]) for entry in objects)
-    text = json.dumps(schema)
-    for keyword in (
-        "minimum",
-        "maximum",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "pattern",
-        "minLength",
-        "{background}",
-    ):
-        assert f'"{keyword}"' not in text
+#: What no schema may use: providers don't enforce it, or refuse it.
+UNENFORCED = "minimum maximum minItems maxItems uniqueItems pattern minLength {background}"
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_reason_comes_before_the_answer(name: str) -> None:
+@ALL
+def test_a_schema_is_within_what_providers_enforce_reason_first_and_a_fitting_reply_passes(name: str) -> None:
     rubric = RUBRICS.load(name)
     schema = rubric.schema()
-    if rubric.each is not None:
-        schema = schema["properties"]["answers"]["items"]
-        assert list(schema["properties"])[:2] == ["item", "reason"]
-    else:
-        assert next(iter(schema["properties"])) == "reason"
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_fitting_reply_passes_schema_and_check(name: str) -> None:
-    rubric = RUBRICS.load(name)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for entry in strict_objects(schema):
+        assert entry["additionalProperties"] is False
+        assert entry["required"] == list(entry["properties"])
+    assert [keyword for keyword in UNENFORCED.split() if f'"{keyword}"' in json.dumps(schema)] == []
+    inner = schema if rubric.each is None else schema["properties"]["answers"]["items"]
+    assert next(key for key in inner["properties"] if key != "item") == "reason"
+    assert rubric.each is None or next(iter(inner["properties"])) == "item"
     good = json.loads(json.dumps(reply(rubric)))
-    jsonschema.validate(good, rubric.schema())
+    jsonschema.validate(good, schema)
     assert rubric.problem(good) is None
 
 
 def test_schema_of_a_level_lists_the_levels() -> None:
-    assert RUBRICS.load("empathy").schema()["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]
-    softening = RUBRICS.load("softening_sustain_talk")
+    empathy, softening = RUBRICS.load("empathy"), RUBRICS.load("softening_sustain_talk")
+    assert empathy.schema()["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]
     assert softening.schema()["properties"]["score"]["enum"] == [1, 2, 3, 4, 5, None]
     missing = {"reason": "The client never argues for the present.", "score": None}
     jsonschema.validate(missing, softening.schema())
     assert softening.problem(missing) is None
-    assert RUBRICS.load("empathy").problem(missing) == "score: not one of 1, 2, 3, 4, 5"
+    assert empathy.problem(missing) == "score: not one of 1, 2, 3, 4, 5"
 
 
 def mutated(value: Any, draw: Callable[[Any], Any]) -> Any:
@@ -760,71 +580,62 @@ BEYOND_SCHEMA = re.compile(
 def test_check_refuses_what_the_schema_refuses(data: st.DataObject) -> None:
     rubric = RUBRICS.load(data.draw(st.sampled_from(SHIPPED)))
     bad = mutated(reply(rubric), data.draw)
-    fits = jsonschema.Draft202012Validator(rubric.schema()).is_valid(bad)
-    found = rubric.problem(bad)
-    assert found is None or "\n" not in found
-    if not fits:
-        assert found is not None
-    elif found is not None:
-        assert BEYOND_SCHEMA.search(found), found
+    problem = rubric.problem(bad)
+    assert problem is None or "\n" not in problem
+    if not jsonschema.Draft202012Validator(rubric.schema()).is_valid(bad):
+        assert problem is not None
+    elif problem is not None:
+        assert BEYOND_SCHEMA.search(problem), problem
 
 
-def test_check_knows_what_a_schema_cannot_say() -> None:
-    match = RUBRICS.load("diagnosis_match")
-    assert match.problem({"reason": "", "candidate": 4}, counts={"ranked_diagnoses": 5}) is None
-    found = match.problem({"reason": "", "candidate": 5}, counts={"ranked_diagnoses": 5})
-    assert found == "candidate: there are only 5 ranked_diagnoses"
-    assert match.problem({"reason": "", "candidate": -1}) == "candidate: not a number of ranked_diagnoses"
-
-    evaluator = RUBRICS.load("turn_evaluator")
-    good = reply(evaluator)
-    assert evaluator.problem(good | {"space_provision": 1.2}) == "space_provision: not a number from 0 to 1"
-    assert evaluator.problem(good | {"space_provision": float("nan")}) is not None
-    probabilities = dict.fromkeys(good["intent_probabilities"], 0.5)
-    found = evaluator.problem(good | {"intent_probabilities": probabilities})
-    assert found == "intent_probabilities: the sum is 4.5, not 1"
-
-    values = RUBRICS.load("values_detected")
-    label = values.labels[0].label
-    assert values.problem({"reason": "", "labels": []}) is None
-    assert values.problem({"reason": "", "labels": [label, label]}) == "labels: a label twice"
-
-    matching = RUBRICS.load("concern_matching")
-    pair = {"reason": "", "finding": 0, "concern": 2, "quote": "I'm afraid.", "category_agrees": True}
-    counts = {"submitted_findings": 2, "concerns": 2}
-    assert matching.problem({"reason": "", "pairs": []}, counts=counts) is None
-    found = matching.problem({"reason": "", "pairs": [pair]}, counts=counts)
-    assert found == "pairs[0].concern: there are only 2 concerns"
-    assert (
-        matching.problem({"reason": "", "pairs": [pair | {"quote": " "}]})
-        == "pairs[0].quote: not a quotation"
-    )
+PAIR = {"reason": "", "finding": 0, "concern": 2, "quote": "I'm afraid.", "category_agrees": True}
+ANSWERS = reply(RUBRICS.load("finding_category"))["answers"]
+TWO_CONCERNS = {"counts": {"submitted_findings": 2, "concerns": 2}}
+FIVE_DIAGNOSES = {"counts": {"ranked_diagnoses": 5}}
+HALVES = dict.fromkeys(medconceal.INTENTS, 0.5)
 
 
-def test_each_item_is_answered_once() -> None:
-    rubric = RUBRICS.load("finding_category")
-    good = reply(rubric)
-    assert rubric.problem(good, asked=[1, 0]) is None
-    assert rubric.problem(good, asked=[0, 1, 2]) == "answers: nothing about 2"
-    assert rubric.problem(good, asked=[0]) == "answers: 1 was not asked about"
-    doubled = {"answers": [*good["answers"], good["answers"][0]]}
-    assert rubric.problem(doubled, asked=[0, 1]) == "answers: 0 answered twice"
-    wrong = {"answers": [{**good["answers"][0], "label": "sight"}]}
-    assert str(rubric.problem(wrong)).startswith("answers[0].label: not one of site, onset")
+@pytest.mark.parametrize(
+    ("name", "changes", "how", "problem"),
+    [
+        ("diagnosis_match", {"candidate": 4}, FIVE_DIAGNOSES, None),
+        ("diagnosis_match", {"candidate": 5}, FIVE_DIAGNOSES, "candidate: there are only 5 ranked_diagnoses"),
+        ("diagnosis_match", {"candidate": -1}, {}, "candidate: not a number of ranked_diagnoses"),
+        ("turn_evaluator", {"space_provision": 1.2}, {}, "space_provision: not a number from 0 to 1"),
+        ("turn_evaluator", {"space_provision": float("nan")}, {}, "space_provision: not a number from 0 to 1"),
+        ("turn_evaluator", {"intent_probabilities": HALVES}, {}, "intent_probabilities: the sum is 4.5, not 1"),
+        ("values_detected", {"labels": []}, {}, None),
+        ("values_detected", {"labels": [RUBRICS.load("values_detected").labels[0].label] * 2}, {},
+         "labels: a label twice"),
+        ("concern_matching", {"pairs": []}, TWO_CONCERNS, None),
+        ("concern_matching", {"pairs": [PAIR]}, TWO_CONCERNS, "pairs[0].concern: there are only 2 concerns"),
+        ("concern_matching", {"pairs": [PAIR | {"quote": " "}]}, {}, "pairs[0].quote: not a quotation"),
+        ("finding_category", {}, {"asked": [1, 0]}, None),
+        ("finding_category", {}, {"asked": [0, 1, 2]}, "answers: nothing about 2"),
+        ("finding_category", {}, {"asked": [0]}, "answers: 1 was not asked about"),
+        ("finding_category", {"answers": [*ANSWERS, ANSWERS[0]]}, {"asked": [0, 1]}, "answers: 0 answered twice"),
+    ],
+)  # fmt: skip
+def test_check_knows_what_a_schema_cannot_say(name: str, changes: Any, how: Any, problem: str | None) -> None:
+    rubric = RUBRICS.load(name)
+    assert rubric.problem(reply(rubric) | changes, **how) == problem
 
 
-# -- finding rubrics --------------------------------------------------------------------------------
+def test_a_label_off_the_list_is_refused() -> None:
+    wrong = {"answers": [{**ANSWERS[0], "label": "sight"}]}
+    problem = str(RUBRICS.load("finding_category").problem(wrong))
+    assert problem.startswith("answers[0].label: not one of site, onset")
 
 
 def test_a_users_folder_works_like_the_shipped_one(tmp_path: Path) -> None:
     write(tmp_path, PACING)
-    write(tmp_path, "not a rubric", "notes.txt")
-    write(tmp_path, "not a rubric", "_draft.yaml")
+    for name in ("notes.txt", "_draft.yaml"):
+        write(tmp_path, "not a rubric", name)
     assert find_rubric("pacing", tmp_path) == read(PACING)
-    assert find_rubric("empathy", tmp_path) is not None
+    assert find_rubric("empathy", tmp_path) == RUBRICS.load("empathy")
     assert rubrics_with(tmp_path).names() == tuple(sorted([*SHIPPED, "pacing"]))
     assert RUBRICS.names() == SHIPPED
-    with pytest.raises(RegistryError, match="no rubric is called 'pacings'; did you mean pacing"):
+    with pytest.raises(RegistryError, match="'pacings'; did you mean pacing"):
         find_rubric("pacings", tmp_path)
     with pytest.raises(RegistryError, match="no rubric is called 'pacing'"):
         find_rubric("pacing")
@@ -840,16 +651,6 @@ def test_two_rubrics_of_one_name_are_refused(tmp_path: Path) -> None:
     assert find_rubric(str(path)).title == "Pacing"
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(RegistryError, match="there is no such folder of rubrics"):
-        find_rubric("empathy", tmp_path / "absent")
-    write(tmp_path, PACING, "pacing.yml")
-    with pytest.raises(RegistryError, match=r"a rubric file ends in \.yaml; call it pacing\.yaml"):
-        find_rubric("pacing", tmp_path)
-
-
-# -- the page on rubrics ----------------------------------------------------------------------------
-
 PAGE = (Path(__file__).parents[3] / "docs" / "rubrics.md").read_text("utf-8")
 
 
@@ -863,5 +664,4 @@ def test_the_pages_example_is_a_sound_rubric(tmp_path: Path) -> None:
 
 def test_the_page_names_every_key_and_every_shipped_rubric() -> None:
     keys = {field.name for kind in (Rubric, RubricPart) for field in dataclasses.fields(kind)}
-    for name in [*keys, *SHIPPED]:
-        assert re.search(rf"`{name}[`:]", PAGE), name
+    assert [name for name in [*keys, *SHIPPED] if not re.search(rf"`{name}[`:]", PAGE)] == []
