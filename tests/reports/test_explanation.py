@@ -26,7 +26,7 @@ from bedside.reports.tables.comparison import comparison_table
 from bedside.reports.tables.deviation import deviation_table
 from bedside.reports.tables.length import length_table
 from bedside.scoring.score import score
-from tests.reports.made import made_run
+from tests.reports.builders import made_run
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 

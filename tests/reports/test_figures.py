@@ -37,7 +37,7 @@ from bedside.reports.figures import FIGURES, Drawing
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.tables import TABLES
 from bedside.reports.turn_curves import curves_of
-from tests.reports.made import made_run
+from tests.reports.builders import made_run
 
 pytestmark = pytest.mark.slow
 

@@ -10,17 +10,31 @@ from pathlib import Path
 
 import pytest
 
+from bedside import EXAMPLES
+from bedside.analysis.comparison import compare
+from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.analysis.study_size import sizes_for_difference
+from bedside.analysis.validation import validate
+from bedside.metrics.coders import CODERS
+from bedside.metrics.coders.testing.coder_test import evaluate_coder
+from bedside.ratings.scales import parse_scales
 from bedside.ratings.suites import SUITES
 from bedside.reports.build import judge_cards
 from bedside.reports.checklist import checklists
+from bedside.reports.coder_test import coder_tables
 from bedside.reports.contents import make_tables
+from bedside.reports.estimation import estimate_table
 from bedside.reports.renderers.latex import LatexPaper, escape_latex, latex
 from bedside.reports.renderers.wrapped_text import text_width
 from bedside.reports.report_settings import ReportSettings
+from bedside.reports.study_size import difference_table
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
-from tests.reports.made import made_run
+from bedside.reports.tables.comparison import overall_table
+from bedside.reports.validation import validation_tables
+from bedside.transcripts import read_transcripts
+from tests.reports.builders import made_run
 from tests.reports.test_renderers import table as nasty_table
 
 needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
@@ -107,7 +121,8 @@ def hostile_tables() -> list[Table]:
 
 @pytest.fixture(scope="module")
 def bundled(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
-    """Every table of every shipped suite that an example run has something for, and those of its source."""
+    """Every table of every shipped suite that an example run has something for, those of its source, and those of
+    questions to ratings."""
     source = ReportSettings(as_published=True, published_numbers=True)
     tables: list[Table] = []
     for suite in SUITES.names():
@@ -117,7 +132,16 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
         if SUITES.load(suite).as_published.tables:
             tables += make_tables(view, suite=SUITES.load(suite), settings=source)
         tables += [*made, *judge_cards(view, 0), *checklists(run, view, made)]
-    return tables
+    study = open_ratings_view(EXAMPLES / "study.csv", scales=parse_scales(["safe=0,1"]))
+    talks = read_transcripts(EXAMPLES / "transcripts.jsonl")
+    return [
+        *tables,
+        *validation_tables(validate(study)),
+        estimate_table(estimate(study, judge="judge:*")),
+        overall_table(compare(view).overall),
+        difference_table(sizes_for_difference(0.3, sd=0.8, power=0.8)),
+        *coder_tables(evaluate_coder(talks, CODERS.load("rules"))),
+    ]
 
 
 def document(tables: list[Table], paper: str, columns: int, *, siunitx: bool = False) -> str:

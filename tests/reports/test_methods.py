@@ -29,7 +29,7 @@ from bedside.stats.result import Result
 from bedside.transcripts import read_transcripts
 from tests.annotation.study import EMPATHY, GOAL, new_study, rating_plan
 from tests.conftest import Call, conversation
-from tests.reports.made import made_run
+from tests.reports.builders import made_run
 from tests.reports.test_page import EXAMPLES
 
 TALKS = EXAMPLES / "transcripts.jsonl"

@@ -27,7 +27,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_formats import excel, word
 from tests.conftest import Call
-from tests.reports.made import made_run
+from tests.reports.builders import made_run
 from tests.reports.test_latex_layout import grid, hostile_tables, interval_table
 from tests.reports.test_renderers import NASTY
 from tests.reports.test_renderers import table as nasty_table
@@ -272,9 +272,6 @@ def test_formats_and_columns_by_the_command(
     assert docx.Document(str(tmp_path / "out" / "results.docx")).tables
     code, _, err = call(*asked, "--columns", "3")
     assert (code, err.count("\n"), "--columns" in err) == (2, 1, True)
-    monkeypatch.setitem(sys.modules, "docx", None)
-    code, _, err = call(*asked, "--format", "docx")
-    assert (code, err.count("\n"), 'pip install "bedside[forms]"' in err) == (2, 1, True)
     monkeypatch.setattr("bedside.reports.build.find_spec", lambda _: None)
     code, _, err = call("report", "run", "--out", "whole")
     assert code == 0

@@ -1,14 +1,11 @@
-"""The report's page in a real browser, the transcripts it points at, and what it holds back."""
+"""The report's page: the transcripts it points at, what it holds back, its parts, and texts from right to left."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,41 +16,23 @@ from bedside.ratings.rating_files import import_ratings, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
+from bedside.ratings.suites import SUITES
 from bedside.reports.build import cited, extremes, review, turns_of, write_report
 from bedside.reports.checklist import CHECKLISTS, OPEN, checklists
 from bedside.reports.checklist_facts import FACTS
+from bedside.reports.contents import part_titles
 from bedside.scoring.score import score
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation
 from tests.metrics.tiny import MAKERS
+from tests.reports.builders import made_run, reasoned_run
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run whose ratings have reasons that quote turns, as a judge's have."""
-    folder = tmp_path_factory.mktemp("page")
-    metrics = ["words", "open_question_ratio", "question", "percent_complex_reflections"]
-    made = score([EXAMPLES / "transcripts.jsonl"], folder / "run", metrics=metrics).run
-    rows = ["item,rater,metric,value,reason"]
-    for position, transcript in enumerate(read_transcripts([EXAMPLES / "transcripts.jsonl"])):
-        said = transcript.turns[3].text.replace('"', "'")
-        reason = f'See turn 2: ""{said}"" <script>alert(1)</script> & more'
-        rows += [f'{transcript.id},{rater},empathy,{1 + (position + extra) % 5},"{reason}"'
-                 for extra, rater in enumerate(("anna", "ben"))]  # fmt: skip
-    file = folder / "ratings.csv"
-    file.write_text("\n".join(rows) + "\n", "utf-8")
-    import_ratings(made, file, read_rating_file(file, RatingReading(scales=parse_scales(["1-5"]))))
-    return Run(made.path)
-
-
-@pytest.fixture(scope="module")
-def page(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("report")
-    write_report(run, formats=["html"], out=out)
-    return out / "report.html"
+    return reasoned_run(tmp_path_factory.mktemp("page"))
 
 
 # -- what is pointed at -----------------------------------------------------------------------------
@@ -216,84 +195,6 @@ def test_parts_are_printed_alone(run: Run, capsys: pytest.CaptureFixture[str]) -
         assert capsys.readouterr().err.count("\n") == 1
 
 
-# -- in a browser -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def tab(page: Path) -> Iterator[tuple[Any, list[str]]]:
-    """The page in a real browser, and what it said on its console or asked of the network."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed")
-    playwright = pytest.importorskip("playwright.sync_api")
-    complaints: list[str] = []
-    with playwright.sync_playwright() as driver:
-        options = [
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-            "--disable-component-update",
-        ]
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=options)
-        opened = browser.new_page(viewport={"width": 1300, "height": 900})
-        opened.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-        opened.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        opened.on(
-            "request",
-            lambda asked: asked.url.startswith("file:") or complaints.append(f"request: {asked.url}"),
-        )
-        opened.goto(page.as_uri())
-        yield opened, complaints
-        browser.close()
-
-
-@pytest.mark.slow
-def test_the_page_works_in_a_browser(tab: tuple[Any, list[str]]) -> None:
-    opened, complaints = tab
-    broken = opened.evaluate(
-        "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.getAttribute('href').slice(1))"
-        ".filter(id => !document.getElementById(id))"
-    )
-    assert broken == []
-    doubled = opened.evaluate(
-        "(() => { const all = [...document.querySelectorAll('[id]')].map(e => e.id);"
-        " return all.filter((id, at) => all.indexOf(id) !== at); })()"
-    )
-    assert doubled == []
-    # A link to a turn opens the transcript it stands in.
-    link = opened.locator("ul.ends a[href^='#turn-']").first
-    link.click()
-    target = opened.locator(f"[id='{link.get_attribute('href')[1:]}']")
-    assert target.is_visible()
-    assert "marked" in target.get_attribute("class")
-    # Every script tag is the page's own: what raters wrote stays text.
-    assert opened.locator("script").count() == 1
-    assert opened.locator("text=<script>alert(1)</script>").count() > 0
-    assert complaints == []
-
-
-@pytest.mark.slow
-def test_copying_a_table_by_keyboard(tab: tuple[Any, list[str]]) -> None:
-    opened, complaints = tab
-    button = opened.locator("button.copy").first
-    source = opened.locator(f"[id='{button.get_attribute('data-source')}']")
-    expected = source.input_value()
-    button.focus()
-    opened.keyboard.press("Enter")
-    opened.wait_for_function("button => button.textContent === 'Copied'", arg=button.element_handle())
-    opened.evaluate("document.body.insertAdjacentHTML('beforeend', '<textarea id=\"pasted\"></textarea>')")
-    opened.locator("#pasted").focus()
-    opened.keyboard.press("Control+V")
-    assert opened.locator("#pasted").input_value() == expected
-    assert complaints == []
-
-
-@pytest.mark.slow
-def test_the_first_tab_stop_skips_to_the_content(tab: tuple[Any, list[str]]) -> None:
-    opened, _ = tab
-    opened.keyboard.press("Tab")
-    assert opened.evaluate("document.activeElement.getAttribute('href')") == "#content"
-
-
 @pytest.mark.slow
 def test_a_page_of_two_hundred_transcripts_stays_small(annomi: Path, tmp_path: Path) -> None:
     lines = []
@@ -308,3 +209,59 @@ def test_a_page_of_two_hundred_transcripts_stays_small(annomi: Path, tmp_path: P
     run = score([file], tmp_path / "run").run
     write_report(run, formats=["html"])
     assert (run.path / "report" / "report.html").stat().st_size < 5_000_000
+
+
+#: Without isolation its full stop and its numbers would be drawn by the direction of the English words before it.
+SAID = "أنا لا أنام جيدا منذ أسابيع (حوالي 4 ساعات)، وأخذت Sertraline 50 mg."
+
+
+@pytest.mark.slow
+def test_turns_of_a_report_are_isolated_from_the_names_before_them(tmp_path: Path) -> None:
+    talks = tmp_path / "talks.jsonl"
+    talks.write_bytes(
+        b"".join(
+            conversation(("clinician", "مرحبا؟"), *[("patient", SAID)] * turns, id=f"t{turns}").to_json()
+            + b"\n"
+            for turns in (1, 2)
+        )
+    )
+    run = score([talks], tmp_path / "run", metrics=["turns"]).run
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text(
+        "item,rater,metric,value,reason\nt1,anna,empathy,1,متعب.\nt2,anna,empathy,5,\n", "utf-8"
+    )
+    import_ratings(run, ratings, read_rating_file(ratings, RatingReading(scales=parse_scales(["1-5"]))))
+    write_report(Run(run.path), formats=["html"], out=tmp_path / "report")
+    page = (tmp_path / "report" / "report.html").read_text("utf-8")
+    assert f"[1] patient:</span> <bdi>{SAID}</bdi></li>" in page
+    assert ": <bdi>متعب.</bdi>" in page
+
+
+DOCS = Path(bedside.__file__).parents[1] / "docs" / "report.md"
+#: Parts that are not made of the registry's tables.
+OTHERS = {"other metrics", "transcripts to look at", "judge card", "methods", "checklists"}
+OF_SUITES = "the suite's tables and figures"
+
+
+def told() -> set[str]:
+    """The parts that the docs' table names."""
+    if not DOCS.exists():
+        pytest.skip("the docs are not installed")
+    table = DOCS.read_text("utf-8").partition("| part | what it shows |")[2].partition("\n\n")[0]
+    firsts = re.findall(r"^\| ([^|]+) \|", table, flags=re.MULTILINE)
+    return {part.strip() for first in firsts if first != "---" for part in first.split(";")}
+
+
+def test_the_docs_name_every_part_that_a_page_can_have_and_no_other() -> None:
+    assert told() == {title.casefold() for title in part_titles()} | OTHERS | {OF_SUITES}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", ["multisense", "medconceal"])
+def test_every_part_of_a_page_is_one_the_docs_name(tmp_path: Path, suite: str) -> None:
+    _, files = write_report(made_run(tmp_path, suite, cases=3), formats=["html"])
+    headings = re.findall(r"<h2>(.+?)</h2>", files[0].read_text("utf-8"))
+    suite_title = SUITES.load(suite).title
+    assert suite_title in headings
+    assert {heading.casefold() for heading in headings if heading != suite_title} <= told()
+    assert "How people rate beside each other" in headings

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from bedside import EXAMPLES
 from bedside.ratings.run import Run
 from bedside.reports.build import Section, page, print_size, write_report
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.scoring.score import score
-from tests.reports.made import made_run
-from tests.reports.test_page import EXAMPLES
+from tests.reports.builders import made_run
 
 pytestmark = pytest.mark.slow
 

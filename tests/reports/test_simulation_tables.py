@@ -1,7 +1,8 @@
-"""The simulation card: its tables by hand, in the report, and what the methods paragraph says."""
+"""The simulation card: its tables by hand, in the report and the methods; hidden states; a judge asked again."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from html import unescape
 from pathlib import Path
@@ -12,12 +13,15 @@ import pytest
 import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.simulated_talks import with_complete_cases
+from bedside.core.errors import RunError
+from bedside.metrics.protocols.medconceal import FEATURES
 from bedside.ratings.run import Run
 from bedside.reports.build import build_tables, write_report
 from bedside.reports.methods import methods
 from bedside.reports.table import Table
 from tests.analysis.simulated_run import MANIFEST, SYSTEMS, simulated_run
 from tests.conftest import Call
+from tests.judges.llm.server import Action, JudgeServer, fitting
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +176,77 @@ def test_a_report_can_be_of_complete_cases_only(call: Call, run: Run, tmp_path: 
     assert (tmp_path / "typed" / name).read_text("utf-8") == (tmp_path / "python" / name).read_text("utf-8")
     code, out, _ = call("report", run.path, "--complete-cases", "--methods")
     assert "4 of 6 combinations of case, persona, setting and length" in " ".join(out.split())
+
+
+@pytest.mark.server
+def test_a_judge_asked_again_stands_beside_the_simulations_evaluator(tmp_path: Path) -> None:
+    made = bedside.simulate(
+        None, "medconceal", tmp_path / "talks", clinician=["script:good", "script:brisk"], sample=2, repeats=2
+    )
+    assert made.folder == tmp_path / "talks"
+    with JudgeServer(lambda request, number: Action(text=fitting(request))) as server:
+        run = bedside.judge(
+            made.folder, [server.judge], out=tmp_path / "run", rubrics=["turn_evaluator"], suite="medconceal"
+        ).run
+    view = open_ratings_view(run)
+    table = build_tables(view, ["simulation_evaluator"])[0]
+    assert [record["statistic"] for record in table.records] == ["ICC(2,1)"] * (len(FEATURES) + 1) + ["kappa"]
+    intents = table.rows[-1].cells
+    assert [cell.text for cell in (intents[0], intents[3], intents[5], intents[-1])] == [
+        "Intent",
+        "–",
+        "–",
+        "kappa",
+    ]
+    turns = sum(len(list(talk.of("clinician"))) for talk in made.transcripts())
+    assert {record["turns"] for record in table.records} == {turns}
+    assert {record["cases"] for record in table.records} == {2}
+    # The rules say the same whenever they are asked: repeats differ in nothing.
+    spread = build_tables(view, ["simulation_repeats"])[0]
+    ours = [
+        record
+        for record in spread.records
+        if record.get("system") and record["raters"].startswith("algorithm")
+    ]
+    assert all(record["variance_between_repeats"] == pytest.approx(0) for record in ours)
+    card = build_tables(view, ["simulation_card"])[0]
+    assert any("script:brisk" in note and note.startswith("Toys") for note in card.notes)
+    loss = build_tables(view, ["simulation_loss"])[0]
+    assert [record["planned"] for record in loss.records] == [4, 4]
+
+
+def test_explaining_a_number_shows_the_hidden_states_of_its_conversations(call: Call, tmp_path: Path) -> None:
+    run = simulated_run(tmp_path)
+    cell = "words.patient/lab/doctor"
+    explanation = bedside.explain(run, cell, table="results")
+    states = explanation.tables["states"]
+    assert len(states.records) == 9
+    assert {record["id"].split("/")[2] for record in states.records} == {"doctor"}
+    assert states.rows[0].cells[2].text == "finding of asthma"
+    code, out, err = call("explain", run.path, "--cell", cell)
+    assert (code, err) == (0, "")
+    assert "hidden states behind it" in out
+    code, out, _ = call("explain", run.path, "--cell", cell, "--json")
+    assert sum('"purpose"' in line for line in json.dumps(json.loads(out), indent=0).splitlines()) == 9
+
+
+def test_a_simulation_that_was_moved_is_told(tmp_path: Path) -> None:
+    run = simulated_run(tmp_path)
+    (tmp_path / "talks").rename(tmp_path / "elsewhere")
+    states = bedside.explain(run, "words.patient/rules-toy").tables["states"]
+    assert states.notes == (
+        f"They stood in {tmp_path / 'talks' / 'states.jsonl'}, which isn't there any more.",
+    )
+
+
+def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
+    run = simulated_run(tmp_path)
+    (tmp_path / "talks" / "states.jsonl").write_text('{"turn": 1}\n', "utf-8")
+    with pytest.raises(RunError, match=r"states\.jsonl:1: the hidden states of the simulation can't be read"):
+        bedside.explain(run, "words.patient/rules-toy")
+
+
+def test_other_transcripts_have_none(tmp_path: Path) -> None:
+    run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", metrics=["structure"]).run
+    explanation = bedside.explain(run, "turns")
+    assert "states" not in explanation.tables.names

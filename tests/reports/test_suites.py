@@ -24,13 +24,12 @@ from bedside.reports.planned_tables import check_suite
 from bedside.reports.report_settings import ReportSettings
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
-from tests.reports.made import made_run
+from tests.reports.builders import PROTOCOLS, made_run
 
 pytestmark = pytest.mark.slow
 
 
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
-PROTOCOLS = ("calm-it", "mdd5k", "medconceal", "multisense", "note2chat")
 OWN = """\
 name: own
 title: A suite of my own
@@ -54,10 +53,6 @@ figures:
 def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
     """Gives a suite's made-up run, made once."""
     return cache(lambda suite: made_run(tmp_path_factory.mktemp(suite), suite, cases=3))
-
-
-def test_the_five_protocols_are_there() -> None:
-    assert set(PROTOCOLS) <= set(SUITES.names())
 
 
 def test_the_table_of_interventions_begins_with_the_papers_columns() -> None:

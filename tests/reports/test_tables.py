@@ -1,8 +1,11 @@
-"""Every cell of a table against a slow recomputation from the ratings."""
+"""Cells of tables against a slow recomputation from the ratings; tables as they are handed out."""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
+import pickle
 import random
 import statistics
 from dataclasses import replace
@@ -17,13 +20,19 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bedside
-from bedside.analysis.comparison import compare
+from bedside.analysis.agreement import Agreement
+from bedside.analysis.comparison import Comparisons, compare
+from bedside.analysis.estimation import Estimate
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.validation import JudgeCard
 from bedside.core.errors import DataError
 from bedside.ratings.table import frame_of
+from bedside.reports.build import build_tables
+from bedside.reports.contents import make_parts
 from bedside.reports.number_text import number
+from bedside.reports.planned_tables import looked_at
 from bedside.reports.results_options import ResultsOptions
-from bedside.reports.table import Table
+from bedside.reports.table import Table, Tables
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.counts import CountsOptions
 from bedside.reports.tables.cumulative import CumulativeOptions
@@ -531,3 +540,155 @@ def test_curves_keep_their_last_value() -> None:
     assert found == {("a", 1): 0.25, ("a", 2): 0.5, ("a", 3): 0.75, ("a", 4): 0.75,
                      ("b", 1): 0, ("b", 2): 0, ("b", 3): 0, ("b", 4): 0.5}  # fmt: skip
     assert [line.cells[1].text for line in table.rows] == ["2", "1 of 2"]
+
+
+STUDY = bedside.EXAMPLES / "study.csv"
+SCALES = ("empathy=1-5", "safe=0,1")
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Tables[Comparisons]:
+    out = tmp_path_factory.mktemp("table") / "run"
+    return bedside.compare(
+        bedside.score(bedside.EXAMPLES / "transcripts.jsonl", out, metrics="behaviour").run
+    )
+
+
+def test_they_are_gone_through_and_had_by_place_and_name(compared: Tables[Comparisons]) -> None:
+    assert compared.names == ("overall", "comparison")
+    assert [table.name for table in compared] == list(compared.names)
+    assert len(compared) == 2
+    assert compared[0] is compared["overall"]
+    assert compared[-1] is compared["comparison"]
+    assert compared[0:1] == (compared["overall"],)
+    assert compared["comparison"] in list(compared)
+    assert (
+        repr(compared)
+        == f"Tables(overall: {len(compared[0].rows)} rows, comparison: {len(compared[1].rows)} rows)"
+    )
+    with pytest.raises(IndexError):
+        compared[2]
+    with pytest.raises(bedside.BedsideError, match="no table is called 'comparisn'; did you mean comparison"):
+        compared["comparisn"]
+
+
+def test_they_have_nothing_by_accident_and_stay_as_they_are(compared: Tables[Comparisons]) -> None:
+    assert {name for name in dir(compared) if not name.startswith("_")} == {
+        "levels", "names", "results", "to_pandas", "to_polars",
+    }  # fmt: skip
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        compared.results = None  # type: ignore[misc, assignment]
+    assert copy.copy(compared) == compared == pickle.loads(pickle.dumps(compared))  # noqa: S301
+    assert compared != bedside.compare(STUDY, scales=SCALES)
+
+
+def test_results_are_what_the_tables_show(compared: Tables[Comparisons]) -> None:
+    assert len(compared.results.pairs) == len(compared["comparison"].records)
+    assert compared.results.pairs[0].difference.estimate == compared["comparison"].records[0]["difference"]
+    agreements = bedside.agree(STUDY, scales=SCALES).results
+    assert all(isinstance(result, Agreement) for result in agreements)
+    assert agreements[0].statistics["kappa"].estimate is not None
+    (card,) = bedside.validate(STUDY, scales=SCALES).results
+    assert isinstance(card, JudgeCard)
+    assert card.rater == "judge:invented"
+    estimates = bedside.estimate(STUDY, scales=SCALES).results
+    assert all(isinstance(result, Estimate) for result in estimates)
+    assert bedside.tables(STUDY, "agreement", scales=SCALES).results is None
+
+
+def test_one_frame_holds_all_records(compared: Tables[Comparisons]) -> None:
+    frame = compared.to_polars()
+    assert frame.columns[0] == "table"
+    assert frame["table"].to_list() == [table.name for table in compared for _ in table.records]
+    for table in compared:
+        own = table.to_polars()
+        part = frame.filter(pl.col("table") == table.name)
+        assert part.select(own.columns).equals(own)
+    pandas = compared.to_pandas()
+    assert list(pandas.columns) == frame.columns
+    assert pandas["p"].tolist()[-1] == frame["p"][-1]
+
+
+def test_words_and_numbers_of_one_column_are_words() -> None:
+    def table(name: str, value: object) -> Table:
+        return Table(name, name, (), (), records=({"value": value, name: 1},))
+
+    frame = Tables((table("a", "x"), table("b", 1.5), table("c", None)), None).to_polars()
+    assert frame.rows() == [
+        ("a", "x", 1, None, None),
+        ("b", "1.5", None, 1, None),
+        ("c", None, None, None, 1),
+    ]
+    assert Tables((), None).to_polars().height == 0
+
+
+@pytest.mark.slow
+def test_every_report_makes_one_frame(tmp_path: Path) -> None:
+    run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", suite="calm-it").run
+    found = bedside.tables(run)
+    assert found.to_polars().height == sum(len(table.records) for table in found) == len(found.to_pandas())
+
+
+def test_the_tests_a_number_is_part_of_are_shown(tmp_path: Path) -> None:
+    """Their cells are of the records that are shown, wherever these stood before."""
+    run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", metrics="behaviour").run
+    whole = bedside.compare(run)["comparison"]
+    tests = bedside.explain(run, "open_question_ratio@people/steady").tables["tests"]
+    assert "<th" in tests._repr_html_()
+    assert 0 < len(tests.records) < len(whole.records)
+    for number, row in enumerate(tests.rows):
+        assert {cell.record for cell in row.cells} <= {number, None}
+        assert tests.records[number]["metric"] == "open_question_ratio"
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> RatingsView:
+    """Both tasks of MedConceal, two cases of each with either script."""
+    folder = tmp_path_factory.mktemp("tasks")
+    made = bedside.simulate(
+        None,
+        "medconceal",
+        folder / "talks",
+        clinician=["script:good", "script:brisk"],
+        settings=["confirmation-8", "intervention-8"],
+        sample=2,
+    )
+    return open_ratings_view(bedside.score(made.folder, folder / "run", suite="medconceal").run)
+
+
+@pytest.mark.slow
+def test_each_task_has_its_own_table_and_is_not_averaged_over(view: RatingsView) -> None:
+    for name in ("confirmation", "intervention"):
+        (table,) = build_tables(view, [name])
+        assert {record["setting"] for record in table.records} == {f"{name}, 8 turns"}
+        assert f"Only transcripts with task {name} are looked at." in table.notes
+        assert not any("Averaged over task" in note for note in table.notes)
+    (style,) = build_tables(view, ["style"])
+    assert len({record["setting"] for record in style.records}) == 2
+    assert not any("Averaged over task" in note for note in style.notes)
+
+
+@pytest.mark.slow
+def test_what_is_asked_for_may_be_all_or_nothing(view: RatingsView) -> None:
+    confirmation = view.where({"task": ["confirmation"]})
+    assert looked_at(confirmation, {"task": ["confirmation"]}) is confirmation
+    assert looked_at(confirmation, {"task": ["intervention"]}) is None
+    part = looked_at(view, {"task": ["intervention", "other"]})
+    assert part is not None
+    assert part.factors is not None
+    assert view.factors is not None
+    assert 2 * part.factors.height == view.factors.height
+
+
+@pytest.mark.slow
+def test_without_the_factor_that_tells_them_apart_neither_task_has_a_table(view: RatingsView) -> None:
+    assert view.factors is not None
+    taskless = replace(view, factors=view.factors.drop("task"))
+    with pytest.raises(DataError, match="it needs the factor task, which no transcript of this run has"):
+        looked_at(taskless, {"task": ["confirmation"]})
+    parts = make_parts(taskless, figures=False)
+    names = {table.name for part in parts for table in part.tables}
+    assert not names & {"confirmation", "intervention"}
+    assert sum("it needs the factor task" in reason for part in parts for reason in part.left_out) >= 2
+    shown = {record.get("metric") for part in parts for table in part.tables for record in table.records}
+    assert "concern_addressed" in shown, "what they would show is shown among the other metrics"
