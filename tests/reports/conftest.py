@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bedside.ratings.run import Run
-from tests.reports.viewer.runs import rich_run
+from tests.reports.viewer.runs import ServedView, rich_run
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -18,6 +18,13 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 def rich(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run to be looked at and not changed."""
     return rich_run(tmp_path_factory.mktemp("viewed"))
+
+
+@pytest.fixture(scope="module")
+def served(rich: Run) -> Iterator[ServedView]:
+    view = ServedView(rich.path)
+    yield view
+    view.kill()
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,11 +25,11 @@ from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.validation import validation_tables
 from bedside.scoring.paired_judging import PairingWork, judge_run_pairs
-from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import paired_transcripts
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
 from tests.conftest import Call
 from tests.judges.simulated_judge import SimulatedJudge, simulated_talks, true_qualities
+from tests.reports.builders import full_table, rating, scored, with_rows
 
 NAMES = ("strengths", "win_rates", "position_bias", "preference_agreement", "preference_levels")
 RATERS = (
@@ -44,28 +45,23 @@ def view() -> RatingsView:
 
 
 def made(view: RatingsView, name: str) -> Table:
-    table = TABLES.load(name).make(view)
-    assert table is not None
-    return table
+    return full_table(name, view)
 
 
 @pytest.mark.slow
 def test_there_is_nothing_where_nothing_was_compared(view: RatingsView) -> None:
     without = replace(view, preferences=view.preferences.clear())
     assert all(TABLES.load(name).make(without) is None for name in NAMES)
-    assert not {table.name for part in make_parts(without, figures=False) for table in part.tables} & set(
-        NAMES
-    )
+    names = {table.name for part in make_parts(without, figures=False) for table in part.tables}
+    assert not names & set(NAMES)
 
 
 def test_strengths_say_what_they_are(view: RatingsView) -> None:
     table = made(view, "strengths")
     assert [record["system"] for record in table.records if record["raters"] == "judge:m"] == ["A", "B", "C"]
     assert [group for group, _ in table.groups()] == ["Empathy (people)", "Empathy (m)"]
-    text = markdown(table)
-    assert "Letters: two systems that share one can't be told apart" in text
-    assert "The place has a term of its own, and so isn't in the strengths." in text
-    assert "People: anna, ben, whose preferences are averaged on each case." in text
+    for part in ("Letters:", "The place has a term of its own", "People: anna, ben"):
+        assert part in markdown(table)
     for record in table.records:
         assert record["strength_low"] < record["strength"] < record["strength_high"]
         assert 0 <= record["wins_low"] <= record["wins"] <= record["wins_high"] <= 1
@@ -80,8 +76,8 @@ def test_a_system_that_won_everything_stands_first_with_the_reason(view: Ratings
     won = replace(view, preferences=always.filter(pl.col("rater") == "judge:m"))
     table = made(won, "strengths")
     assert [cell.text for cell in table.rows[0].cells][:3] == ["A", "–", "–"]
-    assert "A won every comparison, so that its strength has no finite value." in markdown(table)
-    assert "the strengths are those of B, C among themselves" in markdown(table)
+    assert "A won every comparison" in markdown(table)
+    assert "B, C among themselves" in markdown(table)
     pairs = made(won, "win_rates")
     (first,) = [record for record in pairs.records if (record["a"], record["b"]) == ("A", "B")]
     assert (first["wins"], first["better"], first["depends_on_order"]) == (1.0, 16, 0)
@@ -151,16 +147,15 @@ def test_from_python_names_choose(view: RatingsView) -> None:
 @pytest.mark.slow
 def test_cases_that_a_judge_learnt_from_say_nothing_of_its_agreement(tmp_path: Path) -> None:
     talks = simulated_talks({"A": 0.7, "B": 0.3}, cases=6, seed=3)
-    run = score(talks, tmp_path / "run", metrics=["structure"]).run
+    run = scored(tmp_path, talks, ["structure"])
     study = PreferenceStudy()
     for case in range(6):
         for rater in ("human:x", "judge:m"):
             study.prefer((f"A-{case}-0", "A", f"case{case}"), f"B-{case}-0", rater, float(case > 1))
     digests = frozenset(unit_digests([("A-0-0", "case0"), ("B-0-0", "case0")]))
+    learnt = with_learnt(run.manifest, LearntUnits("judge:m", "empathy", digests))
     with run.locked():
-        run.add(
-            frame_of(study.rows).lazy(), with_learnt(run.manifest, LearntUnits("judge:m", "empathy", digests))
-        )
+        run.add(frame_of(study.rows).lazy(), learnt)
     tables = bedside.preferences(run.path)
     (agreement,) = tables.results.agreement
     assert (agreement.pairs, agreement.learnt) == (5, 1)
@@ -171,18 +166,13 @@ def test_cases_that_a_judge_learnt_from_say_nothing_of_its_agreement(tmp_path: P
 
 def test_rounds_of_people_are_named_where_there_are_several(view: RatingsView) -> None:
     frame = pl.concat([view.ratings, view.preferences])
-    twice = pl.concat(
-        [frame, frame.filter(pl.col("rater") == "human:anna").with_columns(round=pl.lit("second"))]
-    )
-    with pytest.raises(bedside.BedsideError, match="second") as refusal:
+    again = frame.filter(pl.col("rater") == "human:anna").with_columns(round=pl.lit("second"))
+    twice = pl.concat([frame, again])
+    with pytest.raises(bedside.BedsideError, match="`rounds=second`"):
         bedside.preferences(twice)
-    assert "`rounds=second`" in str(refusal.value)
-    one = bedside.preferences(twice, rounds="second", raters="human:anna")
-    assert one["strengths"].records[0]["comparisons"] == 48
-    assert (
-        bedside.preferences(twice, rounds="all", raters="human:anna")["strengths"].records[0]["comparisons"]
-        == 96
-    )
+    for rounds, comparisons in (("second", 48), ("all", 96)):
+        strengths = bedside.preferences(twice, rounds=rounds, raters="human:anna")["strengths"]
+        assert strengths.records[0]["comparisons"] == comparisons
 
 
 @pytest.mark.slow
@@ -191,73 +181,53 @@ def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all
 ) -> None:
     """From the question through the store to the tables, the report and the command."""
     talks = simulated_talks({"A": 0.75, "B": 0.5, "C": 0.25}, cases=20, seed=3, talk_spread=0.1)
-    run = score(talks, tmp_path / "run", metrics=["structure"]).run
+    run = scored(tmp_path, talks, ["structure"])
     judge = SimulatedJudge(true_qualities(talks), noise=0.15, position=0.2, tie=0.05, seed=1)
     work = PairingWork(paired_transcripts(run), (RUBRICS.load("empathy"),))
-    judge_run_pairs(run, "http://127.0.0.1:1/v1#simulated", work, client=judge.client)
+    judge_run_pairs(run, ADDRESS, work, client=judge.client)
     (shown,) = bedside.preferences(run.path).results.systems
-    assert [(system.system, system.ranks) for system in shown.systems] == [
-        ("A", (1, 1)), ("B", (2, 2)), ("C", (3, 3)),
-    ]  # fmt: skip
+    ranks = {system.system: system.ranks for system in shown.systems}
+    assert ranks == {"A": (1, 1), "B": (2, 2), "C": (3, 3)}
     assert shown.position.first.interval is not None
     assert shown.position.first.interval.low > 0.5
-    code, out, _ = call(
-        "preferences", run.path, "--raters", "judge:*", "--json", "--out", run.path / "tables"
-    )
+    typed = ("preferences", run.path, "--raters", "judge:*", "--json", "--out", run.path / "tables")
+    code, out, _ = call(*typed)
     assert code == 0
-    names = [table["table"] for table in json.loads(out)]
-    assert names == ["strengths", "win_rates", "position_bias"]
+    assert [table["table"] for table in json.loads(out)] == ["strengths", "win_rates", "position_bias"]
     assert (run.path / "tables" / "strengths.csv").is_file()
     code, _, err = call("preferences", run.path, "--rubric", "safety")
-    assert code == 2
-    assert "no conversations were compared by 'safety'" in err
-    code, _, _ = call("report", run.path)
-    assert code == 0
+    assert (code, "'safety'" in err) == (2, True)
+    assert call("report", run.path)[0] == 0
     page = (run.path / "report" / "report.html").read_text()
     assert "which of two conversations on one case is better" in page
     assert "Preferences: how strong each system is" in page
 
 
+ADDRESS = "http://127.0.0.1:1/v1#simulated"
 TALKS = simulated_talks({"A": 0.9, "B": 0.5, "C": 0.1}, cases=6, seed=1)
 APART = "36 preferences between two conversations are left to bedside preferences."
 
 
 def add_levels(run: Run) -> None:
+    transcripts = enumerate(run.index.select("id", "system", "case_id").iter_rows())
     rows = [
-        (
-            name,
-            system,
-            case,
-            "transcript",
-            "empathy",
-            rater,
-            0,
-            float(1 + (len(name) + place) % 5),
-            None,
-            None,
-            None,
-        )
-        for place, (name, system, case) in enumerate(run.index.select("id", "system", "case_id").iter_rows())
+        rating(name, system, case, "empathy", float(1 + (len(name) + place) % 5), rater)
+        for place, (name, system, case) in transcripts
         for rater in ("human:anna", "human:ben", "judge:simulated")
     ]
-    with run.locked():
-        run.add(frame_of(rows, "pilot").lazy(), run.manifest)
+    with_rows(run, rows, "pilot")
 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = score(TALKS, tmp_path_factory.mktemp("compared") / "run", metrics=["structure"]).run
+    run = scored(tmp_path_factory.mktemp("compared"), TALKS, ["structure"])
     work = PairingWork(paired_transcripts(run), (RUBRICS.load("empathy"),))
-    judge_run_pairs(
-        run, "http://127.0.0.1:1/v1#simulated", work, client=SimulatedJudge(true_qualities(TALKS)).client
-    )
+    judge_run_pairs(run, ADDRESS, work, client=SimulatedJudge(true_qualities(TALKS)).client)
     return run.path
 
 
 @pytest.fixture(scope="module")
 def rated(compared: Path) -> Path:
-    import shutil
-
     run = Run(shutil.copytree(compared, compared.parent / "rated"))
     add_levels(run)
     return run.path
@@ -265,7 +235,7 @@ def rated(compared: Path) -> Path:
 
 @pytest.mark.slow
 def test_numbers_are_those_without_preferences_and_the_tables_say_so(rated: Path, tmp_path: Path) -> None:
-    plain = score(TALKS, tmp_path / "plain", metrics=["structure"]).run
+    plain = scored(tmp_path, TALKS, ["structure"])
     add_levels(plain)
     for question in (bedside.agree, bedside.compare):
         with_them, without = question(rated, seed=1), question(plain.path, seed=1)
@@ -287,8 +257,7 @@ def test_where_there_is_nothing_else_the_message_names_them(
     call: Call, compared: Path, question: str
 ) -> None:
     code, _, err = call(question, compared)
-    assert code == 2
-    assert "36 preferences are shown by bedside preferences" in err
+    assert (code, "36 preferences" in err) == (2, True)
 
 
 @pytest.mark.slow
@@ -301,10 +270,8 @@ def test_what_stands_behind_a_preference_is_shown(compared: Path) -> None:
     assert RUBRICS.load("empathy").definition in of_system.definitions[0]
     of_two = bedside.explain(compared, "empathy.preference/A/B", table="win_rates")
     (ratings,) = (table for table in of_two.tables if table.name == "ratings")
-    assert {(record["transcript_id"][0], record["unit"][5]) for record in ratings.records} == {
-        ("A", "B"),
-        ("B", "A"),
-    }
+    pairs = {(record["transcript_id"][0], record["unit"][5]) for record in ratings.records}
+    assert pairs == {("A", "B"), ("B", "A")}
 
 
 def test_judgements_are_listed_by_either_conversation(call: Call, compared: Path) -> None:

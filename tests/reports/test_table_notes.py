@@ -16,29 +16,13 @@ from bedside.reports.number_text import DASH
 from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_notes import chance_notes, chances_by_title, dash_notes, said_once
-from bedside.reports.tables import TABLES
-from bedside.reports.tables.results import TABLE
-from bedside.scoring.score import score
 from tests.conftest import conversation
-from tests.reports.builders import made_run
-from tests.reports.test_page import EXAMPLES
+from tests.reports.builders import PROTOCOLS, file_of, full_table, made_run, rating, scored
 
 
 def view(chances: list[float | None]) -> RatingsView:
     rows = [
-        (
-            f"{system}{case}",
-            system,
-            f"c{case}",
-            "transcript",
-            "empathy",
-            "human:anna",
-            0,
-            float(case % 4),
-            None,
-            None,
-            None,
-        )
+        rating(f"{system}{case}", system, f"c{case}", "empathy", float(case % 4), "human:anna")
         for case in range(4)
         for system in "ab"
     ]
@@ -58,9 +42,7 @@ def test_unequal_chances_are_said(chances: list[float | None], words: str | None
     ratings = view(chances)
     notes = chance_notes(chances_by_title(ratings, ["empathy"]))
     assert [words in note for note in notes] == ([] if words is None else [True])
-    made = TABLE.make(ratings)
-    assert made is not None
-    table = with_people_notes(made, ratings)
+    table = with_people_notes(full_table("results", ratings), ratings)
     assert any("Figures are about the units rated" in note for note in table.notes) == (words is not None)
     if words is not None:
         assert any("bedside estimate weights them" in note for note in table.notes)
@@ -76,18 +58,16 @@ def test_figures_say_it_too() -> None:
 
 def test_shares_of_labels_and_severities_say_it_too() -> None:
     """Labels, and what two people gave the same."""
+    labels = ("cool", "warm")
     rows = [
-        (f"{system}{case}", system, f"c{case}", "transcript", metric, f"human:{who}", 0, value, label, None, None)
+        rating(f"{system}{case}", system, f"c{case}", metric, value, f"human:{who}", label=label)
         for case in range(4) for system in "ab" for who in ("anna", "ben")
-        for metric, value, label in (("empathy", float(case % 4), None), ("style", None, ("cool", "warm")[case % 2]))
+        for metric, value, label in (("empathy", float(case % 4), None), ("style", None, labels[case % 2]))
     ]  # fmt: skip
-    ratings = RatingsView(
-        frame_of(rows, "main", [0.5, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1] * 4), {}, None, "ratings"
-    )
+    chances = [0.5] * 4 + [0.1] * 4
+    ratings = RatingsView(frame_of(rows, "main", chances * 4), {}, None, "ratings")
     for name, title in (("counts", "Style"), ("raters", "Empathy")):
-        made = TABLES.load(name).make(ratings)
-        assert made is not None
-        notes = with_people_notes(made, ratings).notes
+        notes = with_people_notes(full_table(name, ratings), ratings).notes
         (note,) = (note for note in notes if "were drawn with unequal chances" in note)
         assert note.startswith(f"{title}: ")
         assert "estimate" not in note
@@ -110,23 +90,16 @@ def unexplained(run: Run) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suite", ["calm-it", "mdd5k", "medconceal", "multisense", "note2chat"])
-def test_dashes_of_a_suite_have_reasons(tmp_path: Path, suite: str) -> None:
-    assert unexplained(made_run(tmp_path, suite, cases=3)) == []
+@pytest.mark.parametrize("suite", [*PROTOCOLS, None])
+def test_dashes_have_reasons(tmp_path: Path, suite: str | None) -> None:
+    run = made_run(tmp_path, suite, cases=3) if suite is not None else scored(tmp_path)
+    assert unexplained(run) == []
 
 
-@pytest.mark.slow
-def test_dashes_of_the_example_have_reasons(tmp_path: Path) -> None:
-    assert unexplained(Run(score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run").run.path)) == []
-
-
-@pytest.mark.slow
 def test_a_reason_names_the_columns_it_is_of() -> None:
     columns = (Column("System", "left"), Column("A"), Column("B"), Column("C"))
-    rows = (
-        Row((Cell("x"), Cell(DASH), Cell("1"), Cell(DASH))),
-        Row((Cell("y"), Cell("2"), Cell("3"), Cell(DASH))),
-    )
+    texts = (("x", DASH, "1", DASH), ("y", "2", "3", DASH))
+    rows = [Row(tuple(map(Cell, own))) for own in texts]
     reasons = {"A": "asked once", "B": "no people", "C": "asked once"}
     assert dash_notes(columns, rows, reasons) == ("–: asked once (A, C).",)
     assert dash_notes(columns, rows[1:], {"A": "asked once"}) == ()
@@ -134,15 +107,12 @@ def test_a_reason_names_the_columns_it_is_of() -> None:
 
 @pytest.mark.slow
 def test_one_is_told_in_the_singular_throughout_a_report(tmp_path: Path) -> None:
-    file = tmp_path / "one.jsonl"
     talk = conversation(("clinician", "How are you today?"), ("patient", "Well."), id="alone", system="a")
-    file.write_bytes(talk.to_json() + b"\n")
-    run = Run(score([file], tmp_path / "run", metrics=["words", "flesch_reading_ease"]).run.path)
+    run = scored(tmp_path, file_of(tmp_path, talk), ["words", "flesch_reading_ease"])
     _, files = write_report(run, formats=["html", "md"])
     for path in files:
-        text = re.sub(
-            r"<textarea.*?</textarea>|<script>.*?</script>", "", path.read_text("utf-8"), flags=re.DOTALL
-        )
+        copied = r"<textarea.*?</textarea>|<script>.*?</script>"
+        text = re.sub(copied, "", path.read_text("utf-8"), flags=re.DOTALL)
         assert re.findall(rf"(?<![\d,.–])\b1 (?:{_NOUNS})s\b", text) == []
 
 

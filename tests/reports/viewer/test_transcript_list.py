@@ -18,7 +18,6 @@ import bedside
 from bedside.core.errors import InputError, RunError
 from bedside.judges.store import read_judgements, read_prompt
 from bedside.ratings.run import Run
-from bedside.ratings.table import frame_of
 from bedside.reports.viewer.conversation_content import conversation
 from bedside.reports.viewer.judgement_lookup import JudgementLookup
 from bedside.reports.viewer.list_query import ListQuery, read_query
@@ -27,7 +26,7 @@ from bedside.reports.viewer.viewed_run import NoSuchTranscriptError, ViewedRun
 from bedside.transcripts import Transcript, Turn
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
-from tests.reports.viewer.runs import CHINESE, HOSTILE, HOSTILE_ID, SYSTEMS
+from tests.reports.viewer.runs import CHINESE, HOSTILE, HOSTILE_ID, SYSTEMS, add_warmth
 from tests.reports.viewer.runs import talks as made_talks
 
 Row = dict[str, Any]
@@ -102,11 +101,8 @@ def differences_by_hand(rows: list[Row]) -> tuple[int, float | None]:
     for raters in units.values():
         if len(raters) < 2:
             continue
-        values = [
-            statistics.fmean(row["value"] for row in given)
-            for given in raters.values()
-            if given[0]["value"] is not None
-        ]
+        own = [rows for rows in raters.values() if rows[0]["value"] is not None]
+        values = [statistics.fmean(row["value"] for row in rows) for rows in own]
         labels = {row["label"] for given in raters.values() for row in given} - {None}
         ranges += [max(values) - min(values)] if values else []
         count += len(labels) > 1 or bool(values and max(values) > min(values))
@@ -116,30 +112,33 @@ def differences_by_hand(rows: list[Row]) -> tuple[int, float | None]:
 def test_differences_are_those_of_units_that_several_rated(viewed: ViewedRun, rich: Run) -> None:
     every = {name: count for name, count, _ in viewed.differences().iter_rows()}
     for metric in (None, "empathy", "question"):
-        found = {name: (count, span) for name, count, span in viewed.differences(metric).iter_rows()}
+        differences = {name: own for name, *own in viewed.differences(metric).iter_rows()}
         for name in viewed.index["id"]:
             rows = [row for row in rows_of(rich, transcript_id=name) if metric in (None, row["metric"])]
             count, span = differences_by_hand(rows)
-            assert found.get(name, (0, None))[0] == count
-            if metric is not None:
-                assert found.get(name, (0, None))[1] == span
+            assert differences.get(name, [0, None]) == [count, span if metric is not None else None]
     assert set(listed(viewed, differ=True)) == {name for name, count in every.items() if count}
-    order = listed(viewed, metric="empathy", sort="differ", descending=True)
     spans = dict(viewed.differences("empathy").select("id", "range").iter_rows())
-    told = [spans[name] for name in order]
-    assert told == sorted(told, reverse=True)
+    ordered = [spans[name] for name in listed(viewed, metric="empathy", sort="differ", descending=True)]
+    assert ordered == sorted(ordered, reverse=True)
 
 
 def test_transcripts_are_filtered_and_sorted(viewed: ViewedRun) -> None:
     assert len(listed(viewed)) == 15
-    assert listed(viewed, systems=("beta",)) == [f"case-{case}/beta" for case in range(5)]
-    assert listed(viewed, systems=("beta",), cases=("case-1", "case-3")) == ["case-1/beta", "case-3/beta"]
-    assert listed(viewed, text="GAMMA", cases=("case-0",)) == [HOSTILE_ID]
-    assert listed(viewed, text="<i>") == [HOSTILE_ID]
-    assert listed(viewed, text=".*") == []
-    terse = listed(viewed, factors=(("persona", ("terse",)), ("length", ("16", "24"))))
-    assert terse == [f"case-1/{system}" for system in SYSTEMS]
-    assert listed(viewed, factors=(("nothing", ("1",)),)) == []
+    beta = [f"case-{case}/beta" for case in range(5)]
+    for expected, wanted in (
+        (beta, {"systems": ("beta",)}),
+        ([beta[1], beta[3]], {"systems": ("beta",), "cases": ("case-1", "case-3")}),
+        ([HOSTILE_ID], {"text": "GAMMA", "cases": ("case-0",)}),
+        ([HOSTILE_ID], {"text": "<i>"}),
+        ([], {"text": ".*"}),
+        (
+            [f"case-1/{name}" for name in SYSTEMS],
+            {"factors": (("persona", ("terse",)), ("length", ("16", "24")))},
+        ),
+        ([], {"factors": (("nothing", ("1",)),)}),
+    ):
+        assert listed(viewed, **wanted) == expected
     # Levels that are numbers go as numbers do: 8 before 16.
     lengths = viewed.index.select("id", "factor.length").rows()
     by_length = listed(viewed, sort="factor.length")
@@ -166,9 +165,8 @@ def test_pages_and_neighbours_are_of_one_order(viewed: ViewedRun) -> None:
 
 
 def test_addresses_that_ask_for_nonsense_are_refused() -> None:
-    assert read_query([("q", " x "), ("sort", "-factor.a"), ("other", "1")]) == ListQuery(
-        text="x", sort="factor.a", descending=True
-    )
+    query = read_query([("q", " x "), ("sort", "-factor.a"), ("other", "1")])
+    assert query == ListQuery(text="x", sort="factor.a", descending=True)
     for wrong in (("sort", "shoe size"), ("from", "much"), ("to", "1e")):
         with pytest.raises(InputError):
             read_query([wrong])
@@ -195,21 +193,7 @@ def test_a_run_that_is_changed_is_read_anew(rich: Run, tmp_path: Path) -> None:
     before = viewed.version()
     assert viewed.metric("warmth") is None
     assert viewed.version() == before
-    with run.locked():
-        row = (
-            "case-0/alpha",
-            "alpha",
-            "case-0",
-            "transcript",
-            "warmth",
-            "human:anna",
-            0,
-            3.0,
-            None,
-            None,
-            None,
-        )
-        run.add(frame_of([row]).lazy(), run.manifest)
+    add_warmth(run)
     assert viewed.version() != before
     assert dict(viewed.values("warmth").select("id", "value").iter_rows()) == {"case-0/alpha": 3.0}
     assert viewed.metric("warmth")
@@ -315,9 +299,8 @@ def test_states_that_stand_apart_or_change_are_found_again(tmp_path: Path) -> No
     run = simulated_run(tmp_path)
     file = tmp_path / "talks" / "states.jsonl"
     lookup = StateLookup(Path(run.path))
-    lines = [
-        {"id": name, "turn": turn, "purpose": "p", "x": "头"} for turn in range(3) for name in ("a", "b")
-    ]
+    names = ("a", "b") * 3
+    lines = [{"id": name, "turn": place // 2, "purpose": "p", "x": "头"} for place, name in enumerate(names)]
     file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
     assert lookup.of("b")["states"] == [line for line in lines if line["id"] == "b"]
     file.write_text(json.dumps({"id": "b", "turn": 9}), "utf-8")
@@ -351,19 +334,16 @@ def test_of_what_was_asked_twice_the_run_says_which_its_ratings_are_made_of(tmp_
         with closing(JudgementLookup(run.path)) as lookup:
             for temperature in (0.7, 0.0, 0.7):  # the second and third time of what is kept
                 bedside.judge(run, server.judge, rubrics=["empathy"], temperature=temperature)
-                listed = {
-                    judgement["key"]: judgement
-                    for judgement in lookup.of("case-1/alpha")
-                    if judgement["unit"] == "transcript"
-                }
+                own = [each for each in lookup.of("case-1/alpha") if each["unit"] == "transcript"]
+                raters = {judgement["key"]: judgement["raters"] for judgement in own}
                 asked = {
                     key: json.loads(whole["parameters"])["temperature"]
-                    for key in listed
+                    for key in raters
                     if (whole := lookup.whole(key)) is not None
                 }
                 assert sorted(asked.values()) == [0.0, 0.7]
                 for key, degree in asked.items():
-                    assert listed[key]["raters"] == (["judge:tiny"] if degree == temperature else [])
+                    assert raters[key] == (["judge:tiny"] if degree == temperature else [])
             pairs = [one for one in lookup.of("case-1/alpha") if one["unit"] != "transcript"]
             assert pairs
             assert all(one["raters"] == ["judge:tiny"] for one in pairs)

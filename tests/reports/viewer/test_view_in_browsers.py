@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -14,13 +14,12 @@ import pytest
 
 import bedside
 from bedside.ratings.run import Run
-from bedside.ratings.table import frame_of
 from bedside.reports.number_text import number
 from bedside.reports.viewer.view_copy import chosen_transcripts, write_copy
 from bedside.reports.viewer.viewed_run import ViewedRun
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
-from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView
+from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView, add_warmth
 from tests.reports.viewer.runs import talks as made_talks
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -53,13 +52,6 @@ LISTS: tuple[dict[str, Any], ...] = (
     {"metric": "empathy.preference"},
     {"q": "nobody"},
 )
-
-
-@pytest.fixture(scope="module")
-def served(rich: Run) -> Iterator[ServedView]:
-    view = ServedView(Path(rich.path))
-    yield view
-    view.kill()
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +89,11 @@ def cells(page: Any) -> list[list[str]]:
     )
 
 
+def press(page: Any, keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
 def first_page(page: Any) -> Any:
     page.locator("table.list").wait_for()
     return page
@@ -126,9 +123,7 @@ def test_a_conversation_reads_the_same_in_the_copy(open_page: Opener, served: Se
     assert texts[0] == texts[1]
     said, judged = texts[0]
     assert "human:ben says <b>" in said
-    assert "because of turn 0" in judged
-    assert "The rubric" in judged
-    assert HOSTILE[0] in judged
+    assert all(part in judged for part in ("because of turn 0", "The rubric", HOSTILE[0]))
 
 
 def test_hostile_texts_stay_texts(open_page: Opener, served: ServedView, copy: str) -> None:
@@ -140,10 +135,8 @@ def test_hostile_texts_stay_texts(open_page: Opener, served: ServedView, copy: s
             ("pair", {"id": HOSTILE_ID, "other": "case-0/alpha"}),
         ):
             show(page, view, wanted)
-            found = page.evaluate(
-                "document.querySelectorAll('#view :is(i, b, u, img, script, style)').length"
-            )
-            assert found == 0
+            made = "document.querySelectorAll('#view :is(i, b, u, img, script, style)').length"
+            assert page.evaluate(made) == 0
         show(page, "conversation", {"id": HOSTILE_ID})
         said = page.locator(".turns .said").all_inner_texts()
         plain = [re.sub(r"\s+", " ", text) for text in HOSTILE]
@@ -192,16 +185,13 @@ def test_back_leads_through_filters_and_views(page: Any) -> None:
 
 
 def test_all_of_it_goes_by_keys(page: Any) -> None:
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+    press(page, "jj")
     second = cells(page)[2][0]
     assert page.locator("a:focus").text_content() == second
-    page.keyboard.press("k")
-    page.keyboard.press("j")
+    press(page, "kj")
     page.keyboard.press("Enter")
     page.locator(f"h1:text-is('{second}')").wait_for()
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+    press(page, "jj")
     page.locator("#turn-1:focus").wait_for()
     page.keyboard.press("k")
     page.locator("#turn-0:focus").wait_for()
@@ -299,10 +289,7 @@ def test_a_run_that_changes_is_read_anew_while_it_is_looked_at(
     try:
         page = first_page(open_page(view.link))
         show(page, "conversation", {"id": "case-0/alpha"})
-        with run.locked():
-            cells = ("transcript", "warmth", "human:anna", 0, 3.0, None, "Kindly.", None)
-            row = ("case-0/alpha", "alpha", "case-0", *cells)
-            run.add(frame_of([row]).lazy(), run.manifest)
+        add_warmth(run)
         page.locator(".reason", has_text="Kindly.").wait_for()
         assert "The run has changed" in page.locator("#notices").inner_text()
         view.kill()
