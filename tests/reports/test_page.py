@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import html
-import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.cli import main
-from bedside.ratings.rating_files import import_ratings, read_rating_file
-from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
-from bedside.ratings.scales import parse_scales
 from bedside.ratings.suites import SUITES
 from bedside.reports.build import cited, extremes, review, turns_of, write_report
 from bedside.reports.checklist import CHECKLISTS, OPEN, checklists
 from bedside.reports.checklist_facts import FACTS
 from bedside.reports.contents import part_titles
-from bedside.scoring.score import score
-from bedside.transcripts import Transcript, read_transcripts
-from tests.conftest import conversation
+from bedside.transcripts import read_transcripts
+from tests.conftest import Call, conversation
 from tests.metrics.tiny import MAKERS
-from tests.reports.builders import made_run, reasoned_run
-
-EXAMPLES = Path(bedside.__file__).parent / "examples"
+from tests.reports.builders import TALKS, file_of, made_run, people_rated, reasoned_run, scored
 
 
 @pytest.fixture(scope="module")
@@ -40,71 +33,57 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_the_ends_are_the_highest_and_lowest(run: Run) -> None:
     view = open_ratings_view(run.path)
-    found = extremes(view)
-    assert found
-    for one in found:
-        values = view.transcript_values([one.metric]).drop_nulls("value")
-        mine = values.filter(values["group"] == one.raters)["value"].to_list()
-        assert one.value == (max(mine) if one.end == "highest" else min(mine))
-        assert one.shared == mine.count(one.value)
+    ends = extremes(view)
+    assert ends
+    for end in ends:
+        values = view.transcript_values([end.metric]).drop_nulls("value")
+        own = values.filter(values["group"] == end.raters)["value"].to_list()
+        assert end.value == (max(own) if end.end == "highest" else min(own))
+        assert end.shared == own.count(end.value)
 
 
 def test_turns_coded_are_the_marks_of_a_measure_made_of_codes(run: Run) -> None:
     view = open_ratings_view(run.path)
-    found = review(view, run)
+    reviewed = review(view, run)
     highest = next(
-        one for one in found.extremes
-        if (one.metric, one.end) == ("open_question_ratio", "highest") and one.raters.startswith("algorithm:")
+        end for end in reviewed.extremes
+        if (end.metric, end.end) == ("open_question_ratio", "highest") and end.raters.startswith("algorithm:")
     )  # fmt: skip
-    codes = {
-        int(unit.partition(":")[2])
-        for name, unit, metric, rater, label in view.ratings.select(
-            "transcript_id", "unit", "metric", "rater", "label"
-        ).iter_rows()
-        if (name, metric, rater) == (highest.transcript, "question", highest.raters)
-        and label not in (None, "none")
-    }
-    assert set(turns_of(found, highest)) == codes
+    coded = view.ratings.filter(transcript_id=highest.transcript, metric="question", rater=highest.raters)
+    units = coded.filter(coded["label"].is_not_null() & (coded["label"] != "none"))["unit"]
+    assert set(turns_of(reviewed, highest)) == {int(unit.partition(":")[2]) for unit in units}
 
 
 @pytest.mark.model
 @pytest.mark.slow
 def test_turns_that_contradict_each_other_are_both_marked(tmp_path: Path) -> None:
     parameters = MAKERS["consistency"](tmp_path / "model")
-    file = tmp_path / "three.jsonl"
-    lines = (EXAMPLES / "transcripts.jsonl").read_text("utf-8").splitlines(keepends=True)
-    file.write_text("".join(lines[:3]), "utf-8")
-    made = score(
-        [file], tmp_path / "run", metrics=["consistency"],
-        parameters={"consistency": parameters},
-    ).run  # fmt: skip
-    found = review(open_ratings_view(made.path), Run(made.path))
+    talks = list(read_transcripts([TALKS]))[:3]
+    made = scored(tmp_path, talks, ["consistency"], parameters={"consistency": parameters})
+    reviewed = review(open_ratings_view(made.path), made)
     pairs = {
         (name, int(unit.partition(":")[2]), int(re.findall(r"with turn (\d+)", reason)[0]))
         for name, unit, reason in made.ratings.filter(metric="contradiction").drop_nulls("value").select(
             "transcript_id", "unit", "reason"
         ).iter_rows()
     }  # fmt: skip
-    shown = [
-        one for one in found.extremes if one.metric.startswith(("self_consistency", "contradiction_rate"))
-    ]
+    names = ("self_consistency", "contradiction_rate")
+    shown = [end for end in reviewed.extremes if end.metric.startswith(names)]
     assert shown
-    for one in shown:
-        transcript = found.transcripts[one.transcript]
-        role = one.metric.partition(".")[2]
-        marked = turns_of(found, one)
+    for end in shown:
+        transcript = reviewed.transcripts[end.transcript]
+        marked = turns_of(reviewed, end)
         assert marked
-        assert {transcript.turns[turn].role for turn in marked} == {role}
+        assert {transcript.turns[turn].role for turn in marked} == {end.metric.partition(".")[2]}
         for turn in marked:
-            assert any((one.transcript, a, b) in pairs for a in marked for b in marked if turn in (a, b))
+            assert any((end.transcript, a, b) in pairs for a in marked for b in marked if turn in (a, b))
 
 
-def _talk() -> Transcript:
-    return conversation(
-        ("clinician", "What brings you here?"),
-        ("patient", "I can't sleep, and I worry about the money all night."),
-        ("clinician", "All night?"),
-    )
+TALK = conversation(
+    ("clinician", "What brings you here?"),
+    ("patient", "I can't sleep, and I worry about the money all night."),
+    ("clinician", "All night?"),
+)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +101,7 @@ def _talk() -> Transcript:
     ],
 )
 def test_a_reason_points_at_turns(reason: str, turns: list[int]) -> None:
-    assert [mark.turn for mark in cited(reason, _talk())] == turns
+    assert [mark.turn for mark in cited(reason, TALK)] == turns
 
 
 def test_without_text_no_words_are_kept(run: Run) -> None:
@@ -145,7 +124,7 @@ def test_no_sentence_of_any_transcript_stands_in_a_page_without_text(run: Run, t
     assert {file.suffix for file in files} == {".html", ".md", ".csv", ".tex", ".svg"}
     written = "".join(file.read_text("utf-8") for file in files)
     plain = html.unescape(written)
-    for transcript in read_transcripts([EXAMPLES / "transcripts.jsonl"]):
+    for transcript in read_transcripts([TALKS]):
         for turn in transcript.turns:
             for sentence in re.split(r"(?<=[.?!])\s+", turn.text):
                 if len(sentence.split()) > 3:
@@ -153,10 +132,8 @@ def test_no_sentence_of_any_transcript_stands_in_a_page_without_text(run: Run, t
 
 
 def test_a_run_that_keeps_no_text_has_a_page(tmp_path: Path) -> None:
-    made = score(
-        [EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["words", "completed"], text=False
-    ).run
-    write_report(Run(made.path), formats=["html"])
+    made = scored(tmp_path, metrics=["words", "completed"], text=False)
+    write_report(made, formats=["html"])
     assert "What was said is left out." in (made.path / "report" / "report.html").read_text("utf-8")
 
 
@@ -172,41 +149,33 @@ def test_a_checklist_says_what_the_run_knows_and_leaves_the_rest_open(run: Run) 
     view = open_ratings_view(run.path)
     tables, _ = write_report(run, formats=["csv"])
     by_name = {table.name: table for table in checklists(run, view, tables)}
-    grras = {record["item"]: record["from_the_run"] for record in by_name["checklist_grras"].records}
-    assert "12 transcripts" in grras["3"]
-    assert "2 people, 12 transcripts" in grras["11"]
-    assert "Empathy (1–5)" in grras["2"]
-    assert "Empathy: κ" in grras["13"]
-    assert grras["4"] is None
+    grras = {record["item"]: str(record["from_the_run"]) for record in by_name["checklist_grras"].records}
+    for item, words in (
+        ("3", "12 transcripts"), ("11", "2 people, 12 transcripts"), ("2", "Empathy (1–5)"), ("13", "Empathy: κ"),
+    ):  # fmt: skip
+        assert words in grras[item]
+    assert grras["4"] == "None"
     assert by_name["checklist_grras"].rows[3].cells[2].text == OPEN
 
 
 @pytest.mark.slow
-def test_parts_are_printed_alone(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_are_printed_alone(run: Run, call: Call) -> None:
     for option, words in (("--methods", "12 transcripts of 3 systems"), ("--checklist", "reliability study")):
-        with pytest.raises(SystemExit) as ended:
-            main(["report", str(run.path), option])
-        assert ended.value.code == 0
-        assert words in " ".join(capsys.readouterr().out.split())
+        code, out, _ = call("report", run.path, option)
+        assert (code, words in " ".join(out.split())) == (0, True)
     for options in (["--card"], ["--methods", "--card"]):
-        with pytest.raises(SystemExit) as ended:
-            main(["report", str(run.path), *options])
-        assert ended.value.code == 2
-        assert capsys.readouterr().err.count("\n") == 1
+        code, _, err = call("report", run.path, *options)
+        assert (code, err.count("\n")) == (2, 1)
 
 
 @pytest.mark.slow
 def test_a_page_of_two_hundred_transcripts_stays_small(annomi: Path, tmp_path: Path) -> None:
-    lines = []
-    for transcript in read_transcripts([annomi]):
-        for copy in range(2):
-            one = json.loads(transcript.to_json())
-            one["id"] = f"{transcript.id}-{copy}"
-            one["system"] = f"system {copy}"
-            lines.append(json.dumps(one))
-    file = tmp_path / "many.jsonl"
-    file.write_text("\n".join(lines) + "\n", "utf-8")
-    run = score([file], tmp_path / "run").run
+    talks = [
+        replace(talk, id=f"{talk.id}-{copy}", system=f"system {copy}")
+        for talk in read_transcripts([annomi])
+        for copy in range(2)
+    ]
+    run = scored(tmp_path, talks)
     write_report(run, formats=["html"])
     assert (run.path / "report" / "report.html").stat().st_size < 5_000_000
 
@@ -217,20 +186,14 @@ SAID = "أنا لا أنام جيدا منذ أسابيع (حوالي 4 ساعا
 
 @pytest.mark.slow
 def test_turns_of_a_report_are_isolated_from_the_names_before_them(tmp_path: Path) -> None:
-    talks = tmp_path / "talks.jsonl"
-    talks.write_bytes(
-        b"".join(
-            conversation(("clinician", "مرحبا؟"), *[("patient", SAID)] * turns, id=f"t{turns}").to_json()
-            + b"\n"
-            for turns in (1, 2)
-        )
-    )
-    run = score([talks], tmp_path / "run", metrics=["turns"]).run
+    question = ("clinician", "مرحبا؟")
+    talks = [conversation(question, *[("patient", SAID)] * turns, id=f"t{turns}") for turns in (1, 2)]
+    run = scored(tmp_path, file_of(tmp_path, *talks), ["turns"])
     ratings = tmp_path / "ratings.csv"
     ratings.write_text(
         "item,rater,metric,value,reason\nt1,anna,empathy,1,متعب.\nt2,anna,empathy,5,\n", "utf-8"
     )
-    import_ratings(run, ratings, read_rating_file(ratings, RatingReading(scales=parse_scales(["1-5"]))))
+    people_rated(run, ratings)
     write_report(Run(run.path), formats=["html"], out=tmp_path / "report")
     page = (tmp_path / "report" / "report.html").read_text("utf-8")
     assert f"[1] patient:</span> <bdi>{SAID}</bdi></li>" in page

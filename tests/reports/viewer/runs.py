@@ -94,24 +94,8 @@ def rich_run(folder: Path) -> Run:
 
 def add_warmth(run: Run) -> None:
     """Add a rating of the first transcript by a metric that the run hasn't had."""
-    with_rows(
-        run,
-        [
-            (
-                "case-0/alpha",
-                "alpha",
-                "case-0",
-                "transcript",
-                "warmth",
-                "human:anna",
-                0,
-                3.0,
-                None,
-                "Kindly.",
-                None,
-            )
-        ],
-    )
+    head = ("case-0/alpha", "alpha", "case-0", "transcript", "warmth", "human:anna", 0)
+    with_rows(run, [(*head, 3.0, None, "Kindly.", None)])
 
 
 class ServedView:
