@@ -40,11 +40,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens an address in a browser of its own; whatever goes wrong in the page, or leaves the machine, is an error."""
+    """Opens an address in a browser of its own; whatever goes wrong in the page, or leaves the machine, is an error.
+
+    Where the page is to be ``silent``, any word on its console is an error, too.
+    """
     troubles: list[str] = []
     contexts = []
 
-    def opened(address: str, **how: Any) -> Any:
+    def opened(address: str, *, silent: bool = False, **how: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **how})
         contexts.append(context)
         page = context.new_page()
@@ -58,7 +61,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
 
         page.on("pageerror", lambda error: complain(True, str(error)))
         page.on("request", lambda request: complain(not request.url.startswith(own), request.url))
-        page.on("console", lambda said: complain("Content Security Policy" in said.text, said.text))
+        page.on("console", lambda said: complain(silent or "Content Security Policy" in said.text, said.text))
         page.goto(address)
         return page
 

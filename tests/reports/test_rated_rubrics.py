@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
@@ -19,29 +18,26 @@ from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods
 from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.tables.rubrics import build
-from bedside.scoring.score import score
 from tests.conftest import conversation
 from tests.judges.rubrics.test_rubrics import PACING
+from tests.reports.builders import Rating, cells_by_title, file_of, rating, scored, view_of
 
 JUDGE = "judge:m"
 
 
-def row(metric: str, rater: str, value: float = 1.0) -> tuple[Any, ...]:
-    return ("a", "s", "c", "transcript", metric, rater, 0, value, None, None, None)
+def row(metric: str, rater: str) -> Rating:
+    return rating("a", "s", "c", metric, 1.0, rater)
 
 
-def view_of(*rated: tuple[str, str]) -> RatingsView:
-    return RatingsView(frame_of([row(*pair) for pair in rated]), {}, None, "ratings")
+def view_by(*pairs: tuple[str, str]) -> RatingsView:
+    return view_of([row(*pair) for pair in pairs])
 
 
 def judged_run(folder: Path, versions: dict[str, str], own: dict[str, Any] | None = None) -> Run:
     """A run that a judge rated by these rubrics, asked in these wordings."""
     folder.mkdir(exist_ok=True)
-    path = folder / "talks.jsonl"
-    path.write_bytes(
-        conversation(("clinician", "Hello."), ("patient", "Hi."), id="a", system="s").to_json() + b"\n"
-    )
-    run = score([path], folder / "run", metrics=["turns"]).run
+    talk = conversation(("clinician", "Hello."), ("patient", "Hi."), id="a", system="s")
+    run = scored(folder, file_of(folder, talk), ["turns"])
     judge = {
         "prompts": versions, "rubrics": [{"calls": 1} for _ in versions], "temperature": None, "passes": 1,
         "order": "transcript-first",
@@ -53,15 +49,14 @@ def judged_run(folder: Path, versions: dict[str, str], own: dict[str, Any] | Non
 
 
 def test_each_rubric_has_its_raters_and_every_deviation_stands_once() -> None:
-    view = view_of(
+    view = view_by(
         ("communication_doctor", JUDGE), ("communication_patient", "human:anna"),
         ("communication_patient", "human:ben"), ("turn_evaluator.partnership", JUDGE), ("empathy", JUDGE),
         ("words", "algorithm:structure@1"), ("own_rating", "human:anna"),
     )  # fmt: skip
     table = build(view)
     assert table is not None
-    shown = {line.cells[0].text: [cell.text for cell in line.cells[1:]] for line in table.rows}
-    assert shown == {
+    assert cells_by_title(table) == {
         "Communication, doctor": ["–", "m", "1"],
         "Communication, patient": ["–", "people", "1"],
         "Empathy": ["–", "m", "0"],
@@ -74,15 +69,14 @@ def test_each_rubric_has_its_raters_and_every_deviation_stands_once() -> None:
         assert notes.count(text) == 1
     assert [record["deviations"] for record in table.records][2] == []
     assert any(note.startswith("Where there is no version") for note in table.notes)
-    assert build(view_of(("words", "algorithm:structure@1"))) is None
+    assert build(view_by(("words", "algorithm:structure@1"))) is None
 
 
 @pytest.mark.slow
 def test_a_report_shows_the_deviations_and_methods_count_them(tmp_path: Path) -> None:
     partnership = RUBRICS.load("partnership")
-    run = judged_run(
-        tmp_path, {"partnership": partnership.version, "empathy": RUBRICS.load("empathy").version}
-    )
+    versions = {"partnership": partnership.version, "empathy": RUBRICS.load("empathy").version}
+    run = judged_run(tmp_path, versions)
     view = open_ratings_view(run.path)
     (table,) = (table for table in make_tables(view) if table.name == "rubrics")
     assert [cell.text for cell in table.rows[1].cells] == ["Partnership", partnership.version, "m", "1"]
@@ -118,8 +112,6 @@ def test_a_rubric_of_the_users_own_is_taken_as_the_run_keeps_it(tmp_path: Path) 
 
 
 def test_audits_by_a_rubric_are_ratings_by_it() -> None:
-    frame = pl.concat(
-        [frame_of([row("safety.audited", "human:anna")]), frame_of([row("safety.agrees", "human:anna")])]
-    )
-    (rated,) = rated_rubrics(RatingsView(frame, {}, None, "audits"))
+    audited = [row(f"safety.{audit}", "human:anna") for audit in ("audited", "agrees")]
+    (rated,) = rated_rubrics(view_of(audited))
     assert (rated.rubric.name, rated.raters) == ("safety", ("people",))

@@ -39,9 +39,8 @@ def data(folder: Path, name: str) -> Any:
 
 
 def test_a_copy_holds_what_was_chosen_and_nothing_else(call: Call, rich: Run, tmp_path: Path) -> None:
-    code, out, _ = call(
-        "view", rich.path, "--export", "copy", "--systems", "alpha,beta", "--where", "persona=terse"
-    )
+    chosen = ("--systems", "alpha,beta", "--where", "persona=terse")
+    code, out, _ = call("view", rich.path, "--export", "copy", *chosen)
     assert code == 0
     files = contents(tmp_path / "copy")
     assert "Wrote 4 conversations to copy/index.html" in out
