@@ -432,12 +432,6 @@ def test_the_command_writes_them(tmp_path: Path, call: Call) -> None:
     assert set(report.tables.names) >= {"dataset", "ratings"}
 
 
-def test_a_run_whose_suite_has_no_source_says_so(tmp_path: Path) -> None:
-    run = scored(tmp_path, metrics=["structure"])
-    with pytest.raises(BedsideError, match="no suite of this run"):
-        make_parts(open_ratings_view(run.path), settings=PRINTED)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published dialogues are not beside the project")
 def test_real_dialogues_are_counted_as_by_hand(tmp_path: Path) -> None:
@@ -531,12 +525,6 @@ def test_a_ratio_of_sums_takes_what_only_an_algorithm_counts_from_it() -> None:
     # 2 · 4 findings elicited, over 8 findings and 12 questions.
     assert [record["value"] for record in table.records] == [0.4]
     assert any("as counted by history_taking@1" in note for note in table.notes)
-
-
-def test_a_table_against_a_system_that_is_not_there_is_left_out() -> None:
-    view = ratings_view(*(rated(system, case, empathy=float(case)) for system in "AB" for case in (1, 2, 3)))
-    with pytest.raises(BedsideError, match="Human clinicians"):
-        full_table("comparison", view, metrics=["empathy"], against="Human clinicians")
 
 
 # -- MultiSenseEval -----------------------------------------------------------------------------------

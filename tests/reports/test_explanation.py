@@ -104,11 +104,9 @@ def test_every_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
     view = open_ratings_view(made_run(tmp_path, "calm-it", cases=3).path)
     trends, corpus = trend(view), deviation(view, view.systems()[0])
     tables = (
-        *build_tables(view, ["drift", "agreement"]),
-        comparison_table(compare(view).pairs),
-        length_table(trends),
+        *build_tables(view, ["drift", "agreement"]), comparison_table(compare(view).pairs), length_table(trends),
         deviation_table(corpus, "a corpus"),
-    )
+    )  # fmt: skip
     assert {table.name for table in tables} == {
         "drift", "agreement", "comparison", "length", "deviation"
     }  # fmt: skip

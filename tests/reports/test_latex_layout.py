@@ -47,11 +47,9 @@ LONG_NAMES = (
 )
 #: Both sizes and both numbers of columns in every run, the other two pairs in `make soak`.
 PAPERS = (
-    ("a4paper", 1),
-    ("letterpaper", 2),
-    pytest.param("a4paper", 2, marks=pytest.mark.soak_only),
+    ("a4paper", 1), ("letterpaper", 2), pytest.param("a4paper", 2, marks=pytest.mark.soak_only),
     pytest.param("letterpaper", 1, marks=pytest.mark.soak_only),
-)
+)  # fmt: skip
 
 
 def grid(name: str, titles: list[str], rows: list[list[str]], *, caption: str = "A title",
@@ -114,13 +112,10 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
     study = open_ratings_view(EXAMPLES / "study.csv", scales=parse_scales(["safe=0,1"]))
     talks = read_transcripts(EXAMPLES / "transcripts.jsonl")
     return [
-        *tables,
-        *validation_tables(validate(study)),
-        estimate_table(estimate(study, judge="judge:*")),
-        overall_table(compare(view).overall),
-        difference_table(sizes_for_difference(0.3, sd=0.8, power=0.8)),
+        *tables, *validation_tables(validate(study)), estimate_table(estimate(study, judge="judge:*")),
+        overall_table(compare(view).overall), difference_table(sizes_for_difference(0.3, sd=0.8, power=0.8)),
         *coder_tables(evaluate_coder(talks, CODERS.load("rules"))),
-    ]
+    ]  # fmt: skip
 
 
 def document(tables: list[Table], paper: str, columns: int, *, siunitx: bool = False) -> str:

@@ -88,17 +88,11 @@ def sheet_rows(sheet: Any) -> Iterator[list[str]]:
 def test_excel_has_numbers_as_numbers_that_look_as_in_the_table() -> None:
     sheet = workbook(excel([small()]))["small"]
     assert list(sheet_rows(sheet)) == [
-        ["Empathy by system"],
-        ["Metric", "Systems", "p"],
-        ["one", "two"],
-        ["People"],
+        ["Empathy by system"], ["Metric", "Systems", "p"], ["one", "two"], ["People"],
         ["Empathy", "3.50", "(0.20)**", "−1.25", "(0.50)", "n=3", "/6", "< .001"],
-        ["=1+1", "45 %", "{46.2}", "1,234", ".62"],
-        ["A judge"],
-        ["Warmth", "–", "+0.31", "[−.05,", "1.20]", "3 metricsa"],
-        ["A note."],
-        ["=Another"],
-    ]
+        ["=1+1", "45 %", "{46.2}", "1,234", ".62"], ["A judge"],
+        ["Warmth", "–", "+0.31", "[−.05,", "1.20]", "3 metricsa"], ["A note."], ["=Another"],
+    ]  # fmt: skip
     by_text = {str(cell.value): cell for row in sheet.iter_rows() for cell in row if cell.value is not None}
     assert by_text["=1+1"].data_type == "s", "text is no formula"
     assert sheet["B5"].value == 3.4987, "all digits, where the records have them"
@@ -156,14 +150,10 @@ def test_word_has_the_table_as_shown() -> None:
     document = docx.Document(io.BytesIO(word([small()])))
     (table,) = document.tables
     assert [[text_of(cell) for cell in row.cells] for row in table.rows] == [
-        ["Metric", "Systems", "Systems", "p"],
-        ["Metric", "one", "two", "p"],
-        ["People"] * 4,
-        ["Empathy", "3.50 (0.20)**", "−1.25 (0.50) n=3/6", "< .001"],
-        ["=1+1", "45 % {46.2}", "1,234", ".62"],
-        ["A judge"] * 4,
-        ["Warmth", "–", "+0.31 [−.05, 1.20]", "3 metricsa"],
-    ]
+        ["Metric", "Systems", "Systems", "p"], ["Metric", "one", "two", "p"], ["People"] * 4,
+        ["Empathy", "3.50 (0.20)**", "−1.25 (0.50) n=3/6", "< .001"], ["=1+1", "45 % {46.2}", "1,234", ".62"],
+        ["A judge"] * 4, ["Warmth", "–", "+0.31 [−.05, 1.20]", "3 metricsa"],
+    ]  # fmt: skip
     styles = {cell.paragraphs[0].style for row in table.rows for cell in row.cells}
     assert {style.name for style in styles if style} == {"Table text 10 pt"}
     number, marks = table.cell(3, 1).paragraphs[0].runs

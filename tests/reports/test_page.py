@@ -28,9 +28,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return reasoned_run(tmp_path_factory.mktemp("page"))
 
 
-# -- what is pointed at -----------------------------------------------------------------------------
-
-
 def test_the_ends_are_the_highest_and_lowest(run: Run) -> None:
     view = open_ratings_view(run.path)
     ends = extremes(view)
@@ -135,9 +132,6 @@ def test_a_run_that_keeps_no_text_has_a_page(tmp_path: Path) -> None:
     made = scored(tmp_path, metrics=["words", "completed"], text=False)
     write_report(made, formats=["html"])
     assert "What was said is left out." in (made.path / "report" / "report.html").read_text("utf-8")
-
-
-# -- checklists and parts ---------------------------------------------------------------------------
 
 
 def test_every_fact_of_a_checklist_is_known_and_used() -> None:

@@ -83,9 +83,6 @@ def test_axe_finds_no_violation(pages: Pages, opened: Opener, name: str, width: 
     assert found.violations_count == 0, found.generate_report()
 
 
-# -- on a phone -------------------------------------------------------------------------------------
-
-
 @each
 def test_a_phone_scrolls_tables_and_not_the_page(pages: Pages, opened: Opener, name: str) -> None:
     tab = opened(pages[name], width=390, height=844)
@@ -113,9 +110,6 @@ def test_letters_of_a_figure_are_not_shrunk_on_a_phone(phone: Any) -> None:
     )
     assert heights
     assert min(heights) > 8
-
-
-# -- with a keyboard --------------------------------------------------------------------------------
 
 
 def test_what_scrolls_can_be_reached_and_what_does_not_is_no_stop(large: Any) -> None:
@@ -200,9 +194,6 @@ def test_a_search_takes_signs_as_they_are(tmp_path: Path, opened: Opener) -> Non
         assert tab.get_by_role("status").inner_text() == hits
 
 
-# -- links, copies and reasons ----------------------------------------------------------------------
-
-
 @pytest.fixture
 def tab(opened: Opener, tmp_path: Path) -> Any:
     """The page of a run whose ratings have reasons that quote turns."""
@@ -248,9 +239,6 @@ def test_copying_a_table_by_keyboard(tab: Any) -> None:
 def test_the_first_tab_stop_skips_to_the_content(tab: Any) -> None:
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.getAttribute('href')") == "#content"
-
-
-# -- on paper ---------------------------------------------------------------------------------------
 
 
 def _cut(opened: Opener, path: Path) -> list[str]:

@@ -63,11 +63,9 @@ def test_loss_stands_by_system_and_persona_with_reasons_and_a_warning(view: Rati
     shown = table(view, "simulation_loss")
     lost = "patient: wrong language 2; evaluator: reply can't be read 1"
     assert cells_of(shown) == [
-        ["lab/doctor", "open", "6", "6", "4", "0", "–"],
-        ["lab/doctor", "terse", "6", "3", "1", "3", lost],
-        ["rules-toy (toy)", "open", "6", "6", "4", "0", "–"],
-        ["rules-toy (toy)", "terse", "6", "6", "4", "0", "–"],
-    ]
+        ["lab/doctor", "open", "6", "6", "4", "0", "–"], ["lab/doctor", "terse", "6", "3", "1", "3", lost],
+        ["rules-toy (toy)", "open", "6", "6", "4", "0", "–"], ["rules-toy (toy)", "terse", "6", "6", "4", "0", "–"],
+    ]  # fmt: skip
     systems, personas = [note for note in shown.notes if note.startswith("Warning")]
     assert "between systems: lab/doctor 3 of 12, rules-toy 0 of 12" in systems
     assert "between personas: open 0 of 12, terse 3 of 12" in personas

@@ -118,20 +118,14 @@ def test_one_is_told_in_the_singular_throughout_a_report(tmp_path: Path) -> None
 
 def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
     reasons = [
-        "as asked, though 4 cases are shared and would pair",
-        "12 cases of both systems pair, values are 0 or 1",
-        "as asked, though 1,204 cases are shared and would pair",
-        "only 3 of 9 cases pair",
-        "as asked, though 6 cases are shared and would pair",
-        "only 3 of 10 cases pair",
-        "12 cases of both systems pair",
-        "as asked",
-    ]
+        "as asked, though 4 cases are shared and would pair", "12 cases of both systems pair, values are 0 or 1",
+        "as asked, though 1,204 cases are shared and would pair", "only 3 of 9 cases pair",
+        "as asked, though 6 cases are shared and would pair", "only 3 of 10 cases pair",
+        "12 cases of both systems pair", "as asked",
+    ]  # fmt: skip
     assert said_once(reasons) == [
         "as asked, though 4 to 1,204 cases are shared and would pair",
-        "12 cases of both systems pair, values are 0 or 1",
-        "only 3 of 9 to 10 cases pair",
-        "12 cases of both systems pair",
-        "as asked",
-    ]
+        "12 cases of both systems pair, values are 0 or 1", "only 3 of 9 to 10 cases pair",
+        "12 cases of both systems pair", "as asked",
+    ]  # fmt: skip
     assert said_once([]) == []

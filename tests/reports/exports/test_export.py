@@ -64,9 +64,6 @@ def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
         yield file.relative_to(folder).as_posix(), text
 
 
-# -- what is in it ----------------------------------------------------------------------------------
-
-
 def test_ratings_are_those_of_the_run_but_for_names(run: bedside.Run, folder: Path) -> None:
     exported = table(folder, "ratings")
     assert exported.drop("rater", "rater_kind").equals(run.ratings.drop("rater"))
@@ -169,9 +166,6 @@ def test_bedside_reads_its_ratings_again(run: bedside.Run, folder: Path) -> None
     assert read.filter(people)["estimate"].to_list() == own.filter(people)["estimate"].to_list() != []
 
 
-# -- what is not in it ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form", EXPORT_FORMS.names())
 def test_no_rater_is_named_unless_asked(form: str, run: bedside.Run, tmp_path: Path) -> None:
     if form == "convokit":
@@ -234,9 +228,6 @@ def test_what_judges_were_asked_goes_along_only_where_it_is_asked_for(
     assert set(rows["rater"]) <= set(run.ratings["rater"])
 
 
-# -- simulated, recorded, written -------------------------------------------------------------------
-
-
 def test_what_was_simulated_is_known(tmp_path: Path) -> None:
     bedside.simulate(None, "note2chat", tmp_path / "talks", clinician="script:brisk", sample=1)
     talks = [*bedside.read_transcripts(tmp_path / "talks"), Transcript(
@@ -257,9 +248,6 @@ def test_what_was_simulated_is_known(tmp_path: Path) -> None:
     only = bedside.score(tmp_path / "talks", tmp_path / "only", metrics="turns").run
     bedside.export(only, "hf-folder", tmp_path / "simulated", **FOR_OTHERS)
     assert "synthetic" in header(tmp_path / "simulated")["tags"]
-
-
-# -- what is there stays ----------------------------------------------------------------------------
 
 
 def test_the_same_export_is_the_same_files(run: bedside.Run, folder: Path, tmp_path: Path) -> None:
@@ -330,9 +318,6 @@ def test_a_damaged_mark_marks_nothing(files: str, run: bedside.Run, tmp_path: Pa
         bedside.export(run, "csv-folder", tmp_path)
 
 
-# -- CSV --------------------------------------------------------------------------------------------
-
-
 def test_no_spreadsheet_runs_what_was_said(tmp_path: Path) -> None:
     said = ["=1+1", " +cmd", "＝A1", "-3 degrees", "@x", "-3", 'He said "no", twice.\nThen he left.', "שלום"]
     turns = [Turn(index, "patient" if index else "clinician", "P", text) for index, text in enumerate(said)]
@@ -340,9 +325,6 @@ def test_no_spreadsheet_runs_what_was_said(tmp_path: Path) -> None:
     bedside.export(scored, "csv-folder", tmp_path / "out")
     read = pl.read_csv(tmp_path / "out" / "turns.csv")["text"].to_list()
     assert read == [f"'{text}" for text in said[:5]] + said[5:]
-
-
-# -- the command ------------------------------------------------------------------------------------
 
 
 def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:

@@ -39,11 +39,9 @@ def talks() -> list[Transcript]:
     for case in range(CASES):
         for system in SYSTEMS:
             texts: tuple[str, ...] = (
-                f"How was week {case} for you?",
-                f"Hard, with {system}. I want to change that.",
-                "So it was hard.",
+                f"How was week {case} for you?", f"Hard, with {system}. I want to change that.", "So it was hard.",
                 "Yes. I sleep badly.",
-            )
+            )  # fmt: skip
             name = f"case-{case}/{system}"
             language = "en"
             if system == SYSTEMS[2] and case == 0:

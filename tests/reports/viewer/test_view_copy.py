@@ -94,8 +94,6 @@ def test_a_sample_is_drawn_by_its_seed(viewed: ViewedRun) -> None:
     assert chosen_transcripts(viewed, sample=100) == every
     with pytest.raises(DataError, match="no transcript has length 24 and persona terse"):
         chosen_transcripts(viewed, where={"length": ["24"], "persona": ["terse"]})
-    with pytest.raises(DataError, match="no system 'alfa'"):
-        chosen_transcripts(viewed, systems=["alfa"])
 
 
 def test_what_is_no_copy_stays_and_a_copy_is_replaced(viewed: ViewedRun, tmp_path: Path) -> None:

@@ -26,32 +26,17 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 Opener = Callable[..., Any]
 #: What is asked of the list, by the page that a server answers for and by the copy.
 LISTS: tuple[dict[str, Any], ...] = (
-    {},
-    {"sort": "-turns"},
-    {"sort": "id"},
-    {"sort": "-system"},
-    {"sort": "factor.length", "system": "beta"},
-    {"sort": "-missing"},
-    {"sort": "-differ"},
-    {"q": "GAMMA"},
-    {"q": "</i>"},
-    {"case": ["case-1", "case-3"], "factor.persona": "terse"},
-    {"factor.length": ["8", "24"]},
-    {"missing": "1"},
-    {"differ": "1", "sort": "case"},
-    {"rater": "human:ben", "missing": "1"},
-    {"metric": "empathy"},
-    {"metric": "empathy", "sort": "-value"},
-    {"metric": "empathy", "sort": "-differ", "differ": "1"},
+    {}, {"sort": "-turns"}, {"sort": "id"}, {"sort": "-system"}, {"sort": "factor.length", "system": "beta"},
+    {"sort": "-missing"}, {"sort": "-differ"}, {"q": "GAMMA"}, {"q": "</i>"},
+    {"case": ["case-1", "case-3"], "factor.persona": "terse"}, {"factor.length": ["8", "24"]}, {"missing": "1"},
+    {"differ": "1", "sort": "case"}, {"rater": "human:ben", "missing": "1"}, {"metric": "empathy"},
+    {"metric": "empathy", "sort": "-value"}, {"metric": "empathy", "sort": "-differ", "differ": "1"},
     {"metric": "empathy", "from": "2.5", "to": "4", "sort": "value"},
     {"metric": "empathy", "rater": "judge:tiny", "sort": "value"},
-    {"metric": "empathy", "rater": "human:anna", "missing": "1"},
-    {"metric": "question", "label": "open"},
+    {"metric": "empathy", "rater": "human:anna", "missing": "1"}, {"metric": "question", "label": "open"},
     {"metric": "question", "rater": "human:ben", "label": ["closed", "none"], "sort": "-value"},
-    {"metric": "words", "sort": "-value"},
-    {"metric": "empathy.preference"},
-    {"q": "nobody"},
-)
+    {"metric": "words", "sort": "-value"}, {"metric": "empathy.preference"}, {"q": "nobody"},
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
