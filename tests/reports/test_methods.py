@@ -25,8 +25,6 @@ from bedside.reports.methods import methods
 from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.system_tests import statistic_text
-from bedside.reports.tables.missing import build
-from bedside.reports.tables.rubrics import build
 from bedside.scoring.versions import library_versions
 from bedside.stats.result import Result
 from bedside.transcripts import read_transcripts
@@ -38,10 +36,12 @@ from tests.reports.builders import (
     Rating,
     cells_by_title,
     file_of,
+    full_table,
     made_run,
     people_rated,
     rating,
     scored,
+    table_of,
     view_of,
 )
 
@@ -76,8 +76,7 @@ def test_what_has_no_value_is_not_said_to_be_computed(run: Run) -> None:
 @pytest.mark.slow
 def test_what_nobody_named_a_model_for_is_no_failure(run: Run) -> None:
     view = open_ratings_view(run.path)
-    table = build(view)
-    assert table is not None
+    table = full_table("missing", view)
     assert table.rows == ()
     (note,) = table.notes
     assert note.startswith("Not computed, and not counted as missing")
@@ -150,8 +149,7 @@ def test_missing_values_are_counted_by_cause(tmp_path: Path) -> None:
     ]
     made = scored(tmp_path, file_of(tmp_path, *talks), ["flesch_reading_ease", "dale_chall", "words"])
     assert "missing (fewer than 20 words: 14 values)" in told(made)
-    table = build(open_ratings_view(made.path))
-    assert table is not None
+    table = full_table("missing", open_ratings_view(made.path))
     assert table.notes == ("By cause: fewer than 20 words: 14 values.",)
     assert {row.cells[2].text for row in table.rows} == {"fewer than 20 words"}
     missing = made.ratings.filter(made.ratings["error"].is_not_null())
@@ -259,8 +257,7 @@ def test_each_rubric_has_its_raters_and_every_deviation_stands_once() -> None:
         ("communication_patient", "human:ben"), ("turn_evaluator.partnership", JUDGE), ("empathy", JUDGE),
         ("words", "algorithm:structure@1"), ("own_rating", "human:anna"),
     )  # fmt: skip
-    table = build(view)
-    assert table is not None
+    table = full_table("rubrics", view)
     assert cells_by_title(table) == {
         "Communication, doctor": ["–", "m", "1"], "Communication, patient": ["–", "people", "1"],
         "Empathy": ["–", "m", "0"], "Turn evaluator": ["–", "m", "2"],
@@ -272,7 +269,7 @@ def test_each_rubric_has_its_raters_and_every_deviation_stands_once() -> None:
         assert notes.count(text) == 1
     assert [record["deviations"] for record in table.records][2] == []
     assert any(note.startswith("Where there is no version") for note in table.notes)
-    assert build(view_by(("words", "algorithm:structure@1"))) is None
+    assert table_of("rubrics", view_by(("words", "algorithm:structure@1"))) is None
 
 
 @pytest.mark.slow
@@ -296,8 +293,7 @@ def test_a_report_shows_the_deviations_and_methods_count_them(tmp_path: Path) ->
 def test_of_a_wording_that_has_changed_nothing_is_said_to_be_known(tmp_path: Path) -> None:
     run = judged_run(tmp_path, {"partnership": "0123456789ab"})
     view = open_ratings_view(run.path)
-    table = build(view)
-    assert table is not None
+    table = full_table("rubrics", view)
     assert [cell.text for cell in table.rows[0].cells] == ["Partnership", "0123456789ab", "m", "not known"]
     assert not any("written for the construct" in note for note in table.notes)
     assert "Partnership was asked in another wording" in table.notes[-1]
