@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 import bedside
 from bedside.analysis.metric_facts import known_scale
@@ -260,6 +259,12 @@ def drawn(kind: str, view: RatingsView, **options: Any) -> tuple[Drawing, Any]:
         return drawing, drawing.draw()
 
 
+def lay_out(figure: Any) -> None:
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    ConstrainedLayoutEngine().execute(figure)
+
+
 def shown_axes(figure: Any) -> list[Any]:
     return [axis for axis in figure.axes if axis.get_visible()]
 
@@ -367,7 +372,7 @@ def test_a_legend_lies_within_its_figure() -> None:
     for systems in (2, 9, 20):
         _, figure = drawn("bars", wide_view(systems, 2), metrics=["empathy"])
         with styled():
-            ConstrainedLayoutEngine().execute(figure)
+            lay_out(figure)
             (legend,) = figure.legends
             box = legend.get_window_extent()
             axis = shown_axes(figure)[0].get_window_extent()
@@ -389,7 +394,7 @@ def test_names_of_bands_do_not_overprint() -> None:
     view = view_of(rows, scales={metric: scale_of("empathy") for metric, _ in shifts})
     _, figure = drawn("agreement", view)
     with styled():
-        ConstrainedLayoutEngine().execute(figure)
+        lay_out(figure)
         (axis,) = figure.axes
         assert axis.get_xlim()[0] < -0.3, "the bands are narrow"
         (top,) = axis.child_axes

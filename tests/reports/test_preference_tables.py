@@ -21,7 +21,6 @@ from bedside.reports.contents import make_drawing, make_parts
 from bedside.reports.figures import FIGURES
 from bedside.reports.preference_tables import preference_tables
 from bedside.reports.renderers.markdown import markdown
-from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.validation import validation_tables
 from bedside.scoring.paired_judging import PairingWork, judge_run_pairs
@@ -44,10 +43,6 @@ def view() -> RatingsView:
     return simulated_study({"A": 0.9, "B": 0.2, "C": -0.9}, RATERS, cases=16, seed=2).view()
 
 
-def made(view: RatingsView, name: str) -> Table:
-    return full_table(name, view)
-
-
 @pytest.mark.slow
 def test_there_is_nothing_where_nothing_was_compared(view: RatingsView) -> None:
     without = replace(view, preferences=view.preferences.clear())
@@ -57,7 +52,7 @@ def test_there_is_nothing_where_nothing_was_compared(view: RatingsView) -> None:
 
 
 def test_strengths_say_what_they_are(view: RatingsView) -> None:
-    table = made(view, "strengths")
+    table = full_table("strengths", view)
     assert [record["system"] for record in table.records if record["raters"] == "judge:m"] == ["A", "B", "C"]
     assert [group for group, _ in table.groups()] == ["Empathy (people)", "Empathy (m)"]
     for part in ("Letters:", "The place has a term of its own", "People: anna, ben"):
@@ -74,11 +69,11 @@ def test_a_system_that_won_everything_stands_first_with_the_reason(view: Ratings
         .otherwise("value").alias("value")
     )  # fmt: skip
     won = replace(view, preferences=always.filter(pl.col("rater") == "judge:m"))
-    table = made(won, "strengths")
+    table = full_table("strengths", won)
     assert [cell.text for cell in table.rows[0].cells][:3] == ["A", "–", "–"]
     assert "A won every comparison" in markdown(table)
     assert "B, C among themselves" in markdown(table)
-    pairs = made(won, "win_rates")
+    pairs = full_table("win_rates", won)
     (first,) = [record for record in pairs.records if (record["a"], record["b"]) == ("A", "B")]
     assert (first["wins"], first["better"], first["depends_on_order"]) == (1.0, 16, 0)
     assert first["wins_low"] > 0.7
@@ -86,15 +81,15 @@ def test_a_system_that_won_everything_stands_first_with_the_reason(view: Ratings
 
 
 def test_the_place_and_agreement_are_told(view: RatingsView) -> None:
-    place = {record["raters"]: record for record in made(view, "position_bias").records}
+    place = {record["raters"]: record for record in full_table("position_bias", view).records}
     assert place["judge:m"]["both_orders"] == 2 * 3 * 16
     assert place["people"]["both_orders"] == 0
-    assert "only if chance chose which one stood first" in markdown(made(view, "position_bias"))
-    agreement = made(view, "preference_agreement")
+    assert "only if chance chose which one stood first" in markdown(full_table("position_bias", view))
+    agreement = full_table("preference_agreement", view)
     assert [row.cells[0].text for row in agreement.rows] == ["people among themselves", "m and people"]
     assert "People among themselves are the figure to set the others against." in markdown(agreement)
     alone = replace(view, preferences=view.preferences.filter(pl.col("rater") != "human:ben"))
-    assert "isn't known" in markdown(made(alone, "preference_agreement"))
+    assert "isn't known" in markdown(full_table("preference_agreement", alone))
 
 
 def test_settings_that_are_averaged_over_are_noted(view: RatingsView) -> None:
@@ -108,7 +103,7 @@ def test_settings_that_are_averaged_over_are_noted(view: RatingsView) -> None:
             study.prefer((b, "b", f"c{case}"), a, "judge:m", float(setting == "long"))
     factors = pl.DataFrame({"transcript_id": names, "setting": [name[2:] for name in names]})
     for name in ("strengths", "win_rates"):
-        text = markdown(made(replace(study.view(), factors=factors), name))
+        text = markdown(full_table(name, replace(study.view(), factors=factors)))
         assert "Averaged over setting (long, short): --where setting=LEVEL shows one." in text
     tables = preference_tables(replace(study.view(), factors=factors).where({"setting": ["long"]}))
     assert "Averaged" not in str(tables)
