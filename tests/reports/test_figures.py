@@ -386,9 +386,7 @@ def test_a_legend_lies_within_its_figure() -> None:
 def test_names_of_bands_do_not_overprint() -> None:
     shifts = (("empathy", 2), ("partnership", 0))
     rows = [
-        rating(
-            f"t{unit}", "one", f"c{unit}", metric, float(1 + (unit + shift * (rater != "human:a")) % 5), rater
-        )
+        rating(f"t{unit}", "one", f"c{unit}", metric, 1.0 + (unit + shift * (rater != "human:a")) % 5, rater)
         for (metric, shift), unit, rater in product(shifts, range(6), ("human:a", "human:b"))
     ]
     view = view_of(rows, scales={metric: scale_of("empathy") for metric, _ in shifts})
@@ -511,16 +509,9 @@ def test_figures_of_sources_are_drawn(views: dict[str, RatingsView], suite: str,
 def test_many_lines_are_spread_over_panels_of_one_axis() -> None:
     view = wide_view(20, 4)
     lengths = [
-        rating(
-            f"{system}-{case}",
-            f"{LONG} {system}",
-            f"c{case}",
-            "turns",
-            float(5 + 10 * (case % 2)),
-            "algorithm:s@1",
-        )
+        rating(f"{system}-{case}", f"{LONG} {system}", f"c{case}", "turns", 5.0 + 10 * (case % 2), "algorithm:s@1")
         for system, case in product(range(20), range(4))
-    ]
+    ]  # fmt: skip
     view = replace(view, ratings=pl.concat([view.ratings, frame_of(lengths)]))
     drawing, figure = drawn("trend", view, metrics=["empathy"], edges=[10])
     axes = shown_axes(figure)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.metrics.protocols import medconceal, note2chat
 from bedside.metrics.protocols.contract import Measured
 from bedside.ratings.suites import SUITES
-from bedside.reports.build import write_report
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table
 from bedside.transcripts import Transcript
@@ -238,16 +236,3 @@ def test_there_is_no_table_where_nobody_labelled_anything(tmp_path: Path) -> Non
     own, *_ = make_parts(found, suite=SUITES.load("medconceal"), figures=False)
     full = {table.name for table in own.tables if any(row.cells[1].text != "–" for row in table.rows)}
     assert not full & {"concerns", "confirmation", "by-turn"}
-
-
-@pytest.mark.slow
-def test_the_report_holds_the_table_in_every_format(tmp_path: Path) -> None:
-    found = view_by(tmp_path, "hidden_concerns", cases(hidden, 5, "AB", 6))
-    assert found.run is not None
-    _, files = write_report(found.run, tables=["concerns"], suite=SUITES.load("medconceal"))
-    endings = (".md", ".tex", ".csv", ".html")
-    texts = {file.name: file.read_text("utf-8") for file in files if file.suffix in endings}
-    assert re.search(r"Precision, micro ↑ *\| *0?\.?\d", texts["concerns.md"])
-    assert "process-grounded" in texts["report.html"]
-    assert ",concern_precision,people,A,micro," in texts["concerns.csv"]
-    assert "concerns.tex" in texts
