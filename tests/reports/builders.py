@@ -4,7 +4,7 @@ ratings with everything that a suite's report can show."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def rated(system: str, case: int, rater: str = "judge:m", **values: float | None
     ]
 
 
-def by_system(values: dict[str, Sequence[float]], metric: str = "empathy") -> RatingsView:
+def by_system(values: Mapping[str, Sequence[float]], metric: str = "empathy") -> RatingsView:
     """A judge's value of each system's transcripts, one a case."""
     return view_of(
         rating(f"{system}-{case}", system, f"c{case}", metric, float(value))

@@ -41,7 +41,7 @@ def view(chances: list[float | None]) -> RatingsView:
 def test_unequal_chances_are_said(chances: list[float | None], words: str | None) -> None:
     ratings = view(chances)
     notes = chance_notes(chances_by_title(ratings, ["empathy"]))
-    assert [words in note for note in notes] == ([] if words is None else [True])
+    assert [str(words) in note for note in notes] == ([] if words is None else [True])
     table = with_people_notes(full_table("results", ratings), ratings)
     assert any("Figures are about the units rated" in note for note in table.notes) == (words is not None)
     if words is not None:

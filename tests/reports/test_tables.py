@@ -171,7 +171,7 @@ def test_every_cell_is_recomputed(view: RatingsView, layout: tuple[tuple[str, ..
                 # Of a metric without a scale, zeros and ones alone are shares.
                 shares = within((0, 1), *expected) if rated <= {0.0, 1.0} else expected
                 assert (record["low"], record["high"]) == pytest.approx(shares, abs=1e-9)
-    shown = {cell.record for line in table.rows for cell in line.cells if cell.record is not None}
+    cells = {cell.record for line in table.rows for cell in line.cells if cell.record is not None}
     for line in table.rows:
         for cell in line.cells:
             if cell.record is not None and table.records[cell.record]["value"] is not None:
@@ -181,7 +181,7 @@ def test_every_cell_is_recomputed(view: RatingsView, layout: tuple[tuple[str, ..
     counted = [
         place for place, record in enumerate(table.records) if record["n"] and record.get("level") != "count"
     ]
-    assert set(counted) <= shown
+    assert set(counted) <= cells
 
 
 @pytest.mark.slow
@@ -317,8 +317,8 @@ def marks(view: RatingsView, **options: Any) -> dict[str, str]:
     }
 
 
-APART = {"a": [4, 5, 4, 5], "b": [3, 4, 3, 4], "c": [1, 2, 1, 2]}
-ALIKE = {"a": [1, 5, 2, 4], "b": [2, 1, 4, 4], "c": [3, 3, 1, 4]}
+APART: dict[str, list[float]] = {"a": [4, 5, 4, 5], "b": [3, 4, 3, 4], "c": [1, 2, 1, 2]}
+ALIKE: dict[str, list[float]] = {"a": [1, 5, 2, 4], "b": [2, 1, 4, 4], "c": [3, 3, 1, 4]}
 
 
 @pytest.mark.parametrize(

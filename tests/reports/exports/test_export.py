@@ -146,7 +146,7 @@ print(json.dumps({
 """
     home = {"HOME": str(tmp_path), "HF_HOME": str(tmp_path / "hf")}
     environment = {"PATH": "", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", **home}
-    command = [sys.executable, "-c", script, folder]
+    command = [sys.executable, "-c", script, str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     loaded = json.loads(done.stdout)
@@ -235,10 +235,11 @@ def test_what_was_simulated_is_known(tmp_path: Path) -> None:
     )]  # fmt: skip
     scored = bedside.score(talks, tmp_path / "run", metrics="turns").run
     out = tmp_path / "out"
-    for more, unknown, sentence, last in (
+    cases: tuple[tuple[dict[str, Any], int, str, str | None], ...] = (
         ({}, 1, " 1 conversation may be with real people: such", None),
         ({"origin": {"clinic": "recorded"}}, 0, " 1 conversation is with real people: such", "recorded"),
-    ):
+    )
+    for more, unknown, sentence, last in cases:
         assert bedside.export(scored, "hf-folder", out, **FOR_OTHERS, **more).unknown_origins == unknown
         assert table(out, "transcripts")["origin"].to_list() == [*["simulated"] * (len(talks) - 1), last]
         assert sentence in (out / "README.md").read_text("utf-8")
