@@ -34,7 +34,7 @@ from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.tables.comparison import overall_table
 from bedside.reports.validation import validation_tables
 from bedside.transcripts import read_transcripts
-from tests.reports.builders import made_run
+from tests.reports.builders import TALKS, made_run, scored
 from tests.reports.test_renderers import table as nasty_table
 
 needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
@@ -110,10 +110,11 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
             tables += make_tables(view, suite=SUITES.load(suite), settings=source)
         tables += [*made, *judge_cards(view, 0), *checklists(run, view, made)]
     study = open_ratings_view(EXAMPLES / "study.csv", scales=parse_scales(["safe=0,1"]))
-    talks = read_transcripts(EXAMPLES / "transcripts.jsonl")
+    example = open_ratings_view(scored(tmp_path_factory.mktemp("example")).path)
+    talks = read_transcripts(TALKS)
     return [
         *tables, *validation_tables(validate(study)), estimate_table(estimate(study, judge="judge:*")),
-        overall_table(compare(view).overall), difference_table(sizes_for_difference(0.3, sd=0.8, power=0.8)),
+        overall_table(compare(example).overall), difference_table(sizes_for_difference(0.3, sd=0.8, power=0.8)),
         *coder_tables(evaluate_coder(talks, CODERS.load("rules"))),
     ]  # fmt: skip
 
