@@ -8,39 +8,27 @@ from pathlib import Path
 
 import pytest
 
-import bedside
 from bedside.analysis.comparison import compare
 from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.trend import trend
-from bedside.cli import main
 from bedside.core.errors import DataError
-from bedside.ratings.rating_files import import_ratings, read_rating_file
-from bedside.ratings.rating_reading import RatingReading
-from bedside.ratings.run import Run
-from bedside.ratings.scales import parse_scales
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import explain
 from bedside.reports.table import Table
 from bedside.reports.tables.comparison import comparison_table
 from bedside.reports.tables.deviation import deviation_table
 from bedside.reports.tables.length import length_table
-from bedside.scoring.score import score
-from tests.reports.made import made_run
-
-EXAMPLES = Path(bedside.__file__).parent / "examples"
+from bedside.transcripts import read_transcripts
+from tests.conftest import Call
+from tests.reports.builders import TALKS, cells_of, file_of, made_run, people_rated, scored
 
 
 @pytest.fixture(scope="module")
 def view(tmp_path_factory: pytest.TempPathFactory) -> RatingsView:
-    made = score(
-        [EXAMPLES / "transcripts.jsonl"],
-        tmp_path_factory.mktemp("explained") / "run",
-        metrics=["structure", "open_question_ratio", "percent_complex_reflections", "question"],
-    ).run
-    path = EXAMPLES / "ratings.csv"
-    import_ratings(made, path, read_rating_file(path, RatingReading(scales=parse_scales(["1-5"]))))
-    return open_ratings_view(made.path)
+    metrics = ["structure", "open_question_ratio", "percent_complex_reflections", "question"]
+    run = people_rated(scored(tmp_path_factory.mktemp("explained"), metrics=metrics))
+    return open_ratings_view(run.path)
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +43,9 @@ def test_every_mean_is_the_mean_of_the_ratings_shown(view: RatingsView, tables: 
         if record["value"] is None:
             continue
         cell = f"{record['metric']}/{record['raters']}/{record['system']}"
-        found = explain(view, tables["results"], cell)
-        ratings = next(table for table in found.tables if table.name == "ratings").records
+        ratings = explain(view, tables["results"], cell).tables
         by_transcript: dict[str, list[float]] = {}
-        for rating in ratings:
+        for rating in next(table for table in ratings if table.name == "ratings").records:
             if rating["value"] is not None:
                 by_transcript.setdefault(rating["transcript_id"], []).append(rating["value"])
         means = [statistics.fmean(values) for values in by_transcript.values()]
@@ -104,16 +91,12 @@ def test_a_cell_that_is_none_is_answered_with_the_nearest(
         explain(view, tables["results"], "empaty/steady")
 
 
-def test_on_the_command_line(view: RatingsView, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["explain", view.name, "--cell", "empathy/steady", "--json"])
-    assert ended.value.code == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert [table["table"] for table in shown] == ["cell", "values", "ratings", "tests"]
-    with pytest.raises(SystemExit) as ended:
-        main(["explain", view.name, "--cell", "empathy/nobody"])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
+def test_on_the_command_line(view: RatingsView, call: Call) -> None:
+    code, out, _ = call("explain", view.name, "--cell", "empathy/steady", "--json")
+    assert code == 0
+    assert [table["table"] for table in json.loads(out)] == ["cell", "values", "ratings", "tests"]
+    code, _, err = call("explain", view.name, "--cell", "empathy/nobody")
+    assert (code, err.count("\n")) == (2, 1)
 
 
 @pytest.mark.slow
@@ -121,11 +104,9 @@ def test_every_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
     view = open_ratings_view(made_run(tmp_path, "calm-it", cases=3).path)
     trends, corpus = trend(view), deviation(view, view.systems()[0])
     tables = (
-        *build_tables(view, ["drift", "agreement"]),
-        comparison_table(compare(view).pairs),
-        length_table(trends),
+        *build_tables(view, ["drift", "agreement"]), comparison_table(compare(view).pairs), length_table(trends),
         deviation_table(corpus, "a corpus"),
-    )
+    )  # fmt: skip
     assert {table.name for table in tables} == {
         "drift", "agreement", "comparison", "length", "deviation"
     }  # fmt: skip
@@ -137,11 +118,8 @@ def test_every_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_run_of_one_system(tmp_path: Path) -> None:
-    lines = (EXAMPLES / "transcripts.jsonl").read_text("utf-8").splitlines()[:1]
-    file = tmp_path / "one.jsonl"
-    file.write_text(lines[0] + "\n", "utf-8")
-    run: Run = score([file], tmp_path / "run", metrics=["structure"]).run
-    view = open_ratings_view(run.path)
+    talk = next(iter(read_transcripts([TALKS])))
+    view = open_ratings_view(scored(tmp_path, file_of(tmp_path, talk), ["structure"]).path)
     (table,) = build_tables(view, ["results"])
     found = explain(view, table, "turns.clinician")
     assert next(t for t in found.tables if t.name == "values").records[0]["value"] > 0
@@ -150,29 +128,25 @@ def test_a_run_of_one_system(tmp_path: Path) -> None:
 def test_what_systems_and_tools_said_stands_beside_a_number(tmp_path: Path) -> None:
     prompt = "You are warm.\nAsk one question at a time. " + "Never diagnose. " * 10
     talks = [
-        {
-            "id": name,
-            "messages": [
-                {"role": "system", "content": prompt},
-                {"role": "user", "content": "I can't sleep."},
-                {"role": "assistant", "content": "Since when?"},
-                {"role": "tool", "content": f"notes of {name}"},
-                {"role": "user", "content": "For weeks."},
-                {"role": "assistant", "content": "What keeps you awake?"},
-            ],
-        }
+        {"id": name, "messages": [
+            {"role": "system", "content": prompt},
+            {"role": "user", "content": "I can't sleep."},
+            {"role": "assistant", "content": "Since when?"},
+            {"role": "tool", "content": f"notes of {name}"},
+            {"role": "user", "content": "For weeks."},
+            {"role": "assistant", "content": "What keeps you awake?"},
+        ]}
         for name in ("a", "b")
-    ]
+    ]  # fmt: skip
     file = tmp_path / "talks.json"
     file.write_text(json.dumps(talks), encoding="utf-8")
-    run = score([file], tmp_path / "run", metrics=["structure"]).run
-    view = open_ratings_view(run.path)
+    view = open_ratings_view(scored(tmp_path, file, ["structure"]).path)
     (results,) = build_tables(view, ["results"])
     explanation = explain(view, results, "words_per_turn.clinician")
     beside = next(table for table in explanation.tables if table.name == "provenance")
     assert [(record["transcript_id"], record["before"], record["text"]) for record in beside.records] == [
         ("a", 0, prompt), ("a", 2, "notes of a"), ("b", 0, prompt), ("b", 2, "notes of b"),
     ]  # fmt: skip
-    texts = [tuple(cell.text for cell in row.cells) for row in beside.rows]
-    assert texts[0] == ("system", f"{' '.join(prompt.split())[:79]}…", "2")
-    assert [text[1:] for text in texts[1:]] == [("notes of a", "1"), ("notes of b", "1")]
+    first, *others = cells_of(beside)
+    assert first == ["system", f"{' '.join(prompt.split())[:79]}…", "2"]
+    assert [text[1:] for text in others] == [["notes of a", "1"], ["notes of b", "1"]]

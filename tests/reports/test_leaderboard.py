@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 import yaml
 
 import bedside
-from bedside.analysis.metric_facts import known_scale
+from bedside.analysis.metric_facts import facts, known_scale
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.core.errors import RegistryError
 from bedside.ratings.run import Run
@@ -22,7 +24,7 @@ from bedside.reports.contents import check_suite, make_parts
 from bedside.reports.table import Table
 from tests.analysis import simulated_run
 from tests.analysis.simulated_run import simulation
-from tests.conftest import Call
+from tests.reports.builders import cells_of, rating, titles_of
 
 SUITE: dict[str, Any] = {
     "name": "mine",
@@ -41,25 +43,35 @@ SUITE: dict[str, Any] = {
 }
 
 
-def scored(folder: Path, **suite: Any) -> Run:
+def scored(folder: Path, simulated: Callable[[Path], Path] = simulation, **suite: Any) -> Run:
     """The run of a simulation with numbers known, scored by a suite of one's own."""
     file = folder / "mine.yaml"
     file.write_text(yaml.safe_dump({**SUITE, **suite}), "utf-8")
-    return bedside.score(simulation(folder / "talks"), folder / "run", suite=str(file)).run
+    return bedside.score(simulated(folder / "talks"), folder / "run", suite=str(file)).run
 
 
 def judged(run: Run, rater: str = "judge:x", metric: str = "empathy", best: str = "rules-toy") -> RatingsView:
     """The run's ratings with a judge's: one system has 5, the other 2 or 3."""
     view = open_ratings_view(run)
+    transcripts = view.transcripts().select("transcript_id", "system", "case_id").iter_rows()
     rows = [
-        (
-            name, system, case, "transcript", metric, rater, 0,
-            5.0 if system == best else 2.0 + (case == "gout"), None, None, None,
-        )
-        for name, system, case in view.transcripts().select("transcript_id", "system", "case_id").iter_rows()
-    ]  # fmt: skip
+        rating(name, system, case, metric, 5.0 if system == best else 2.0 + (case == "gout"), rater)
+        for name, system, case in transcripts
+    ]
     ratings = pl.concat([view.ratings, frame_of(rows).select(view.ratings.columns)])
-    return RatingsView(ratings, view.scales, view.factors, view.name, run)
+    return replace(view, ratings=ratings)
+
+
+def close_run(view: RatingsView) -> RatingsView:
+    """The toy has 4.5 in empathy, on the metric's own scale."""
+    level = pl.when(pl.col("system") == "rules-toy", pl.col("metric") == "empathy").then(4.5)
+    return scaled(replace(view, ratings=view.ratings.with_columns(level.otherwise("value").alias("value"))))
+
+
+def scaled(view: RatingsView) -> RatingsView:
+    scale = known_scale("empathy")
+    assert scale is not None
+    return replace(view, scales={"empathy": scale})
 
 
 def leaderboard(view: RatingsView) -> Table:
@@ -67,39 +79,35 @@ def leaderboard(view: RatingsView) -> Table:
     return table
 
 
-def texts(table: Table) -> list[list[str]]:
-    return [[cell.text for cell in row.cells] for row in table.rows]
-
-
 def test_its_cells_by_hand(tmp_path: Path) -> None:
     table = leaderboard(judged(scored(tmp_path)))
-    assert [column.title for column in table.columns] == [
-        "Rank", "System", "Empathy ↑", "Completed", "Missing", "Cost",
-    ]  # fmt: skip
+    assert titles_of(table) == ["Rank", "System", "Empathy ↑", "Completed", "Missing", "Cost"]
     # 3 cases: mean 7/3, t interval with 2 degrees of freedom and standard error 1/3.
-    assert texts(table) == [
+    assert cells_of(table) == [
         ["1–2", "rules-toy (toy)", "5.00", "8/12", "0/12", "–"],
         ["1–2", "lab/doctor", "2.33 [0.90, 3.77]", "5/12", "3/12", "–"],
     ]
     assert [row.cells[2].marks for row in table.rows] == ["a", "a"]
     notes = "\n".join(table.notes)
-    assert "Ordered by Empathy: of the main measures of the suite, the first that has a value." in notes
-    assert "n = 3 cases unless a cell says otherwise" in notes
-    assert "Without a value: Partnership. Not rated yet: bedside score FILES --out RUN --judge MODEL" in notes
-    assert "Wilcoxon" in notes
-    assert "A mean without brackets" in notes
-    assert "p is corrected by Holm over the pairs of a measure (1 that can be tested)" in notes
+    for part in (
+        "Ordered by Empathy: of the main measures of the suite",
+        "n = 3 cases",
+        "Without a value: Partnership. Not rated yet: bedside score FILES --out RUN --judge MODEL",
+        "Wilcoxon",
+        "A mean without brackets",
+        "p is corrected by Holm over the pairs of a measure (1 that can be tested)",
+        "missing, patient: wrong language 2",
+        "Cost isn't known",
+        "Toys are rules or scripts in place of a model (rules-toy)",
+        "Averaged over persona (open, terse)",
+        "missing here (lab/doctor 3 of 12",
+    ):
+        assert part in notes
     assert "lab/doctor: its end isn't known" not in notes
-    assert "missing, patient: wrong language 2" in notes
-    assert "Cost isn't known" in notes
-    assert "Toys are rules or scripts in place of a model (rules-toy)" in notes
-    assert "Averaged over persona (open, terse)" in notes
-    assert "Simulated conversations that could not be had are missing here (lab/doctor 3 of 12" in notes
     assert "completed" not in {note.split(" ")[2] for note in table.notes if note.startswith("Averaged over")}
     record = table.records[1]
-    assert (record["cell"], record["planned"], record["completed"], record["toy"]) == (
-        "empathy/lab/doctor", 12, 5, False,
-    )  # fmt: skip
+    shown = [record[name] for name in ("cell", "planned", "completed", "toy")]
+    assert shown == ["empathy/lab/doctor", 12, 5, False]
     assert record["mean"] == pytest.approx(7 / 3)
     assert (record["failed"], record["missing"], record["planned_cases"]) == (0, 3, 3)
 
@@ -107,26 +115,17 @@ def test_its_cells_by_hand(tmp_path: Path) -> None:
 def test_the_order_that_hangs_on_what_is_missing_is_told(tmp_path: Path) -> None:
     view = judged(scored(tmp_path), best="lab/doctor")
     assert view.run is not None
-    level = pl.when(pl.col("system") == "rules-toy", pl.col("metric") == "empathy").then(4.5)
-    ratings = view.ratings.with_columns(level.otherwise("value").alias("value"))
-    scale = known_scale("empathy")
-    assert scale is not None
-    table = leaderboard(RatingsView(ratings, {"empathy": scale}, view.factors, view.name, view.run))
+    table = leaderboard(close_run(view))
     # lab/doctor has 5 in all nine conversations that it has, and 1 in the three that are missing: 5, 3 and 4.
-    assert [row[1] for row in texts(table)] == ["lab/doctor", "rules-toy (toy)"]
+    assert [row[1] for row in cells_of(table)] == ["lab/doctor", "rules-toy (toy)"]
     assert [record["mean"] for record in table.records] == [5.0, 4.5]
     assert [record["mean_with_worst"] for record in table.records] == [4.0, 4.5]
-    assert (
-        "Warning: the order by Empathy hangs on what is missing. With the worst in its place it is: rules-toy 4.50, "
-        "lab/doctor 4.00."
-    ) in table.notes
-    steady = leaderboard(
-        RatingsView(judged(view.run).ratings, {"empathy": scale}, view.factors, view.name, view.run)
-    )
+    worst = [note for note in table.notes if note.startswith("Warning: the order by Empathy")]
+    assert [note.endswith("rules-toy 4.50, lab/doctor 4.00.") for note in worst] == [True]
+    steady = leaderboard(scaled(judged(view.run)))
     # Asthma 2; gout two of 3 and two missing, at 1; migraine three of 2 and one missing.
-    assert steady.records[1]["mean_with_worst"] == pytest.approx(
-        (2 + (3 + 3 + 1 + 1) / 4 + (2 * 3 + 1) / 4) / 3
-    )
+    mean = (2 + (3 + 3 + 1 + 1) / 4 + (2 * 3 + 1) / 4) / 3
+    assert steady.records[1]["mean_with_worst"] == pytest.approx(mean)
     assert "The order by Empathy stays the same with the worst in place of what is missing." in steady.notes
 
 
@@ -137,17 +136,13 @@ def test_failed_conversations_of_earlier_versions_order_a_system_as_the_worst(
     broken = ("infrastructure", "the agent raised ValueError")
     monkeypatch.setattr(simulated_run, "LOST", dict.fromkeys(simulated_run.LOST, broken))
     view = judged(scored(tmp_path), best="lab/doctor")
-    level = pl.when(pl.col("system") == "rules-toy", pl.col("metric") == "empathy").then(4.5)
-    ratings = view.ratings.with_columns(level.otherwise("value").alias("value"))
-    scale = known_scale("empathy")
-    assert scale is not None
-    table = leaderboard(RatingsView(ratings, {"empathy": scale}, view.factors, view.name, view.run))
+    table = leaderboard(close_run(view))
     # Of four conversations a case, two of one and one of another are 1 in place of 5: (5 + 3 + 4) / 3 = 4.
-    assert [row[1] for row in texts(table)] == ["rules-toy (toy)", "lab/doctor"]
+    assert [row[1] for row in cells_of(table)] == ["rules-toy (toy)", "lab/doctor"]
     assert [record["mean"] for record in table.records] == [4.5, 5.0]
-    assert [row[4] for row in texts(table)] == ["0/12", "3/12"]
+    assert [row[4] for row in cells_of(table)] == ["0/12", "3/12"]
     notes = "\n".join(table.notes)
-    assert "failed conversations without a transcript, as of earlier versions: lab/doctor 3." in notes
+    assert "as of earlier versions: lab/doctor 3." in notes
     assert "the mean with the worst for each of them: lab/doctor 4.00." in notes
 
 
@@ -156,68 +151,47 @@ def test_what_only_failed_conversations_are_rated_with_orders_nobody(
 ) -> None:
     """A judge that could rate none of the sound conversations doesn't put those first that failed."""
 
-    original = simulation
-
     def failing(folder: Path) -> Path:
         """The simulation, with one system's conversations failed by it, which have transcripts all the same."""
-        original(folder)
-        talks = [json.loads(line) for line in (folder / "transcripts.jsonl").read_text("utf-8").splitlines()]
+        simulation(folder)
+        talks = map(json.loads, (folder / "transcripts.jsonl").read_text("utf-8").splitlines())
+        lines = [
+            {"id": talk["id"], "system": "rules-toy", "case": talk["case_id"], "state": "failed", "whose": "clinician",
+             "reason": "it said nothing"}
+            for talk in talks if talk["system"] == "rules-toy"
+        ]  # fmt: skip
         with (folder / "failed.jsonl").open("a", encoding="utf-8") as file:
-            for talk in talks:
-                if talk["system"] == "rules-toy":
-                    names = {
-                        "id": talk["id"],
-                        "system": "rules-toy",
-                        "case": talk["case_id"],
-                        "state": "failed",
-                    }
-                    file.write(
-                        json.dumps({**names, "whose": "clinician", "reason": "it said nothing"}) + "\n"
-                    )
+            file.writelines(json.dumps(line) + "\n" for line in lines)
         return folder
 
-    monkeypatch.setattr("tests.reports.test_leaderboard.simulation", failing)
-    view = judged(scored(tmp_path))
-    shown = "Empathy ↑" in [column.title for column in leaderboard(view).columns]
+    view = judged(scored(tmp_path, failing))
+    assert "Empathy ↑" in titles_of(leaderboard(view))
     only = view.ratings.filter((pl.col("metric") != "empathy") | (pl.col("system") == "rules-toy"))
-    table = leaderboard(RatingsView(only, view.scales, view.factors, view.name, view.run))
-    assert shown
-    assert [column.title for column in table.columns] == [
-        "Rank",
-        "System",
-        "Completed",
-        "Failed",
-        "Missing",
-        "Cost",
-    ]
-    assert [row[:2] for row in texts(table)] == [["–", "lab/doctor"], ["–", "rules-toy (toy)"]]
-    assert [row[3] for row in texts(table)] == ["0/12", "12/12"]
+    table = leaderboard(replace(view, ratings=only))
+    assert titles_of(table) == ["Rank", "System", "Completed", "Failed", "Missing", "Cost"]
+    assert [row[:2] for row in cells_of(table)] == [["–", "lab/doctor"], ["–", "rules-toy (toy)"]]
+    assert [row[3] for row in cells_of(table)] == ["0/12", "12/12"]
 
 
 def test_the_suite_names_what_orders_it(tmp_path: Path) -> None:
     view = judged(scored(tmp_path, main=["partnership", "empathy"]))
     table = leaderboard(view)
     assert "of the main measures that the suite names, the first that has a value" in table.notes[0]
-    both = leaderboard(judged_twice(view))
-    assert [column.title for column in both.columns][2:4] == ["Partnership ↑", "Empathy ↑"]
-    # Partnership has the other order.
-    assert [row[1] for row in texts(both)] == ["lab/doctor", "rules-toy (toy)"]
-    assert [record["orders"] for record in both.records] == [True, False, True, False]
-
-
-def judged_twice(view: RatingsView) -> RatingsView:
     assert view.run is not None
     more = judged(view.run, metric="partnership", best="lab/doctor").ratings.filter(metric="partnership")
-    return RatingsView(pl.concat([view.ratings, more]), view.scales, view.factors, view.name, view.run)
+    both = leaderboard(replace(view, ratings=pl.concat([view.ratings, more])))
+    assert titles_of(both)[2:4] == ["Partnership ↑", "Empathy ↑"]
+    # Partnership has the other order.
+    assert [row[1] for row in cells_of(both)] == ["lab/doctor", "rules-toy (toy)"]
+    assert [record["orders"] for record in both.records] == [True, False, True, False]
 
 
 def test_several_judges_have_a_column_each(tmp_path: Path) -> None:
     run = scored(tmp_path)
     one = judged(run)
     other = judged(run, rater="judge:y", best="lab/doctor").ratings.filter(rater="judge:y")
-    view = RatingsView(pl.concat([one.ratings, other]), one.scales, one.factors, one.name, run)
-    table = leaderboard(view)
-    assert [column.title for column in table.columns][2:4] == ["Empathy (x) ↑", "Empathy (y) ↑"]
+    table = leaderboard(replace(one, ratings=pl.concat([one.ratings, other])))
+    assert titles_of(table)[2:4] == ["Empathy (x) ↑", "Empathy (y) ↑"]
     assert "as rated by x" in table.notes[0]
     assert {record["cell"] for record in table.records} == {
         f"empathy@judge:{judge}/{system}" for judge in "xy" for system in ("rules-toy", "lab/doctor")
@@ -226,7 +200,7 @@ def test_several_judges_have_a_column_each(tmp_path: Path) -> None:
 
 def test_without_any_value_it_says_what_is_missing(tmp_path: Path) -> None:
     table = leaderboard(open_ratings_view(scored(tmp_path)))
-    assert [row[:3] for row in texts(table)] == [
+    assert [row[:3] for row in cells_of(table)] == [
         ["–", "lab/doctor", "5/12"],
         ["–", "rules-toy (toy)", "8/12"],
     ]
@@ -255,29 +229,25 @@ def test_measures_are_about_the_part_of_their_tables(tmp_path: Path) -> None:
         ("confirmation", "Reveal rate ↑"), ("intervention", "Primary concern addressed ↑"),
         ("intervention", "Reveal rate ↑"),
     ]  # fmt: skip
-    assert texts(table)[0][-2:] == ["6/6", "$0.00"]
+    assert cells_of(table)[0][-2:] == ["6/6", "$0.00"]
     assert {record["conversations"] for record in table.records} == {3}
     assert any(note.startswith("Without a value: Hidden concerns: F1 (confirmation)") for note in table.notes)
     assert not any("Averaged over" in note for note in table.notes), "each part has one setting"
     only = bedside.simulate(None, "medconceal", tmp_path / "one", clinician="script:good", sample=2)
     lone = bedside.score(only.folder, tmp_path / "lone", suite="medconceal").run
     alone = leaderboard(open_ratings_view(lone))
-    assert [row[0] for row in texts(alone)] == ["1"]
+    assert [row[0] for row in cells_of(alone)] == ["1"]
     assert "Only one system has values: there is nothing to tell it from." in alone.notes
 
 
-def test_a_main_measure_that_no_table_shows_is_refused(tmp_path: Path, call: Call) -> None:
+def test_a_main_measure_that_no_table_shows_is_refused() -> None:
     suite = SUITES.load("note2chat").model_copy(update={"main": ("history_f2",)})
-    with pytest.raises(
-        RegistryError, match=r"no table of results shows the main measure 'history_f2'.*history_f1"
-    ):
+    with pytest.raises(RegistryError, match=r"'history_f2'.*history_f1"):
         check_suite(suite)
 
 
 @pytest.mark.parametrize("name", SUITES.names())
 def test_main_measures_of_shipped_suites_have_a_direction(name: str) -> None:
-    from bedside.analysis.metric_facts import facts
-
     suite = SUITES.load(name)
     check_suite(suite)
     assert all(facts(metric).direction != "none" for metric in suite.main)

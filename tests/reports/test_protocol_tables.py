@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,14 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.metrics.protocols import medconceal, note2chat
 from bedside.metrics.protocols.contract import Measured
 from bedside.ratings.suites import SUITES
-from bedside.ratings.table import frame_of
-from bedside.reports.build import write_report
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table
-from bedside.scoring.score import score
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
+from tests.reports.builders import Rating, cells_by_title, file_of, rating, scored, view_of
 
 CATEGORIES = medconceal.CATEGORIES
+NAMED = {"category accuracy": "concern_category_accuracy", "matched without reveal": "matched_without_reveal"}
 PATIENT = "I am afraid of the tablets"
 
 
@@ -50,11 +49,15 @@ def hidden(number: int, draw: random.Random, system: str) -> Transcript:
     return conversation(*turns, id=f"{system}-{number}", system=system, language="en", reference=reference)
 
 
-def scored(folder: Path, transcripts: list[Transcript], family: str) -> RatingsView:
-    path = folder / "talks.jsonl"
-    path.write_bytes(b"".join(transcript.to_json() + b"\n" for transcript in transcripts))
-    score([path], folder / "run", metrics=[family])
-    return open_ratings_view(folder / "run")
+def view_by(folder: Path, family: str, transcripts: list[Transcript]) -> RatingsView:
+    return open_ratings_view(scored(folder, file_of(folder, *transcripts), [family]).path)
+
+
+def cases(
+    make: Callable[[int, random.Random, str], Transcript], seed: int, systems: str, count: int
+) -> list[Transcript]:
+    draw = random.Random(seed)
+    return [make(number, draw, system) for system in systems for number in range(count)]
 
 
 def protocol_table(view: RatingsView, suite: str, name: str) -> Table:
@@ -63,13 +66,9 @@ def protocol_table(view: RatingsView, suite: str, name: str) -> Table:
 
 
 def shown(table: Table, metric: str, level: str, system: str) -> Any:
-    found = [
-        row
-        for row in table.records
-        if (row["metric"], row["level"], row["system"], row["raters"])
-        == (metric, {"case-level": "mean"}.get(level, level), system, "people")
-    ]
-    return found[0]["value"] if found else None
+    key = (metric, {"case-level": "mean"}.get(level, level), system, "people")
+    values = [r["value"] for r in table.records if (r["metric"], r["level"], r["system"], r["raters"]) == key]
+    return values[0] if values else None
 
 
 def the_same(given: float | None, wanted: Measured) -> None:
@@ -78,9 +77,8 @@ def the_same(given: float | None, wanted: Measured) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> None:
-    draw = random.Random(seed)
-    talks = [hidden(number, draw, system) for system in ("A", "B") for number in range(15)]
-    table = protocol_table(scored(tmp_path, talks, "hidden_concerns"), "medconceal", "concerns")
+    talks = cases(hidden, seed, "AB", 15)
+    table = protocol_table(view_by(tmp_path, "hidden_concerns", talks), "medconceal", "concerns")
     parameters = medconceal.PARAMETERS.load("default")
     for system in ("A", "B"):
         matched, traced = [], []
@@ -91,20 +89,17 @@ def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> No
             trace = medconceal.trace(talk, concerns, labels.turns, parameters)
             traced.append(medconceal.measure(talk, trace, turn_limit=parameters.measures.turn_limit))
             if labels.matches is not None:
+                findings = labels.findings or ()
                 matched.append(
-                    medconceal.score_case(
-                        talk, concerns, labels.findings or (), labels.matches, trace.revealed_at
-                    )
+                    medconceal.score_case(talk, concerns, findings, labels.matches, trace.revealed_at)
                 )
         for summary in (medconceal.micro(matched), medconceal.case_level(matched)):
             for name, wanted in summary.values.items():
                 kind, _, part = name.partition(" ")
                 if kind == "coarse":  # it needs no matches, so that it rests on more cases
                     continue
-                metric = {
-                    "category accuracy": "concern_category_accuracy",
-                    "matched without reveal": "matched_without_reveal",
-                }.get(name, f"{ {'fine': 'concern'}.get(kind, kind) }_{part.casefold()}")
+                own = f"{ {'fine': 'concern'}.get(kind, kind) }_{part.casefold()}"
+                metric = NAMED.get(name, own)
                 level = "case-level" if metric == "matched_without_reveal" else summary.level
                 the_same(shown(table, metric, level, system), wanted)
         over = medconceal.summarise(traced)
@@ -126,16 +121,15 @@ def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> No
 
 
 def test_coarse_rests_on_findings_alone(tmp_path: Path) -> None:
-    draw = random.Random(9)
-    talks = [hidden(number, draw, "A") for number in range(20)]
-    table = protocol_table(scored(tmp_path, talks, "hidden_concerns"), "medconceal", "concerns")
-    cases = [
+    talks = cases(hidden, 9, "A", 20)
+    table = protocol_table(view_by(tmp_path, "hidden_concerns", talks), "medconceal", "concerns")
+    coarse = [
         medconceal.score_case(
             talk, medconceal.concerns_of(talk), medconceal.rater_labels(talk, "human:a").findings or (), ()
         )
         for talk in talks
     ]
-    for summary in (medconceal.micro(cases), medconceal.case_level(cases)):
+    for summary in (medconceal.micro(coarse), medconceal.case_level(coarse)):
         for part in ("precision", "recall", "F1"):
             given = shown(table, f"coarse_{part.casefold()}", summary.level, "A")
             the_same(given, summary.values[f"coarse {part}"])
@@ -161,16 +155,12 @@ def noted(number: int, draw: random.Random, system: str) -> Transcript:
 
 
 def test_history_is_what_the_protocol_sums_up(tmp_path: Path) -> None:
-    draw = random.Random(1)
-    talks = [noted(number, draw, system) for system in ("A", "B") for number in range(15)]
-    table = protocol_table(scored(tmp_path, talks, "history_taking"), "note2chat", "history")
-    for system in ("A", "B"):
-        cases = [
-            note2chat.history(talk, note2chat.rater_labels(talk, "human:a"))
-            for talk in talks
-            if talk.system == system
-        ]
-        over = note2chat.summarise(case for case in cases if not isinstance(case, str))
+    talks = cases(noted, 1, "AB", 15)
+    table = protocol_table(view_by(tmp_path, "history_taking", talks), "note2chat", "history")
+    for system in "AB":
+        own = [talk for talk in talks if talk.system == system]
+        histories = [note2chat.history(talk, note2chat.rater_labels(talk, "human:a")) for talk in own]
+        over = note2chat.summarise(case for case in histories if not isinstance(case, str))
         for metric, wanted in (
             ("history_recall", over.recall),
             ("history_precision", over.precision),
@@ -192,13 +182,11 @@ def test_the_system_that_asks_nothing_is_not_best(tmp_path: Path) -> None:
     ):
         labels = {"human:a": {"findings": [{"message": message}], "diagnosis_rank": 0}}
         talks += [
-            conversation(
-                *turns, id=f"{system}-{number}", system=system, case_id=str(number), language="en",
-                reference={"note2chat": labels},
-            )
+            conversation(*turns, id=f"{system}-{number}", system=system, case_id=str(number), language="en",
+                         reference={"note2chat": labels})
             for number in range(6)
         ]  # fmt: skip
-    table = protocol_table(scored(tmp_path, talks, "history_taking"), "note2chat", "history")
+    table = protocol_table(view_by(tmp_path, "history_taking", talks), "note2chat", "history")
     values = {(record["metric"], record["system"]): record for record in table.records}
     assert (values["history_f1", "tells"]["value"], values["history_f1", "tells"]["n"]) == (0, 6)
     assert values["history_f1", "asks"]["value"] == 1
@@ -207,21 +195,15 @@ def test_the_system_that_asks_nothing_is_not_best(tmp_path: Path) -> None:
     assert not any(cell.bold for cell in rows_by_title["Questions"].cells)
 
 
-def rows(rater: str, transcript: str, replicate: int, **values: float | None) -> list[tuple[Any, ...]]:
+def rows(rater: str, case: str, replicate: int, **values: float | None) -> list[Rating]:
     return [
-        (transcript, "A", None, "transcript", metric, rater, replicate, value, None, None,
-         None if value is not None else "as drawn")
-        for metric, value in values.items()
-    ]  # fmt: skip
-
-
-def view(*ratings: list[tuple[Any, ...]]) -> RatingsView:
-    return RatingsView(frame_of(row for some in ratings for row in some), {}, None, "ratings")
+        rating(case, "A", None, metric, value, rater, replicate=replicate) for metric, value in values.items()
+    ]
 
 
 def test_passes_are_averaged_within_a_case_and_lacking_ones_left_out() -> None:
     counts = {"gold_concerns": 2, "submitted_findings": 2}
-    given = view(
+    passes = (
         rows("judge:m", "a", 0, **counts, matched_concerns=2),
         rows("judge:m", "a", 1, **{**counts, "submitted_findings": 4}, matched_concerns=1),
         rows("judge:m", "b", 0, **counts, matched_concerns=0),
@@ -229,10 +211,8 @@ def test_passes_are_averaged_within_a_case_and_lacking_ones_left_out() -> None:
         rows("judge:m", "b", 1, **{**counts, "submitted_findings": 9}, matched_concerns=None),
         rows("judge:m", "c", 0, **counts, matched_concerns=None),
     )
-    table = protocol_table(given, "medconceal", "concerns")
-    (row,) = [
-        each for each in table.records if (each["metric"], each["level"]) == ("concern_precision", "micro")
-    ]
+    table = protocol_table(view_of(row for rows_ in passes for row in rows_), "medconceal", "concerns")
+    (row,) = [r for r in table.records if (r["metric"], r["level"]) == ("concern_precision", "micro")]
     assert (row["numerator"], row["denominator"]) == (1.5 + 0, 3 + 2)
     assert row["value"] == pytest.approx(0.3)
     assert (row["n"], row["missing"]) == (2, 1)
@@ -240,13 +220,11 @@ def test_passes_are_averaged_within_a_case_and_lacking_ones_left_out() -> None:
 
 def test_several_raters_are_named_and_those_without_values_are_not() -> None:
     counts = {"gold_concerns": 2, "submitted_findings": 2, "matched_concerns": 1}
-    given = view(
-        rows("judge:m", "a", 0, **counts),
-        rows("human:x", "a", 0, **counts),
-        rows("algorithm:hidden_concerns@1", "a", 0, **dict.fromkeys(counts)),
-    )
-    table = protocol_table(given, "medconceal", "concerns")
-    titles = [row.cells[0].text for row in table.rows if row.cells[0].text.startswith("Precision, micro")]
+    raters = ("judge:m", "human:x")
+    given = [row for rater in raters for row in rows(rater, "a", 0, **counts)]
+    given += rows("algorithm:hidden_concerns@1", "a", 0, **dict.fromkeys(counts))
+    table = protocol_table(view_of(given), "medconceal", "concerns")
+    titles = [title for title in cells_by_title(table) if title.startswith("Precision, micro")]
     assert titles == ["Precision, micro (people) ↑", "Precision, micro (m) ↑"]
 
 
@@ -254,27 +232,7 @@ def test_there_is_no_table_where_nobody_labelled_anything(tmp_path: Path) -> Non
     draw = random.Random(3)
     concerns = hidden(0, draw, "A").reference["concerns"]
     bare = conversation(("clinician", "Hello."), ("patient", "Hello."), reference={"concerns": concerns})
-    found = scored(tmp_path, [bare], "hidden_concerns")
+    found = view_by(tmp_path, "hidden_concerns", [bare])
     own, *_ = make_parts(found, suite=SUITES.load("medconceal"), figures=False)
-    assert {"concerns", "confirmation", "by-turn"}.isdisjoint(
-        table.name for table in own.tables if any(row.cells[1].text != "–" for row in table.rows)
-    )
-
-
-@pytest.mark.slow
-def test_the_report_holds_the_table_in_every_format(tmp_path: Path) -> None:
-    draw = random.Random(5)
-    talks = [hidden(number, draw, system) for system in ("A", "B") for number in range(6)]
-    found = scored(tmp_path, talks, "hidden_concerns")
-    assert found.run is not None
-    _, files = write_report(found.run, tables=["concerns"], suite=SUITES.load("medconceal"))
-    written = {file.name: file for file in files}
-    texts = {
-        name: file.read_text("utf-8")
-        for name, file in written.items()
-        if file.suffix in (".md", ".tex", ".csv", ".html")
-    }
-    assert re.search(r"Precision, micro ↑ *\| *0?\.?\d", texts["concerns.md"])
-    assert "process-grounded" in texts["report.html"]
-    assert ",concern_precision,people,A,micro," in texts["concerns.csv"]
-    assert "concerns.tex" in texts
+    full = {table.name for table in own.tables if any(row.cells[1].text != "–" for row in table.rows)}
+    assert not full & {"concerns", "confirmation", "by-turn"}

@@ -16,7 +16,7 @@ import pytest
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.reports.contents import make_tables
 from bedside.reports.table_formats import TABLE_FORMATS
-from tests.reports.made import made_run
+from tests.reports.builders import made_run
 
 SUITES = ("calm-it", "mdd5k", "medconceal", "multisense", "note2chat")
 FOLDER = Path(__file__).parent / "snapshots"

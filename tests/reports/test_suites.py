@@ -8,11 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.cli import app
 from bedside.core.errors import RegistryError
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
@@ -23,13 +20,12 @@ from bedside.reports.contents import check_suite, make_parts, make_tables
 from bedside.reports.report_settings import ReportSettings
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
-from tests.reports.made import made_run
+from tests.conftest import Call
+from tests.reports.builders import PROTOCOLS, TALKS, made_run, scored
 
 pytestmark = pytest.mark.slow
 
 
-EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
-PROTOCOLS = ("calm-it", "mdd5k", "medconceal", "multisense", "note2chat")
 OWN = """\
 name: own
 title: A suite of my own
@@ -49,14 +45,17 @@ figures:
 """
 
 
+def own_suite(folder: Path, old: str = "", new: str = "") -> Path:
+    """The file of a suite of one's own, with other words in place of some."""
+    path = folder / "own.yaml"
+    path.write_text(OWN.replace(old, new) if old else OWN, "utf-8")
+    return path
+
+
 @pytest.fixture(scope="module")
 def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
     """Gives a suite's made-up run, made once."""
     return cache(lambda suite: made_run(tmp_path_factory.mktemp(suite), suite, cases=3))
-
-
-def test_the_five_protocols_are_there() -> None:
-    assert set(PROTOCOLS) <= set(SUITES.names())
 
 
 def test_the_table_of_interventions_begins_with_the_papers_columns() -> None:
@@ -91,16 +90,13 @@ def test_every_rubric_that_rates_is_in_a_table(name: str) -> None:
     for rubric in map(RUBRICS.load, suite.rubrics):
         scale = rubric.rating_scale()
         if scale is not None and scale.ordered:
-            derived = {
-                "information_control": "information_control_rate",
-                "factual_conflict": "factual_conflict_rate",
-            }
-            assert derived.get(rubric.name, rubric.name) in told
+            derived = rubric.name in ("information_control", "factual_conflict")
+            assert (f"{rubric.name}_rate" if derived else rubric.name) in told
 
 
 @pytest.mark.parametrize("name", SUITES.names())
 def test_a_suite_runs_without_a_judge(name: str, tmp_path: Path) -> None:
-    summary = score([EXAMPLE], tmp_path / "run", suite=name)
+    summary = score([TALKS], tmp_path / "run", suite=name)
     assert summary.transcripts == 12
     assert summary.ratings > 0
     parts = make_parts(open_ratings_view(summary.run.path), figures=False)
@@ -115,27 +111,12 @@ def test_a_suite_runs_without_a_judge(name: str, tmp_path: Path) -> None:
     [
         ("calm-it", ["levels", "drift", "redirection", "sustain-talk", "sessions", "pairwise", "agreement"]),
         ("mdd5k", ["dataset", "judgements", "pairwise"]),
-        (
-            "medconceal",
-            ["confirmation", "intervention", "style", "dialogue-length", "concerns", "by-turn", "pairwise"],
-        ),
-        (
-            "multisense",
-            [
-                "ratings",
-                "diagnosis",
-                "readability",
-                "patients",
-                "patients-readability",
-                "length",
-                "stages",
-                "messages",
-                "pairwise",
-            ],
-        ),
+        ("medconceal", ["confirmation", "intervention", "style", "dialogue-length", "concerns", "by-turn", "pairwise"]),
+        ("multisense", ["ratings", "diagnosis", "readability", "patients", "patients-readability", "length", "stages",
+                        "messages", "pairwise"]),
         ("note2chat", ["history", "socrates", "replies", "pairwise"]),
     ],
-)
+)  # fmt: skip
 def test_a_report_prints_the_tables_of_the_paper(
     suite: str, tables: list[str], run_of: Callable[[str], Run]
 ) -> None:
@@ -158,11 +139,10 @@ def test_all_metrics_of_a_run_are_somewhere(run_of: Callable[[str], Run]) -> Non
 
 
 def test_a_suite_of_ones_own(tmp_path: Path) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text(OWN, "utf-8")
-    run = score([EXAMPLE], tmp_path / "run", suite=str(path)).run
+    path = own_suite(tmp_path)
+    run = scored(tmp_path, suite=str(path))
     path.unlink()
-    tables, files = write_report(Run(run.path), formats=["md", "svg"])
+    tables, files = write_report(run, formats=["md", "svg"])
     assert tables[0].name == "talk"
     assert "Share of talk, clinician" in (run.path / "report" / "talk.md").read_text("utf-8")
     assert run.path / "report" / "talk.svg" in files
@@ -171,10 +151,9 @@ def test_a_suite_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_two_suites_in_one_run_keep_their_names_apart(tmp_path: Path) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text(OWN.replace("id: talk\n    kind: results", "id: dataset\n    kind: results"), "utf-8")
-    score([EXAMPLE], tmp_path / "run", suite="mdd5k")
-    run = score([EXAMPLE], tmp_path / "run", suite=str(path)).run
+    path = own_suite(tmp_path, "id: talk\n    kind: results", "id: dataset\n    kind: results")
+    scored(tmp_path, suite="mdd5k")
+    run = scored(tmp_path, suite=str(path))
     names = [table.name for table in make_tables(open_ratings_view(run.path))]
     assert "dataset" in names
     assert "own-dataset" in names
@@ -187,52 +166,37 @@ def test_two_suites_in_one_run_keep_their_names_apart(tmp_path: Path) -> None:
         ("kind: bars", "kind: pie", "no figure is called 'pie'"),
         ("spread: ci", "spread: range", "table talk: spread: Input should be"),
         ("    spread: ci", "    metrik: x", "table talk: metrik: Extra inputs"),
+        ("figures:", "  - {id: talk, kind: counts}\nfigures:", "two are called 'talk'"),
     ],
 )
 def test_a_wrong_suite_is_refused_by_name(old: str, new: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text(OWN.replace(old, new), "utf-8")
     with pytest.raises(RegistryError, match=re.escape(message)):
-        check_suite(parse_suite(path))
+        check_suite(parse_suite(own_suite(tmp_path, old, new)))
 
 
-def test_doubled_names_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text(OWN.replace("figures:", "  - {id: talk, kind: counts}\nfigures:"), "utf-8")
-    with pytest.raises(RegistryError, match="two are called 'talk'"):
-        parse_suite(path)
-
-
-def test_checking_says_what_nobody_gives(tmp_path: Path) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text(OWN.replace("[talk_share]", "[talk_shares]"), "utf-8")
+def test_checking_says_what_nobody_gives(tmp_path: Path, call: Call) -> None:
+    path = own_suite(tmp_path, "[talk_share]", "[talk_shares]")
     (remark,) = check_suite(parse_suite(path))
     assert "did you mean talk_share" in remark
-    done = CliRunner().invoke(app, ["suites", "check", str(path)])
-    assert "1 table, 1 figure\n" in done.output
+    assert "1 table, 1 figure\n" in call("suites", "check", path)[1]
 
 
-def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Path) -> None:
-    score([EXAMPLE], tmp_path / "run", suite="default")
-    score([EXAMPLE], tmp_path / "corpus", suite="default")
+def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Path, call: Call) -> None:
+    for name in ("studied", "corpus"):
+        scored(tmp_path / name, suite="default")
     out = tmp_path / "out"
-    done = CliRunner().invoke(
-        app,
-        ["report", str(tmp_path / "run"), "--suite", "calm-it", "--reference", str(tmp_path / "corpus"), "--table",
-         "levels", "--against", "steady", "--spread", "none", "--format", "md", "--out", str(out)],
+    code, _, _ = call(
+        "report", tmp_path / "studied" / "run", "--suite", "calm-it", "--reference", tmp_path / "corpus" / "run",
+        "--table", "levels", "--against", "steady", "--spread", "none", "--format", "md", "--out", out,
     )  # fmt: skip
-    assert done.exit_code == 0, done.output
+    assert code == 0
     text = (out / "levels.md").read_text("utf-8")
-    assert "brisk: Δ" in text
-    assert "Against steady:" in text
-    assert "Reference: " in text
+    assert all(part in text for part in ("brisk: Δ", "Against steady:", "Reference: "))
 
 
 def test_settings_go_before_the_suite(run_of: Callable[[str], Run]) -> None:
-    (table,) = make_tables(
-        open_ratings_view(run_of("mdd5k").path),
-        ["judgements"],
-        settings=ReportSettings(spread="none", best="never"),
-    )
+    view = open_ratings_view(run_of("mdd5k").path)
+    settings = ReportSettings(spread="none", best="never")
+    (table,) = make_tables(view, ["judgements"], settings=settings)
     assert not any(cell.bold for row in table.rows for cell in row.cells)
     assert not any("(" in cell.text for row in table.rows for cell in row.cells[1:])

@@ -24,7 +24,8 @@ from tests.conftest import Call
 from tests.judges.llm.server import JudgeServer
 
 TALKS, RATINGS = bedside.EXAMPLES / "transcripts.jsonl", bedside.EXAMPLES / "ratings.csv"
-FOR_OTHERS = {"licence": "cc-by-4.0"}
+FOR_OTHERS: dict[str, Any] = {"licence": "cc-by-4.0"}
+CITED: dict[str, Any] = {**FOR_OTHERS, "origin": "written", "citation": "@misc{a, title={```}}"}
 
 pytestmark = pytest.mark.server  # a judge rates the run
 
@@ -43,7 +44,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
 @pytest.fixture(scope="module")
 def folder(run: bedside.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("exported") / "dataset"
-    bedside.export(run, "hf-folder", out, origin="written", citation="@misc{a, title={```}}", **FOR_OTHERS)
+    bedside.export(run, "hf-folder", out, **CITED)
     return out
 
 
@@ -63,9 +64,6 @@ def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
         yield file.relative_to(folder).as_posix(), text
 
 
-# -- what is in it ----------------------------------------------------------------------------------
-
-
 def test_ratings_are_those_of_the_run_but_for_names(run: bedside.Run, folder: Path) -> None:
     exported = table(folder, "ratings")
     assert exported.drop("rater", "rater_kind").equals(run.ratings.drop("rater"))
@@ -75,9 +73,8 @@ def test_ratings_are_those_of_the_run_but_for_names(run: bedside.Run, folder: Pa
     people = {name for name in by_name if name.startswith("human:")}
     assert {by_name[name] for name in people} == {"human:rater-1", "human:rater-2"}
     assert all(by_name[name] == name for name in by_name.keys() - people)
-    kinds = {
-        rater.partition(":")[0]: kind for rater, kind in exported.select("rater", "rater_kind").iter_rows()
-    }
+    named = exported.select("rater", "rater_kind").iter_rows()
+    kinds = {rater.partition(":")[0]: kind for rater, kind in named}
     assert kinds == {"human": "human", "judge": "judge", "algorithm": "algorithm"}
 
 
@@ -98,24 +95,21 @@ def test_conversations_are_those_of_the_run(run: bedside.Run, folder: Path) -> N
 
 def test_metrics_are_explained(folder: Path) -> None:
     rows = {row["metric"]: row for row in table(folder, "metrics").iter_rows(named=True)}
-    assert rows["empathy"]["levels"] == "1, 2, 3, 4, 5"
-    assert rows["empathy"]["better"] == "higher"
-    assert rows["empathy"]["ratings"] == 36
-    assert rows["partnership"]["ratings"] == 23
-    assert rows["question"]["levels"] == "none, open, closed"
+    own = [rows["empathy"][column] for column in ("levels", "better", "ratings")]
+    assert own == ["1, 2, 3, 4, 5", "higher", 36]
+    assert (rows["partnership"]["ratings"], rows["question"]["levels"]) == (23, "none, open, closed")
     assert all(row["definition"] for row in rows.values())
 
 
 def test_the_card_says_what_the_files_hold(run: bedside.Run, folder: Path) -> None:
-    told = header(folder)
-    assert told["license"] == "cc-by-4.0"
-    assert told["language"] == ["en"]
-    assert told["size_categories"] == ["1K<n<10K"]
+    head = header(folder)
+    own = [head[name] for name in ("license", "language", "size_categories")]
+    assert own == ["cc-by-4.0", ["en"], ["1K<n<10K"]]
     assert 1000 < table(folder, "ratings").height < 10_000
-    files = {entry["data_files"][0]["path"] for entry in told["configs"]}
+    files = {entry["data_files"][0]["path"] for entry in head["configs"]}
     assert files == {path.relative_to(folder).as_posix() for path in (folder / "data").iterdir()}
     card = (folder / "README.md").read_text("utf-8")
-    for entry in told["configs"]:
+    for entry in head["configs"]:
         _, part = card.split(f"\n### {entry['config_name']}\n")
         for column in table(folder, entry["config_name"]).columns:
             escaped = column.replace("_", "\\_")
@@ -131,8 +125,8 @@ def test_the_card_says_what_the_files_hold(run: bedside.Run, folder: Path) -> No
 
 def test_a_licence_that_the_hub_does_not_know_is_named(run: bedside.Run, tmp_path: Path) -> None:
     bedside.export(run, "hf-folder", tmp_path / "out", licence="DUA-1.0")
-    assert header(tmp_path / "out")["license"] == "other"
-    assert header(tmp_path / "out")["license_name"] == "DUA-1.0"
+    head = header(tmp_path / "out")
+    assert (head["license"], head["license_name"]) == ("other", "DUA-1.0")
 
 
 @pytest.mark.slow
@@ -150,33 +144,26 @@ print(json.dumps({
     "columns": default.column_names,
 }))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script, folder],
-        env={
-            "PATH": "", "HOME": str(tmp_path), "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1",
-            "HF_DATASETS_OFFLINE": "1",
-        },
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    home = {"HOME": str(tmp_path), "HF_HOME": str(tmp_path / "hf")}
+    environment = {"PATH": "", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", **home}
+    command = [sys.executable, "-c", script, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     loaded = json.loads(done.stdout)
-    assert loaded["rows"] == {
+    heights = {
         name: {"test": table(folder, name).height} for name in ("ratings", "metrics", "transcripts", "turns")
     }
+    assert loaded["rows"] == heights
     assert loaded["ratings"] == run.ratings["value"].to_list()
     assert loaded["columns"] == [*run.ratings.columns, "rater_kind"]
 
 
 def test_bedside_reads_its_ratings_again(run: bedside.Run, folder: Path) -> None:
     own = bedside.agree(run, metrics="empathy").to_polars()
-    read = bedside.agree(
-        folder / "data" / "ratings.parquet", metrics="empathy", scales="empathy=1-5"
-    ).to_polars()
+    file = folder / "data" / "ratings.parquet"
+    read = bedside.agree(file, metrics="empathy", scales="empathy=1-5").to_polars()
     people = (pl.col("between") == "people") & (pl.col("statistic") == "kappa")
     assert read.filter(people)["estimate"].to_list() == own.filter(people)["estimate"].to_list() != []
-
-
-# -- what is not in it ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", EXPORT_FORMS.names())
@@ -198,8 +185,8 @@ def test_no_rater_is_named_unless_asked(form: str, run: bedside.Run, tmp_path: P
 
 def test_reasons_call_people_by_their_other_names(tmp_path: Path) -> None:
     talk = [
-        Transcript("a", (Turn(0, "clinician", "D", "How are you?"), Turn(1, "patient", "P", "Well."))),
-        Transcript("b", (Turn(0, "clinician", "D", "Hello."), Turn(1, "patient", "P", "Hello."))),
+        Transcript(name, (Turn(0, "clinician", "D", "How are you?"), Turn(1, "patient", "P", "Well.")))
+        for name in ("a", "b")
     ]
     scored = bedside.score(talk, tmp_path / "run", metrics="turns").run
     file = tmp_path / "ratings.csv"
@@ -241,43 +228,32 @@ def test_what_judges_were_asked_goes_along_only_where_it_is_asked_for(
     assert set(rows["rater"]) <= set(run.ratings["rater"])
 
 
-# -- simulated, recorded, written -------------------------------------------------------------------
-
-
 def test_what_was_simulated_is_known(tmp_path: Path) -> None:
     bedside.simulate(None, "note2chat", tmp_path / "talks", clinician="script:brisk", sample=1)
     talks = [*bedside.read_transcripts(tmp_path / "talks"), Transcript(
         "mine", (Turn(0, "clinician", "D", "Hello."), Turn(1, "patient", "P", "Hello.")), system="clinic"
     )]  # fmt: skip
     scored = bedside.score(talks, tmp_path / "run", metrics="turns").run
-    written = bedside.export(scored, "hf-folder", tmp_path / "out", **FOR_OTHERS)
-    assert written.unknown_origins == 1
-    assert table(tmp_path / "out", "transcripts")["origin"].to_list()[-1] is None
-    assert " 1 conversation may be with real people: such" in (tmp_path / "out" / "README.md").read_text(
-        "utf-8"
+    out = tmp_path / "out"
+    cases: tuple[tuple[dict[str, Any], int, str, str | None], ...] = (
+        ({}, 1, " 1 conversation may be with real people: such", None),
+        ({"origin": {"clinic": "recorded"}}, 0, " 1 conversation is with real people: such", "recorded"),
     )
-    assert "synthetic" not in header(tmp_path / "out")["tags"]
-    written = bedside.export(
-        scored, "hf-folder", tmp_path / "out", origin={"clinic": "recorded"}, **FOR_OTHERS
-    )
-    assert written.unknown_origins == 0
-    assert " 1 conversation is with real people: such" in (tmp_path / "out" / "README.md").read_text("utf-8")
-    assert table(tmp_path / "out", "transcripts")["origin"].to_list() == ["simulated"] * (len(talks) - 1) + [
-        "recorded"
-    ]
-    with pytest.raises(InputError, match="was simulated, and not recorded"):
+    for more, unknown, sentence, last in cases:
+        assert bedside.export(scored, "hf-folder", out, **FOR_OTHERS, **more).unknown_origins == unknown
+        assert table(out, "transcripts")["origin"].to_list() == [*["simulated"] * (len(talks) - 1), last]
+        assert sentence in (out / "README.md").read_text("utf-8")
+        assert "synthetic" not in header(out)["tags"]
+    with pytest.raises(InputError, match=r"simulated.*recorded"):
         bedside.export(scored, "hf-folder", tmp_path / "out", origin="recorded", **FOR_OTHERS)
     only = bedside.score(tmp_path / "talks", tmp_path / "only", metrics="turns").run
     bedside.export(only, "hf-folder", tmp_path / "simulated", **FOR_OTHERS)
     assert "synthetic" in header(tmp_path / "simulated")["tags"]
 
 
-# -- what is there stays ----------------------------------------------------------------------------
-
-
 def test_the_same_export_is_the_same_files(run: bedside.Run, folder: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
-    bedside.export(run, "hf-folder", again, origin="written", citation="@misc{a, title={```}}", **FOR_OTHERS)
+    bedside.export(run, "hf-folder", again, **CITED)
     assert dict(contents(again)) == dict(contents(folder))
     assert (again / "data" / "turns.parquet").read_bytes() == (folder / "data" / "turns.parquet").read_bytes()
 
@@ -292,13 +268,10 @@ def test_only_an_export_as_it_was_written_is_replaced(run: bedside.Run, tmp_path
     with pytest.raises(InputError, match=r"changed since it was written \(README\.md\)"):
         bedside.export(run, "csv-folder", out)
     assert card.read_text("utf-8").endswith("Mine.\n")
-    for name in ("file", "folder"):
-        other = tmp_path / name
-        if name == "folder":
-            other.mkdir()
-            (other / "notes").touch()
-        else:
-            other.write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "notes").touch()
+    for other in (tmp_path / "file", tmp_path / "folder"):
         with pytest.raises(InputError, match="is no export that bedside wrote"):
             bedside.export(run, "csv-folder", other)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "out"]
@@ -346,9 +319,6 @@ def test_a_damaged_mark_marks_nothing(files: str, run: bedside.Run, tmp_path: Pa
         bedside.export(run, "csv-folder", tmp_path)
 
 
-# -- CSV --------------------------------------------------------------------------------------------
-
-
 def test_no_spreadsheet_runs_what_was_said(tmp_path: Path) -> None:
     said = ["=1+1", " +cmd", "＝A1", "-3 degrees", "@x", "-3", 'He said "no", twice.\nThen he left.', "שלום"]
     turns = [Turn(index, "patient" if index else "clinician", "P", text) for index, text in enumerate(said)]
@@ -356,9 +326,6 @@ def test_no_spreadsheet_runs_what_was_said(tmp_path: Path) -> None:
     bedside.export(scored, "csv-folder", tmp_path / "out")
     read = pl.read_csv(tmp_path / "out" / "turns.csv")["text"].to_list()
     assert read == [f"'{text}" for text in said[:5]] + said[5:]
-
-
-# -- the command ------------------------------------------------------------------------------------
 
 
 def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
@@ -377,11 +344,8 @@ def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
     )
     (record,) = json.loads(out)[0]["rows"]
     assert record["rows"]["ratings"] == run.ratings.height
-    assert (record["form"], record["people_renamed"], record["transcripts_of_unknown_origin"]) == (
-        "csv-folder",
-        0,
-        12,
-    )
+    counts = [record[name] for name in ("form", "people_renamed", "transcripts_of_unknown_origin")]
+    assert counts == ["csv-folder", 0, 12]
     assert "has other names" not in err
     assert header(tmp_path / "data")["pretty_name"] == "A: study"
     assert "@misc{b}" in (tmp_path / "data" / "README.md").read_text("utf-8")

@@ -10,10 +10,9 @@ import pytest
 import bedside
 from bedside.transcripts import Transcript, Turn
 from tests.installed import need
+from tests.reports.builders import people_rated, scored
 
 need("convokit")
-
-TALKS, RATINGS = bedside.EXAMPLES / "transcripts.jsonl", bedside.EXAMPLES / "ratings.csv"
 
 
 @pytest.fixture(autouse=True)
@@ -23,11 +22,8 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
-    scored = bedside.score(
-        TALKS, tmp_path_factory.mktemp("rated") / "run", metrics=["structure", "behaviour"]
-    ).run
-    bedside.import_ratings(scored, RATINGS, scales="1-5")
-    return scored
+    run = scored(tmp_path_factory.mktemp("rated"), metrics=["structure", "behaviour"])
+    return people_rated(run)
 
 
 def ratings_in(corpus: Any) -> dict[tuple[str, str, str, str], Any]:
@@ -61,9 +57,8 @@ def test_a_corpus_of_a_run_says_how_it_was_rated(run: bedside.Run) -> None:
     warm = [talk.id for talk in talks if talk.meta["bedside_ratings"]["empathy"]["human:anna"] >= 4]
     assert 0 < len(warm) < 12
     # What is missing is there, and says why.
-    missing = run.ratings.filter(run.ratings["error"].is_not_null(), run.ratings["unit"] == "transcript").row(
-        0, named=True
-    )
+    of_talks = run.ratings["unit"] == "transcript"
+    missing = run.ratings.filter(run.ratings["error"].is_not_null(), of_talks).row(0, named=True)
     meta = corpus.get_conversation(missing["transcript_id"]).meta
     assert meta["bedside_ratings"][missing["metric"]][missing["rater"]] is None
     assert meta["bedside_reasons"][missing["metric"]][missing["rater"]] == missing["error"]
@@ -99,9 +94,8 @@ def test_people_have_other_names_in_an_exported_corpus(run: bedside.Run, tmp_pat
     raters = {rater for _, _, _, rater in ratings_in(loaded)}
     people = sorted(rater for rater in raters if rater.startswith("human:"))
     assert people == ["human:rater-1", "human:rater-2"]
-    coders = {
-        coder for utterance in loaded.iter_utterances() for coder in (utterance.meta.get("codes") or {})
-    }
+    codes = [utterance.meta.get("codes") or {} for utterance in loaded.iter_utterances()]
+    coders = {coder for own in codes for coder in own}
     assert coders == {"rater-1", "rater-2"}
     named = ratings_in(loaded)
     counts = {rater: sum(1 for key in named if key[3] == rater) for rater in people}
@@ -110,12 +104,10 @@ def test_people_have_other_names_in_an_exported_corpus(run: bedside.Run, tmp_pat
 
 
 def test_ratings_that_differ_by_pass_round_or_partner_stand_apart(tmp_path: Path) -> None:
-    said = (
-        Turn(0, "clinician", "D", "How are you?", {"bedside_ratings": "mine"}),
-        Turn(1, "patient", "P", "Well."),
-    )
+    question = Turn(0, "clinician", "D", "How are you?", {"bedside_ratings": "mine"})
+    said = (question, Turn(1, "patient", "P", "Well."))
     talks = [Transcript(name, said, system=system) for name, system in (("a", "x"), ("b", "y"))]
-    scored = bedside.score(talks, tmp_path / "run", metrics="turns").run
+    run = scored(tmp_path, talks, ["turns"])
     for number, round in enumerate(("pilot", "main")):
         file = tmp_path / f"{round}.csv"
         file.write_text(
@@ -123,11 +115,11 @@ def test_ratings_that_differ_by_pass_round_or_partner_stand_apart(tmp_path: Path
             f"a,anna,kind,{number + 1},0,1\n",
             "utf-8",
         )
-        bedside.import_ratings(scored, file, scales="1-5", round=round)
+        bedside.import_ratings(run, file, scales="1-5", round=round)
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("first,second,rater,preferred,metric\na,b,anna,first,empathy\n", "utf-8")
-    bedside.import_ratings(scored, pairs)
-    corpus = bedside.to_convokit(scored)
+    bedside.import_ratings(run, pairs)
+    corpus = bedside.to_convokit(run)
     rated = corpus.get_conversation("a").meta["bedside_ratings"]
     assert rated["warm"] == {
         "human:anna pass 0 round pilot": 1, "human:anna pass 1 round pilot": 3,
@@ -137,4 +129,4 @@ def test_ratings_that_differ_by_pass_round_or_partner_stand_apart(tmp_path: Path
     assert corpus.get_utterance("a#1").meta["bedside_ratings"]["kind"] == {
         "human:anna round pilot": 1, "human:anna round main": 2,
     }  # fmt: skip
-    assert list(bedside.from_convokit(corpus)) == list(scored.transcripts())
+    assert list(bedside.from_convokit(corpus)) == list(run.transcripts())

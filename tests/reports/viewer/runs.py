@@ -12,9 +12,9 @@ from typing import Any
 
 import bedside
 from bedside.ratings.run import Run
-from bedside.ratings.table import frame_of
 from bedside.transcripts import Transcript, Turn
 from tests.judges.llm.server import JudgeServer
+from tests.reports.builders import with_rows
 
 SYSTEMS = ("alpha", "beta", "gamma <b>")
 CASES = 5
@@ -27,11 +27,8 @@ HOSTILE = (
 )
 ARABIC = ("كيف حالك اليوم؟", "آخذ 50 mg من sertraline كل يوم.", "هل تنام جيدًا (6 ساعات)؟", "لا، وهذا يقلقني.")
 CHINESE = (
-    "您好，最近睡眠怎么样？",
-    "不太好，每晚只睡四个小时。<b>很累</b>",
-    "听起来这对您很辛苦。",
-    "是的，我想改变。",
-)
+    "您好，最近睡眠怎么样？", "不太好，每晚只睡四个小时。<b>很累</b>", "听起来这对您很辛苦。", "是的，我想改变。",
+)  # fmt: skip
 #: The id of the transcript whose every name is hostile, too.
 HOSTILE_ID = "case-0/<i>gamma</i> \u202etxt\u202c'\"&?#%"
 
@@ -42,11 +39,9 @@ def talks() -> list[Transcript]:
     for case in range(CASES):
         for system in SYSTEMS:
             texts: tuple[str, ...] = (
-                f"How was week {case} for you?",
-                f"Hard, with {system}. I want to change that.",
-                "So it was hard.",
+                f"How was week {case} for you?", f"Hard, with {system}. I want to change that.", "So it was hard.",
                 "Yes. I sleep badly.",
-            )
+            )  # fmt: skip
             name = f"case-{case}/{system}"
             language = "en"
             if system == SYSTEMS[2] and case == 0:
@@ -56,9 +51,7 @@ def talks() -> list[Transcript]:
             if system == "beta" and case == 2:
                 texts, language = CHINESE, "zh"
             if system == "alpha" and case == 3:
-                texts = tuple(
-                    f"Turn number {number}. {'I want to change that. ' * 6}" for number in range(120)
-                )
+                texts = tuple(f"Turn number {turn}. {'I want to change that. ' * 6}" for turn in range(120))
             turns = tuple(
                 Turn(number, ("clinician", "patient")[number % 2], ("Dr A", "Client")[number % 2], text)
                 for number, text in enumerate(texts)
@@ -77,36 +70,34 @@ def rich_run(folder: Path) -> Run:
     """A run with computed metrics, a judge asked twice whose judgements are kept, people who differ, codes of turns,
     preferences, and missing ratings."""
     with JudgeServer() as server:
-        judged = bedside.judge(
-            talks(),
-            server.judge,
-            out=folder / "run",
-            rubrics=["empathy", "partnership"],
-            metrics=["structure"],
-            passes=2,
-        )
-        run = judged.run
+        options: dict[str, Any] = {
+            "rubrics": ["empathy", "partnership"],
+            "metrics": ["structure"],
+            "passes": 2,
+        }
+        run = bedside.judge(talks(), server.judge, out=folder / "run", **options).run
     rows: list[tuple[Any, ...]] = []
     for number, talk in enumerate(talks()):
         head = (talk.id, talk.system, talk.case_id)
         for place, person in enumerate(("human:anna", "human:ben")):
-            if (number + place) % 4 == 0:
-                rows.append(
-                    (*head, "transcript", "empathy", person, 0, None, None, None, "too short to rate")
-                )
-            else:
-                level = float(1 + (number * (1 + place)) % 5)
-                reason = f"{person} says <b>{level}</b> </script>" if place else None
-                rows.append((*head, "transcript", "empathy", person, 0, level, None, reason, None))
+            level = float(1 + (number * (1 + place)) % 5)
+            reason = f"{person} says <b>{level}</b> </script>" if place else None
+            missing = (None, None, None, "too short to rate")
+            answer = missing if (number + place) % 4 == 0 else (level, None, reason, None)
+            rows.append((*head, "transcript", "empathy", person, 0, *answer))
             for turn in (0, 2):
                 label = ("open", "closed", "none")[(number + place * turn) % 3]
                 rows.append((*head, f"turn:{turn}", "question", person, 0, None, label, None, None))
         if talk.system == "alpha":
             other = f"pair:{talk.case_id}/beta"
             rows.append((*head, other, "empathy.preference", "human:anna", 0, 1.0, "first", "Warmer.", None))
-    with run.locked():
-        run.add(frame_of(rows, "first round").lazy(), run.manifest)
-    return Run(run.path)
+    return Run(with_rows(run, rows, "first round").path)
+
+
+def add_warmth(run: Run) -> None:
+    """Add a rating of the first transcript by a metric that the run hasn't had."""
+    head = ("case-0/alpha", "alpha", "case-0", "transcript", "warmth", "human:anna", 0)
+    with_rows(run, [(*head, 3.0, None, "Kindly.", None)])
 
 
 class ServedView:
@@ -118,19 +109,9 @@ class ServedView:
     """
 
     def __init__(self, run: Path, *options: str) -> None:
-        self.command = [
-            sys.executable,
-            "-m",
-            "bedside",
-            "view",
-            str(run),
-            "--port",
-            "0",
-            "--no-browser",
-            *options,
-        ]
+        command = [sys.executable, "-m", "bedside", "view", str(run), "--port", "0", "--no-browser", *options]
         self.process = subprocess.Popen(
-            self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ
         )
         assert self.process.stdout is not None
         lines = []

@@ -1,11 +1,13 @@
-"""The list of a run's transcripts, against what is counted here row by row."""
+"""The list of a run's transcripts against a count row by row; judgements and hidden states by transcript."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import statistics
 from collections import defaultdict
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,18 @@ import pytest
 
 import bedside
 from bedside.core.errors import InputError, RunError
+from bedside.judges.store import read_judgements, read_prompt
 from bedside.ratings.run import Run
-from bedside.ratings.table import frame_of
 from bedside.reports.viewer.conversation_content import conversation
+from bedside.reports.viewer.judgement_lookup import JudgementLookup
 from bedside.reports.viewer.list_query import ListQuery, read_query
+from bedside.reports.viewer.state_lookup import StateLookup
 from bedside.reports.viewer.viewed_run import NoSuchTranscriptError, ViewedRun
 from bedside.transcripts import Transcript, Turn
-from tests.reports.viewer.runs import CHINESE, HOSTILE, HOSTILE_ID, SYSTEMS
+from tests.analysis.simulated_run import simulated_run
+from tests.judges.llm.server import JudgeServer
+from tests.reports.viewer.runs import CHINESE, HOSTILE, HOSTILE_ID, SYSTEMS, add_warmth
+from tests.reports.viewer.runs import talks as made_talks
 
 Row = dict[str, Any]
 
@@ -94,11 +101,8 @@ def differences_by_hand(rows: list[Row]) -> tuple[int, float | None]:
     for raters in units.values():
         if len(raters) < 2:
             continue
-        values = [
-            statistics.fmean(row["value"] for row in given)
-            for given in raters.values()
-            if given[0]["value"] is not None
-        ]
+        own = [rows for rows in raters.values() if rows[0]["value"] is not None]
+        values = [statistics.fmean(row["value"] for row in rows) for rows in own]
         labels = {row["label"] for given in raters.values() for row in given} - {None}
         ranges += [max(values) - min(values)] if values else []
         count += len(labels) > 1 or bool(values and max(values) > min(values))
@@ -108,30 +112,33 @@ def differences_by_hand(rows: list[Row]) -> tuple[int, float | None]:
 def test_differences_are_those_of_units_that_several_rated(viewed: ViewedRun, rich: Run) -> None:
     every = {name: count for name, count, _ in viewed.differences().iter_rows()}
     for metric in (None, "empathy", "question"):
-        found = {name: (count, span) for name, count, span in viewed.differences(metric).iter_rows()}
+        differences = {name: own for name, *own in viewed.differences(metric).iter_rows()}
         for name in viewed.index["id"]:
             rows = [row for row in rows_of(rich, transcript_id=name) if metric in (None, row["metric"])]
             count, span = differences_by_hand(rows)
-            assert found.get(name, (0, None))[0] == count
-            if metric is not None:
-                assert found.get(name, (0, None))[1] == span
+            assert differences.get(name, [0, None]) == [count, span if metric is not None else None]
     assert set(listed(viewed, differ=True)) == {name for name, count in every.items() if count}
-    order = listed(viewed, metric="empathy", sort="differ", descending=True)
     spans = dict(viewed.differences("empathy").select("id", "range").iter_rows())
-    told = [spans[name] for name in order]
-    assert told == sorted(told, reverse=True)
+    ordered = [spans[name] for name in listed(viewed, metric="empathy", sort="differ", descending=True)]
+    assert ordered == sorted(ordered, reverse=True)
 
 
 def test_transcripts_are_filtered_and_sorted(viewed: ViewedRun) -> None:
     assert len(listed(viewed)) == 15
-    assert listed(viewed, systems=("beta",)) == [f"case-{case}/beta" for case in range(5)]
-    assert listed(viewed, systems=("beta",), cases=("case-1", "case-3")) == ["case-1/beta", "case-3/beta"]
-    assert listed(viewed, text="GAMMA", cases=("case-0",)) == [HOSTILE_ID]
-    assert listed(viewed, text="<i>") == [HOSTILE_ID]
-    assert listed(viewed, text=".*") == []
-    terse = listed(viewed, factors=(("persona", ("terse",)), ("length", ("16", "24"))))
-    assert terse == [f"case-1/{system}" for system in SYSTEMS]
-    assert listed(viewed, factors=(("nothing", ("1",)),)) == []
+    beta = [f"case-{case}/beta" for case in range(5)]
+    for expected, wanted in (
+        (beta, {"systems": ("beta",)}),
+        ([beta[1], beta[3]], {"systems": ("beta",), "cases": ("case-1", "case-3")}),
+        ([HOSTILE_ID], {"text": "GAMMA", "cases": ("case-0",)}),
+        ([HOSTILE_ID], {"text": "<i>"}),
+        ([], {"text": ".*"}),
+        (
+            [f"case-1/{name}" for name in SYSTEMS],
+            {"factors": (("persona", ("terse",)), ("length", ("16", "24")))},
+        ),
+        ([], {"factors": (("nothing", ("1",)),)}),
+    ):
+        assert listed(viewed, **wanted) == expected
     # Levels that are numbers go as numbers do: 8 before 16.
     lengths = viewed.index.select("id", "factor.length").rows()
     by_length = listed(viewed, sort="factor.length")
@@ -158,9 +165,8 @@ def test_pages_and_neighbours_are_of_one_order(viewed: ViewedRun) -> None:
 
 
 def test_addresses_that_ask_for_nonsense_are_refused() -> None:
-    assert read_query([("q", " x "), ("sort", "-factor.a"), ("other", "1")]) == ListQuery(
-        text="x", sort="factor.a", descending=True
-    )
+    query = read_query([("q", " x "), ("sort", "-factor.a"), ("other", "1")])
+    assert query == ListQuery(text="x", sort="factor.a", descending=True)
     for wrong in (("sort", "shoe size"), ("from", "much"), ("to", "1e")):
         with pytest.raises(InputError):
             read_query([wrong])
@@ -187,21 +193,7 @@ def test_a_run_that_is_changed_is_read_anew(rich: Run, tmp_path: Path) -> None:
     before = viewed.version()
     assert viewed.metric("warmth") is None
     assert viewed.version() == before
-    with run.locked():
-        row = (
-            "case-0/alpha",
-            "alpha",
-            "case-0",
-            "transcript",
-            "warmth",
-            "human:anna",
-            0,
-            3.0,
-            None,
-            None,
-            None,
-        )
-        run.add(frame_of([row]).lazy(), run.manifest)
+    add_warmth(run)
     assert viewed.version() != before
     assert dict(viewed.values("warmth").select("id", "value").iter_rows()) == {"case-0/alpha": 3.0}
     assert viewed.metric("warmth")
@@ -257,3 +249,101 @@ def test_a_part_is_as_if_there_were_nothing_else(rich: Run) -> None:
     assert part.overview["transcripts"] == 2
     whole = ViewedRun(rich.path).values("empathy").filter(pl.col("id").str.starts_with("case-1/"))
     assert part.values("empathy").rows() == [row for row in whole.rows() if not row[0].endswith("b>")]
+
+
+def test_all_judgements_of_a_transcript_are_found(rich: Run) -> None:
+    store = Path(rich.path) / "judgements.sqlite"
+    every = list(read_judgements(store))
+    assert len(every) == 15 * 2 * 2
+    with closing(JudgementLookup(Path(rich.path))) as lookup:
+        for name in rich.index["id"]:
+            own = {judgement.key for judgement in every if judgement.transcript == name}
+            assert {listed["key"] for listed in lookup.of(name)} == own
+        first = lookup.of(HOSTILE_ID)[0]
+        assert (first["rater"], first["unit"]) == ("judge:tiny", "transcript")
+        whole = lookup.whole(first["key"])
+        assert whole is not None
+        prompt = "".join(text for _, text in whole["prompt"])
+        (judgement,) = [one for one in every if one.key == first["key"]]
+        assert prompt == read_prompt(store, judgement.prompt)
+        assert HOSTILE[0] in prompt
+        assert whole["replies"] == list(judgement.replies)
+        assert lookup.whole("0" * 64) is None
+        assert lookup.of("nobody") == []
+
+
+def test_a_store_that_changes_is_looked_through_again(rich: Run, tmp_path: Path) -> None:
+    run = shutil.copytree(rich.path, tmp_path / "run")
+    with closing(JudgementLookup(run)) as lookup:
+        assert len(lookup.of("case-0/alpha")) == 4
+        for file in run.glob("judgements.sqlite*"):
+            file.unlink()
+        assert lookup.of("case-0/alpha") == []
+        (run / "judgements.sqlite").write_bytes(b"no database" * 100)
+        with pytest.raises(RunError, match="store of judgements"):
+            lookup.of("case-0/alpha")
+
+
+def test_hidden_states_are_those_of_the_conversation(tmp_path: Path) -> None:
+    run = simulated_run(tmp_path)
+    file = tmp_path / "talks" / "states.jsonl"
+    states = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    lookup = StateLookup(Path(run.path))
+    assert states
+    for name in run.index["id"]:
+        assert lookup.of(name) == {"states": [state for state in states if state["id"] == name], "gone": []}
+    assert lookup.of("nobody")["states"] == []
+
+
+def test_states_that_stand_apart_or_change_are_found_again(tmp_path: Path) -> None:
+    run = simulated_run(tmp_path)
+    file = tmp_path / "talks" / "states.jsonl"
+    lookup = StateLookup(Path(run.path))
+    names = ("a", "b") * 3
+    lines = [{"id": name, "turn": place // 2, "purpose": "p", "x": "头"} for place, name in enumerate(names)]
+    file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+    assert lookup.of("b")["states"] == [line for line in lines if line["id"] == "b"]
+    file.write_text(json.dumps({"id": "b", "turn": 9}), "utf-8")
+    os.utime(file, ns=(1, 1))
+    assert lookup.of("b")["states"] == [{"id": "b", "turn": 9}]
+    file.write_text('{"id": "b"}\n{"turn": 9}\n', "utf-8")
+    with pytest.raises(RunError, match="hidden states of the simulation can't be read"):
+        lookup.of("b")
+    file.unlink()
+    assert lookup.of("b") == {"states": [], "gone": [str(file)]}
+
+
+def test_a_judgement_of_two_is_found_by_either(tmp_path: Path) -> None:
+    """Which of two conversations is better is asked of both."""
+    talks = [talk for talk in made_talks() if talk.case_id == "case-1" and talk.system != "beta"]
+    with JudgeServer() as server:
+        run = bedside.score(talks, tmp_path / "run", metrics=["structure"]).run
+        bedside.judge_pairs(run, server.judge, rubrics=["empathy"])
+    every = {judgement.key for judgement in read_judgements(run.path / "judgements.sqlite")}
+    assert len(every) == 2  # in both orders
+    with closing(JudgementLookup(run.path)) as lookup:
+        for talk in talks:
+            assert {listed["key"] for listed in lookup.of(talk.id)} == every
+
+
+def test_of_what_was_asked_twice_the_run_says_which_its_ratings_are_made_of(tmp_path: Path) -> None:
+    talks = [talk for talk in made_talks() if talk.case_id == "case-1"]
+    with JudgeServer() as server:
+        run = bedside.judge(talks, server.judge, out=tmp_path / "run", rubrics=["empathy"]).run
+        bedside.judge_pairs(run, server.judge, rubrics=["empathy"])
+        with closing(JudgementLookup(run.path)) as lookup:
+            for temperature in (0.7, 0.0, 0.7):  # the second and third time of what is kept
+                bedside.judge(run, server.judge, rubrics=["empathy"], temperature=temperature)
+                own = [each for each in lookup.of("case-1/alpha") if each["unit"] == "transcript"]
+                raters = {judgement["key"]: judgement["raters"] for judgement in own}
+                asked = {
+                    key: json.loads(whole["parameters"])["temperature"]
+                    for key in raters
+                    if (whole := lookup.whole(key)) is not None
+                }
+                assert sorted(asked.values()) == [0.0, 0.7]
+                for key, degree in asked.items():
+                    assert raters[key] == (["judge:tiny"] if degree == temperature else [])
+            pairs = [one for one in lookup.of("case-1/alpha") if one["unit"] != "transcript"]
+            assert pairs
+            assert all(one["raters"] == ["judge:tiny"] for one in pairs)

@@ -39,9 +39,8 @@ def data(folder: Path, name: str) -> Any:
 
 
 def test_a_copy_holds_what_was_chosen_and_nothing_else(call: Call, rich: Run, tmp_path: Path) -> None:
-    code, out, _ = call(
-        "view", rich.path, "--export", "copy", "--systems", "alpha,beta", "--where", "persona=terse"
-    )
+    chosen = ("--systems", "alpha,beta", "--where", "persona=terse")
+    code, out, _ = call("view", rich.path, "--export", "copy", *chosen)
     assert code == 0
     files = contents(tmp_path / "copy")
     assert "Wrote 4 conversations to copy/index.html" in out
@@ -95,8 +94,6 @@ def test_a_sample_is_drawn_by_its_seed(viewed: ViewedRun) -> None:
     assert chosen_transcripts(viewed, sample=100) == every
     with pytest.raises(DataError, match="no transcript has length 24 and persona terse"):
         chosen_transcripts(viewed, where={"length": ["24"], "persona": ["terse"]})
-    with pytest.raises(DataError, match="no system 'alfa'"):
-        chosen_transcripts(viewed, systems=["alfa"])
 
 
 def test_what_is_no_copy_stays_and_a_copy_is_replaced(viewed: ViewedRun, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -14,53 +14,29 @@ import pytest
 
 import bedside
 from bedside.ratings.run import Run
-from bedside.ratings.table import frame_of
 from bedside.reports.number_text import number
 from bedside.reports.viewer.view_copy import chosen_transcripts, write_copy
 from bedside.reports.viewer.viewed_run import ViewedRun
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
-from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView
+from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView, add_warmth
 from tests.reports.viewer.runs import talks as made_talks
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-#: How long the slowest machine may take for a step.
-PATIENCE = 300_000
+Opener = Callable[..., Any]
 #: What is asked of the list, by the page that a server answers for and by the copy.
 LISTS: tuple[dict[str, Any], ...] = (
-    {},
-    {"sort": "-turns"},
-    {"sort": "id"},
-    {"sort": "-system"},
-    {"sort": "factor.length", "system": "beta"},
-    {"sort": "-missing"},
-    {"sort": "-differ"},
-    {"q": "GAMMA"},
-    {"q": "</i>"},
-    {"case": ["case-1", "case-3"], "factor.persona": "terse"},
-    {"factor.length": ["8", "24"]},
-    {"missing": "1"},
-    {"differ": "1", "sort": "case"},
-    {"rater": "human:ben", "missing": "1"},
-    {"metric": "empathy"},
-    {"metric": "empathy", "sort": "-value"},
-    {"metric": "empathy", "sort": "-differ", "differ": "1"},
+    {}, {"sort": "-turns"}, {"sort": "id"}, {"sort": "-system"}, {"sort": "factor.length", "system": "beta"},
+    {"sort": "-missing"}, {"sort": "-differ"}, {"q": "GAMMA"}, {"q": "</i>"},
+    {"case": ["case-1", "case-3"], "factor.persona": "terse"}, {"factor.length": ["8", "24"]}, {"missing": "1"},
+    {"differ": "1", "sort": "case"}, {"rater": "human:ben", "missing": "1"}, {"metric": "empathy"},
+    {"metric": "empathy", "sort": "-value"}, {"metric": "empathy", "sort": "-differ", "differ": "1"},
     {"metric": "empathy", "from": "2.5", "to": "4", "sort": "value"},
     {"metric": "empathy", "rater": "judge:tiny", "sort": "value"},
-    {"metric": "empathy", "rater": "human:anna", "missing": "1"},
-    {"metric": "question", "label": "open"},
+    {"metric": "empathy", "rater": "human:anna", "missing": "1"}, {"metric": "question", "label": "open"},
     {"metric": "question", "rater": "human:ben", "label": ["closed", "none"], "sort": "-value"},
-    {"metric": "words", "sort": "-value"},
-    {"metric": "empathy.preference"},
-    {"q": "nobody"},
-)
-
-
-@pytest.fixture(scope="module")
-def served(rich: Run) -> Iterator[ServedView]:
-    view = ServedView(Path(rich.path))
-    yield view
-    view.kill()
+    {"metric": "words", "sort": "-value"}, {"metric": "empathy.preference"}, {"q": "nobody"},
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -72,49 +48,10 @@ def copy(rich: Run, tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "index.html").as_uri()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium here")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
 @pytest.fixture
-def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens an address in a browser of its own; whatever goes wrong in the page, or leaves the machine, is an error."""
-    troubles: list[str] = []
-    contexts = []
-
-    def opened(address: str, **how: Any) -> Any:
-        options = {"viewport": {"width": 1440, "height": 900}, "bypass_csp": False, **how}
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        own = address.partition("#")[0].rpartition("/")[0]
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith((own, "data:")) else troubles.append(request.url),
-        )
-        page.on(
-            "console",
-            lambda message: (
-                troubles.append(message.text) if "Content Security Policy" in message.text else None
-            ),
-        )
-        page.goto(address)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert troubles == []
+def page(open_page: Opener, served: ServedView) -> Any:
+    """The list, as the server shows it."""
+    return first_page(open_page(served.link))
 
 
 def show(page: Any, view: str, wanted: dict[str, Any] | None = None) -> None:
@@ -137,15 +74,18 @@ def cells(page: Any) -> list[list[str]]:
     )
 
 
+def press(page: Any, keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
 def first_page(page: Any) -> Any:
     page.locator("table.list").wait_for()
     return page
 
 
-def test_the_copy_lists_what_the_server_lists(
-    open_page: Callable[..., Any], served: ServedView, copy: str
-) -> None:
-    page, copied = (first_page(open_page(address)) for address in (served.link, copy))
+def test_the_copy_lists_what_the_server_lists(page: Any, open_page: Opener, copy: str) -> None:
+    copied = first_page(open_page(copy))
     seen = set()
     for wanted in LISTS:
         for one in (page, copied):
@@ -155,9 +95,7 @@ def test_the_copy_lists_what_the_server_lists(
     assert len(seen) > len(LISTS) // 2
 
 
-def test_a_conversation_reads_the_same_in_the_copy(
-    open_page: Callable[..., Any], served: ServedView, copy: str
-) -> None:
+def test_a_conversation_reads_the_same_in_the_copy(open_page: Opener, served: ServedView, copy: str) -> None:
     texts = []
     for address in (served.link, copy):
         page = first_page(open_page(address))
@@ -170,12 +108,10 @@ def test_a_conversation_reads_the_same_in_the_copy(
     assert texts[0] == texts[1]
     said, judged = texts[0]
     assert "human:ben says <b>" in said
-    assert "because of turn 0" in judged
-    assert "The rubric" in judged
-    assert HOSTILE[0] in judged
+    assert all(part in judged for part in ("because of turn 0", "The rubric", HOSTILE[0]))
 
 
-def test_hostile_texts_stay_texts(open_page: Callable[..., Any], served: ServedView, copy: str) -> None:
+def test_hostile_texts_stay_texts(open_page: Opener, served: ServedView, copy: str) -> None:
     for address in (served.link, copy):
         page = first_page(open_page(address))
         for view, wanted in (
@@ -184,10 +120,8 @@ def test_hostile_texts_stay_texts(open_page: Callable[..., Any], served: ServedV
             ("pair", {"id": HOSTILE_ID, "other": "case-0/alpha"}),
         ):
             show(page, view, wanted)
-            found = page.evaluate(
-                "document.querySelectorAll('#view :is(i, b, u, img, script, style)').length"
-            )
-            assert found == 0
+            made = "document.querySelectorAll('#view :is(i, b, u, img, script, style)').length"
+            assert page.evaluate(made) == 0
         show(page, "conversation", {"id": HOSTILE_ID})
         said = page.locator(".turns .said").all_inner_texts()
         plain = [re.sub(r"\s+", " ", text) for text in HOSTILE]
@@ -197,14 +131,12 @@ def test_hostile_texts_stay_texts(open_page: Callable[..., Any], served: ServedV
 
 
 def test_the_secret_leaves_the_address_and_links_go_on_working(
-    open_page: Callable[..., Any], served: ServedView
+    page: Any, open_page: Opener, served: ServedView
 ) -> None:
-    page = first_page(open_page(served.link))
     assert served.secret not in page.url
     show(page, "conversation", {"id": "case-1/beta"})
     # Another window of the same browser opens the link to a view.
     other = page.context.new_page()
-    other.set_default_timeout(PATIENCE)
     other.goto(page.url)
     other.locator("h1", has_text="case-1/beta").wait_for()
     # Another browser, which never had the secret, sees nothing.
@@ -214,8 +146,7 @@ def test_the_secret_leaves_the_address_and_links_go_on_working(
     assert ARABIC[0] not in stranger.content()
 
 
-def test_back_leads_through_filters_and_views(open_page: Callable[..., Any], served: ServedView) -> None:
-    page = first_page(open_page(served.link))
+def test_back_leads_through_filters_and_views(page: Any) -> None:
     page.get_by_role("combobox", name="System").select_option("beta")
     page.locator(".pager", has_text="1–5 of 5").first.wait_for()
     page.get_by_role("link", name="Turns").click()
@@ -238,18 +169,14 @@ def test_back_leads_through_filters_and_views(open_page: Callable[..., Any], ser
     assert page.get_by_role("combobox", name="System").input_value() == "\0"
 
 
-def test_all_of_it_goes_by_keys(open_page: Callable[..., Any], served: ServedView) -> None:
-    page = first_page(open_page(served.link))
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+def test_all_of_it_goes_by_keys(page: Any) -> None:
+    press(page, "jj")
     second = cells(page)[2][0]
     assert page.locator("a:focus").text_content() == second
-    page.keyboard.press("k")
-    page.keyboard.press("j")
+    press(page, "kj")
     page.keyboard.press("Enter")
     page.locator(f"h1:text-is('{second}')").wait_for()
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+    press(page, "jj")
     page.locator("#turn-1:focus").wait_for()
     page.keyboard.press("k")
     page.locator("#turn-0:focus").wait_for()
@@ -271,8 +198,7 @@ def test_all_of_it_goes_by_keys(open_page: Callable[..., Any], served: ServedVie
     assert len(cells(page)) == 4
 
 
-def test_several_raters_stand_side_by_side(open_page: Callable[..., Any], served: ServedView) -> None:
-    page = first_page(open_page(served.link))
+def test_several_raters_stand_side_by_side(page: Any) -> None:
     show(page, "conversation", {"id": "case-0/alpha"})
     heads = page.locator(".rated thead th").all_inner_texts()
     assert [head.split("\n")[0] for head in heads] == ["Metric", "anna", "ben", "tiny"]
@@ -285,12 +211,12 @@ def test_several_raters_stand_side_by_side(open_page: Callable[..., Any], served
     assert page.locator("#turn-0 .differs").count() == 0
 
 
-def test_numbers_are_rounded_as_tables_round_them(open_page: Callable[..., Any], served: ServedView) -> None:
+def test_numbers_are_rounded_as_tables_round_them(page: Any) -> None:
     draws = random.Random(3)
     values = [(draws.randint(-400, 400) / 16, draws.randint(0, 4)) for _ in range(2000)]
     values += [(draws.gauss(0, 0.02), draws.randint(0, 4)) for _ in range(2000)]
     values = [(value, digits) for value, digits in values if not value.is_integer()]
-    shown = first_page(open_page(served.link)).evaluate(
+    shown = page.evaluate(
         """async (values) => {
           const { shownNumber } = await import("/files/numbers.js");
           return values.map(([value, digits]) => shownNumber(value, digits));
@@ -300,10 +226,7 @@ def test_numbers_are_rounded_as_tables_round_them(open_page: Callable[..., Any],
     assert shown == [number(value, digits).replace("−", "-") for value, digits in values]
 
 
-def test_a_bound_goes_with_the_metric_that_it_was_for(
-    open_page: Callable[..., Any], served: ServedView
-) -> None:
-    page = first_page(open_page(served.link))
+def test_a_bound_goes_with_the_metric_that_it_was_for(page: Any) -> None:
     show(page, "list", {"metric": "empathy", "from": "4"})
     page.locator(".chips li", has_text="from 4").wait_for()
     page.get_by_role("combobox", name="Metric").select_option("\0")
@@ -311,9 +234,7 @@ def test_a_bound_goes_with_the_metric_that_it_was_for(
     assert page.locator(".chips li").count() == 0
 
 
-def test_the_reply_shown_is_the_one_that_the_rating_was_made_of(
-    open_page: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_the_reply_shown_is_the_one_that_the_rating_was_made_of(open_page: Opener, tmp_path: Path) -> None:
     """The store keeps what was asked at another temperature, too."""
     with JudgeServer() as server:
         run = bedside.judge(made_talks()[:3], server.judge, out=tmp_path / "run", rubrics=["empathy"]).run
@@ -329,7 +250,7 @@ def test_the_reply_shown_is_the_one_that_the_rating_was_made_of(
                 assert f'"temperature":{degree}' in page.locator("dialog .facts").inner_text()
 
 
-def test_hidden_states_stand_beside_their_turns(open_page: Callable[..., Any], tmp_path: Path) -> None:
+def test_hidden_states_stand_beside_their_turns(open_page: Opener, tmp_path: Path) -> None:
     run = simulated_run(tmp_path)
     viewed = ViewedRun(Path(run.path))
     write_copy(viewed, chosen_transcripts(viewed), tmp_path / "copy")
@@ -346,17 +267,14 @@ def test_hidden_states_stand_beside_their_turns(open_page: Callable[..., Any], t
 
 
 def test_a_run_that_changes_is_read_anew_while_it_is_looked_at(
-    open_page: Callable[..., Any], rich: Run, tmp_path: Path
+    open_page: Opener, rich: Run, tmp_path: Path
 ) -> None:
     run = Run(shutil.copytree(rich.path, tmp_path / "run"))
     view = ServedView(Path(run.path))
     try:
         page = first_page(open_page(view.link))
         show(page, "conversation", {"id": "case-0/alpha"})
-        with run.locked():
-            cells = ("transcript", "warmth", "human:anna", 0, 3.0, None, "Kindly.", None)
-            row = ("case-0/alpha", "alpha", "case-0", *cells)
-            run.add(frame_of([row]).lazy(), run.manifest)
+        add_warmth(run)
         page.locator(".reason", has_text="Kindly.").wait_for()
         assert "The run has changed" in page.locator("#notices").inner_text()
         view.kill()
@@ -367,7 +285,7 @@ def test_a_run_that_changes_is_read_anew_while_it_is_looked_at(
 
 @pytest.mark.parametrize("how", ["desktop", "dark", "phone"])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
-    open_page: Callable[..., Any], served: ServedView, how: str
+    open_page: Opener, served: ServedView, how: str
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.base").AXE_FILE_PATH.read_text("utf-8")
     size = {"width": 390, "height": 800} if how == "phone" else {"width": 1440, "height": 900}
@@ -394,21 +312,15 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
     assert page.evaluate("() => axe.run()")["violations"] == []
 
 
-def test_texts_run_in_the_direction_of_their_language(
-    open_page: Callable[..., Any], served: ServedView
-) -> None:
-    page = first_page(open_page(served.link))
+def test_texts_run_in_the_direction_of_their_language(page: Any) -> None:
     for name, direction in (("case-1/beta", "rtl"), ("case-1/alpha", "ltr")):
         show(page, "conversation", {"id": name})
         computed = page.evaluate("getComputedStyle(document.querySelector('.turns .said')).direction")
         assert computed == direction
 
 
-def test_names_stand_at_the_left_in_whatever_script_they_are(
-    open_page: Callable[..., Any], served: ServedView
-) -> None:
+def test_names_stand_at_the_left_in_whatever_script_they_are(page: Any) -> None:
     """One beneath the other in the list, and where the eye looks for the title."""
-    page = first_page(open_page(served.link))
     side = """(selector) => {
       const element = document.querySelector(selector);
       element.textContent = "منظومة";

@@ -8,29 +8,25 @@ import shutil
 import socket
 import subprocess
 import sys
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
 
+from bedside.cli.view import opened_in_browser
+from bedside.core.page_addresses import HOST, free_port
 from bedside.ratings.run import Run
-from bedside.ratings.table import frame_of
 from tests.conftest import Call
-from tests.reports.viewer.runs import HOSTILE_ID, ServedView
+from tests.reports.viewer.runs import HOSTILE_ID, ServedView, add_warmth
 
 server = [pytest.mark.server, pytest.mark.slow]
 QUESTIONS = (
     "/run", "/list", "/neighbours?id=case-0/alpha", "/conversation?id=case-0/alpha", "/version",
     "/judgements?id=case-0/alpha", "/judgement?key=0", "/states?id=case-0/alpha",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def served(rich: Run) -> Iterator[ServedView]:
-    view = ServedView(Path(rich.path))
-    yield view
-    view.kill()
 
 
 @pytest.fixture
@@ -47,17 +43,11 @@ class TestServed:
     pytestmark = server
 
     def test_nothing_without_the_secret(self, client: httpx.Client, served: ServedView) -> None:
+        wrong = [{"Authorization": value} for value in ("", "Bearer", "Bearer x", f"Bearer {served.secret[:-1]}",
+                                                        f"Basic {served.secret}", b"Bearer \xff\xfe")]  # fmt: skip
         for path in QUESTIONS:
-            for headers in (
-                {},
-                {"Authorization": "Bearer"},
-                {"Authorization": "Bearer x"},
-                {"Authorization": f"Bearer {served.secret[:-1]}"},
-                {"Authorization": f"Basic {served.secret}"},
-                {"Authorization": b"Bearer \xff\xfe"},
-                {"Cookie": f"secret={served.secret}"},
-            ):
-                answer = client.get(path, headers=headers)  # type: ignore[arg-type]
+            for headers in ({}, {"Cookie": f"secret={served.secret}"}, *wrong):
+                answer = client.get(path, headers=cast(dict[str, str], headers))
                 assert answer.status_code == 401
                 assert "alpha" not in answer.text
             assert client.get(f"{path}{'&' if '?' in path else '?'}secret={served.secret}").status_code == 401
@@ -76,10 +66,9 @@ class TestServed:
                     answer = client.get(path, headers=known(served, **{"Sec-Fetch-Site": site}))
                     assert answer.status_code == 403
         for method in ("POST", "PUT", "DELETE", "PATCH"):
-            answer = client.request(method, "/list", headers=known(served, Origin=served.address))
-            assert answer.status_code == 405
-            answer = client.request(method, "/list", headers=known(served, Origin="http://attacker.example"))
-            assert answer.status_code == 403
+            for origin, status in ((served.address, 405), ("http://attacker.example", 403)):
+                answer = client.request(method, "/list", headers=known(served, Origin=origin))
+                assert answer.status_code == status
 
     def test_every_answer_forbids_what_the_page_does_not_need(
         self, client: httpx.Client, served: ServedView
@@ -88,24 +77,21 @@ class TestServed:
             headers = client.get(path).headers
             assert "default-src 'none'" in headers["Content-Security-Policy"]
             assert "unsafe" not in headers["Content-Security-Policy"]
-            assert headers["Cache-Control"] == "no-store"
-            assert headers["X-Content-Type-Options"] == "nosniff"
-            assert headers["Referrer-Policy"] == "no-referrer"
+            kept = [headers[name] for name in ("Cache-Control", "X-Content-Type-Options", "Referrer-Policy")]
+            assert kept == ["no-store", "nosniff", "no-referrer"]
             assert "Set-Cookie" not in headers
             assert not headers.get("Access-Control-Allow-Origin")
         for path in ("/files/view_server.py", "/files/..%2fview_server.py", "/files/", "/../manifest.json"):
             assert client.get(path).status_code == 404
 
     def test_what_is_asked_in_vain_is_said_in_a_line(self, client: httpx.Client, served: ServedView) -> None:
-        for path, status in {
+        wrong = ("sort=shoes", "from=much", "start=-1", "start=1e9", "start=99999999999999999999")
+        statuses = {
             "/conversation?id=nobody": 404,
             "/conversation": 404,
-            "/list?sort=shoes": 422,
-            "/list?from=much": 422,
-            "/list?start=-1": 422,
-            "/list?start=1e9": 422,
-            "/list?start=99999999999999999999": 422,
-        }.items():
+            **{f"/list?{own}": 422 for own in wrong},
+        }
+        for path, status in statuses.items():
             answer = client.get(path, headers=known(served))
             assert (answer.status_code, path) == (status, path)
             assert "\n" not in answer.json()["error"]
@@ -122,12 +108,11 @@ class TestServed:
         for path in QUESTIONS:
             client.get(path, headers=known(served)).raise_for_status()
         listed = client.get("/judgements", params={"id": HOSTILE_ID}, headers=known(served)).json()["data"]
-        assert client.get("/judgement", params={"key": listed[0]["key"]}, headers=known(served)).json()[
-            "data"
-        ]
+        judgement = client.get("/judgement", params={"key": listed[0]["key"]}, headers=known(served))
+        assert judgement.json()["data"]
         assert digests(Path(rich.path)) == before
 
-    def test_a_port_that_is_taken_is_said_and_another_is_found(self, served: ServedView, rich: Run) -> None:
+    def test_a_port_that_is_taken_is_said(self, served: ServedView, rich: Run) -> None:
         port = served.address.rpartition(":")[2]
         command = [sys.executable, "-m", "bedside", "view", str(rich.path), "--no-browser", "--port", port]
         second = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -141,10 +126,7 @@ class TestServed:
         try:
             with httpx.Client(base_url=view.address, timeout=60) as client:
                 first = client.get("/version", headers=known(view)).json()["version"]
-                with run.locked():
-                    cells = ("transcript", "warmth", "human:anna", 0, 3.0, None, None, None)
-                    row = ("case-0/alpha", "alpha", "case-0", *cells)
-                    run.add(frame_of([row]).lazy(), run.manifest)
+                add_warmth(run)
                 second = client.get("/run", headers=known(view)).json()
                 assert second["version"] != first
                 assert "warmth" in {metric["name"] for metric in second["data"]["metrics"]}
@@ -161,9 +143,7 @@ class TestServed:
 
 def digests(folder: Path) -> dict[str, str]:
     """SHA-256 of each file, but for those that SQLite makes for whoever reads."""
-    files = [
-        path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "-wal"))
-    ]
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name[-4:] not in ("-shm", "-wal")]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
@@ -198,8 +178,6 @@ def test_without_the_library_that_serves_it_says_what_to_install(
 
 
 def test_a_free_port_is_found_where_the_own_is_taken() -> None:
-    from bedside.core.page_addresses import HOST, free_port
-
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         port = taken.getsockname()[1]
@@ -211,10 +189,6 @@ def test_the_link_is_no_word_of_a_command(
     call: Call, rich: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Others on the machine see what programs were started with: the browser gets a file that its owner alone reads."""
-    import webbrowser
-
-    from bedside.cli.view import opened_in_browser
-
     addresses: list[str] = []
     monkeypatch.setattr(webbrowser, "open", addresses.append)
     monkeypatch.setenv("DISPLAY", ":0")
