@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import RunError
-from bedside.core.files import write_json
+from bedside.core.files import read_json, write_json
+from bedside.core.json_shape import INTEGER
 from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
@@ -173,23 +174,16 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     path = folder / RECORD
     if not path.is_file():
         return None
-    try:
-        record: dict[str, Any] = json.loads(path.read_bytes())
-        version = record["format"]
-        if version == FORMAT and not {"asked", "depends on"} <= record.keys():
-            raise KeyError
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    noun = "record of the benchmark"
+    record: dict[str, Any] = read_json(path, noun, {"format": INTEGER}, todo="name another folder")
+    if record["format"] != FORMAT:
         raise RunError(
-            "what the folder says of its benchmark can't be read",
-            where=str(path),
-            todo="name another folder",
-        ) from error
-    if version != FORMAT:
-        raise RunError(
-            f"the benchmark has format {version}, and this version of bedside reads {FORMAT}",
+            f"the benchmark has format {record['format']}, and this version of bedside reads {FORMAT}",
             where=str(path),
             todo="use the version of bedside that made it",
         )
+    if not {"asked", "depends on"} <= record.keys():
+        raise RunError(f"the {noun} can't be read", where=str(path), todo="name another folder")
     return record
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from bedside.api.judging import JudgedRun, judge
 from bedside.api.run_files import Report
 from bedside.api.simulating import Simulation, simulate
 from bedside.core.errors import InputError, RunError
+from bedside.core.files import file_digest
 from bedside.core.words import typed
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import is_run
@@ -325,7 +325,7 @@ class BenchmarkSteps:
 
     def _is_of_talks(self, run: Run) -> bool:
         """Whether a run is of the conversations as they are now."""
-        digest = hashlib.sha256((self._folder / TALKS / TRANSCRIPTS).read_bytes()).hexdigest()
+        digest = file_digest(self._folder / TALKS / TRANSCRIPTS)
         return [file["sha256"] for file in run.manifest["transcripts"]["inputs"]] == [digest]
 
     def _knows_failures(self, run: Run) -> bool:

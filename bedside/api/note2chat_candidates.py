@@ -229,23 +229,14 @@ def read_candidates(files: Iterable[str | Path]) -> tuple[CandidateInterview, ..
     Raises:
         InputError: a file can't be read, is something else, or holds an interview twice.
     """
-    from pydantic import ValidationError
-
-    from bedside.core.model_errors import complaints, key_name
+    from bedside.core.records import records
     from bedside.metrics.protocols.note2chat.turn_candidates import CandidateInterview
-    from bedside.simulation.simulators.case_records import records
 
     interviews: dict[str, CandidateInterview] = {}
     for record in records([str(file) for file in files], "file of candidates"):
-        try:
-            interview = CandidateInterview.model_validate(record.value)
-        except ValidationError as error:
-            path, text = complaints(error, CandidateInterview)[0]
-            raise InputError(
-                f"{key_name(path)}: {text}" if path else text,
-                where=record.place(path),
-                todo="name the file that bedside note2chat candidates wrote",
-            ) from error
+        interview = record.to_model(
+            CandidateInterview, "name the file that bedside note2chat candidates wrote"
+        )
         if interview.id in interviews:
             raise InputError(f"the interview {interview.id!r} is there twice", where=record.place(("id",)))
         interviews[interview.id] = interview

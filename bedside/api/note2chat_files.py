@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bedside.core.errors import DataError, InputError
+from bedside.core.files import file_digest
 
 if TYPE_CHECKING:
     from bedside.metrics.protocols.note2chat.case_split import CaseSplit
@@ -240,7 +241,7 @@ def _origins(notes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _sources(paths: Sequence[Path]) -> dict[str, Any]:
-    return {"sources": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}}
+    return {"sources": {path.name: file_digest(path) for path in paths}}
 
 
 def _flags(talk: Transcript) -> Mapping[str, int]:

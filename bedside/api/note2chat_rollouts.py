@@ -22,6 +22,7 @@ from bedside.simulation.simulators.calls import ACTOR_ROLES
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
+    from bedside.core.records import PathOrPaths
     from bedside.metrics.protocols.note2chat.case_split import CaseSplit
     from bedside.metrics.protocols.note2chat.rollouts import BestRollouts
     from bedside.simulation.actor_contract import Named
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
     from bedside.simulation.simulators.calls import Exchange
     from bedside.simulation.simulators.case import Case
-    from bedside.simulation.simulators.case_records import PathOrPaths
     from bedside.transcripts import Transcript
 
 #: What is made of the interviews, in the folder's words.

@@ -409,7 +409,7 @@ def test_a_manifest_keeps_a_metric(name: str, tmp_path: Path) -> None:
         (["deepeval:turn_relevancy"], {"chatbot_role": "x"}, "no metric that is asked takes it"),
         (["deepeval:topic_adherence"], {"relevant_topics": 3}, "must be a list of texts"),
         (["deepeval:role_adherence"], {"assistant": "nurse"}, "say clinician or patient"),
-        (["deepeval:nowhere.yaml"], {}, "the criterion file can't be read"),
+        (["deepeval:nowhere.yaml"], {}, "there is no such criterion file"),
     ],
 )
 def test_what_is_no_metric_is_told(names: list[str], parameters: dict[str, Any], words: str) -> None:

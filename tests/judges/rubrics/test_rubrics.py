@@ -576,7 +576,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
     latin = tmp_path / "latin.yaml"
     latin.write_bytes(b"name: caf\xe9")
     for path in (latin, tmp_path / "absent.yaml"):
-        with pytest.raises(RegistryError, match="the rubric file can't be read"):
+        with pytest.raises(RegistryError, match=r"latin\.yaml:1: not UTF-8|there is no such rubric file"):
             find_rubric(str(path))
 
 
