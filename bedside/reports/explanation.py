@@ -61,9 +61,7 @@ def states_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table
 
 def _states(file: Path, transcripts: Collection[str]) -> Iterator[dict[str, Any]]:
     todo = "bedside simulate with the same options writes them again"
-    for _, state in read_json_lines(
-        file, "file of the hidden states of the simulation", {"id": TEXT}, todo=todo
-    ):
+    for _, state in read_json_lines(file, "hidden states of the simulation", {"id": TEXT}, todo=todo):
         if state["id"] in transcripts:
             yield state
 
