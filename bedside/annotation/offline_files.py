@@ -487,8 +487,6 @@ def _choice(cell: str, allowed: Sequence[str]) -> str | None:
 # -- Annotation without a server ------------------------------------------------------------------------
 
 FORMS: Mapping[str, str] = {"label-studio": ".json", "csv": ".csv", "xlsx": ".xlsx"}
-#: Largest export, in bytes.
-_MOST_BYTES = 2**28
 
 
 def export_forms() -> tuple[str, ...]:

@@ -45,7 +45,6 @@ from bedside.simulation.simulators.case import Name
 _SEE = "the docs on simulating, Scripts"
 _RECORDED = ".jsonl"
 _YAML = (".yaml", ".yml")
-_MOST_BYTES = 2**26
 
 #: A line is words, or an object with them as ``message``.
 ScriptLine = Text | dict[str, Any]
