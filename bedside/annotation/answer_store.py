@@ -7,7 +7,6 @@ server.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,7 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.core.errors import InputError, RunError
-from bedside.core.files import make_folder, replacing, saying_where
+from bedside.core.files import file_digest, make_folder, read_json_lines, replacing, saying_where
 from bedside.ratings.names import person_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, SCHEMA
@@ -89,9 +88,9 @@ def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
         return RevisionHistory()
     history = RevisionHistory()
     answer_check = AnswerCheck(plan, None)
-    for number, line in enumerate(path.read_bytes().splitlines()):
+    lines = read_json_lines(path, "store of answers")
+    for number, (place, data) in enumerate(lines):
         try:
-            data = orjson.loads(line)
             head = {key: data.pop(key) for key in ("received", "current", "restored")}
             for key in ("choices", "texts"):
                 data[key] = {name: tuple(values) for name, values in data[key].items()}
@@ -100,7 +99,7 @@ def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
             history.add(revision)
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             raise RunError(
-                "the store of answers is damaged", where=f"{path}:{number + 1}", todo="restore it from a copy"
+                "the store of answers is damaged", where=place, todo="restore it from a copy"
             ) from error
     return history
 
@@ -388,7 +387,7 @@ def _put(run: Run, plan: AnnotationPlan, kept: pl.DataFrame, rows: pl.DataFrame)
     shown = sorted({kind for planned in plan.rubrics for kind in planned.rubric.shows})
     entry = {
         "file": str(store.relative_to(run.path)),
-        "sha256": hashlib.sha256(store.read_bytes()).hexdigest(),
+        "sha256": file_digest(store),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "ratings": rows.height,
         "empty": rows["error"].len() - rows["error"].null_count(),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import LabelStudioError
-from bedside.core.files import replacing
+from bedside.core.files import read_json, replacing
 
 #: Raters log in with an address; this ending belongs to nobody, and no mail is ever sent.
 MAIL = "raters.example"
@@ -171,11 +171,5 @@ def read_state(path: Path) -> Any:
     Raises:
         LabelStudioError: it is no JSON.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise LabelStudioError(
-            "the file is damaged", where=str(path), todo="restore it, or name another folder"
-        ) from error
+    todo = "restore it, or name another folder"
+    return read_json(path, "file", kind=LabelStudioError, todo=todo) if path.exists() else None

@@ -33,7 +33,7 @@ from bedside.annotation.label_studio_logins import (
     server_answer,
 )
 from bedside.core.errors import LabelStudioError
-from bedside.core.files import saying_where, write_json
+from bedside.core.files import holding, saying_where, write_json
 from bedside.core.locks import hold
 
 # -- The environment of a Label Studio of one's own -----------------------------------------------------
@@ -382,12 +382,10 @@ def _last_port(folder: Path) -> int:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    held = hold(folder / ".lock", _START_SECONDS)
-    if held is None:
-        raise LabelStudioError(
-            "another bedside process is starting or stopping this server", where=str(folder)
-        )
-    with held:
+    refusal = LabelStudioError(
+        "another bedside process is starting or stopping this server", where=str(folder)
+    )
+    with holding(folder / ".lock", refusal, _START_SECONDS):
         yield
 
 

@@ -49,7 +49,7 @@ from bedside.annotation.page_words import words_of
 from bedside.annotation.tool_files import ToolExport, tool_content, write_tool_folders
 from bedside.annotation.tool_form import TOOL_FORMS
 from bedside.core.errors import InputError
-from bedside.core.files import contents, making, replacing, write_text
+from bedside.core.files import making, read_json, replacing, write_text
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
 from bedside.transcripts.byte_source import ByteSource
@@ -487,8 +487,6 @@ def _choice(cell: str, allowed: Sequence[str]) -> str | None:
 # -- Annotation without a server ------------------------------------------------------------------------
 
 FORMS: Mapping[str, str] = {"label-studio": ".json", "csv": ".csv", "xlsx": ".xlsx"}
-#: Largest export, in bytes.
-_MOST_BYTES = 2**28
 
 
 def export_forms() -> tuple[str, ...]:
@@ -621,16 +619,7 @@ def _once(answers: Iterable[RaterAnswer]) -> Iterator[RaterAnswer]:
 def _read_json(
     plan: AnnotationPlan, run: Run, path: Path, rater: str | None, users: Mapping[int | str, str]
 ) -> CollectedAnswers:
-    try:
-        tasks = orjson.loads(contents(path, _MOST_BYTES).removeprefix(b"\xef\xbb\xbf"))
-    except OSError as error:
-        raise InputError(
-            f"the file can't be read ({error.strerror})", where=str(path), todo="check it"
-        ) from error
-    except ValueError as error:
-        raise InputError(f"the file is not JSON ({error})", where=str(path), todo=EXPORT_AGAIN) from error
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise InputError("the file is not a list of tasks", where=str(path), todo=EXPORT_AGAIN)
+    tasks = read_json(path, "list of tasks", [{}], kind=InputError, todo=EXPORT_AGAIN)
     raters = {user: rater_of(plan, name, "`users`") for user, name in users.items()}
     if not raters:
         annotators = _annotators(tasks, path)

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, run_identity
 from bedside.core.errors import BedsideError
-from bedside.core.files import contents, write_text
+from bedside.core.files import read_bytes, write_text
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
@@ -84,13 +84,9 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
     """
     where = str(path)
     try:
-        plan = AnnotationPlan.model_validate_json(contents(path, MOST_BYTES))
-    except FileNotFoundError as error:
-        raise PlanError("there is no such plan", where=where, todo="make one with bedside sample") from error
-    except OSError as error:
-        raise PlanError(
-            f"the plan can't be read ({error.strerror})", where=where, todo="check its path"
-        ) from error
+        todo = "check its path, or make one with bedside sample"
+        data = read_bytes(path, "plan", most=MOST_BYTES, kind=PlanError, todo=todo)
+        plan = AnnotationPlan.model_validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         key = ".".join(map(str, first["loc"])) or "the file"

@@ -30,8 +30,7 @@ from bedside.annotation.label_studio_client import (
 from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.annotation.sent_page import check_pages, keep_page, mark_of
 from bedside.core.errors import LabelStudioError
-from bedside.core.files import make_folder, saying_where
-from bedside.core.locks import hold
+from bedside.core.files import holding, make_folder, saying_where
 from bedside.ratings.run import Run
 
 #: About how many bytes one call sends: it is taken whole or not at all.
@@ -93,12 +92,10 @@ def push(
     folder = plan_folder(run, plan)
     with saying_where(folder):
         make_folder(folder)
-        held = hold(folder / ".push.lock")
-    if held is None:
-        raise LabelStudioError(
-            "another bedside process pushes this plan", where=str(folder), todo="wait until it ends"
-        )
-    with held:
+    refusal = LabelStudioError(
+        "another bedside process pushes this plan", where=str(folder), todo="wait until it ends"
+    )
+    with holding(folder / ".push.lock", refusal):
         return _push(plan, run, server, strict, text, progress)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -17,7 +16,8 @@ from bedside.api.judging import JudgedRun, judge
 from bedside.api.run_files import Report
 from bedside.api.simulating import Simulation, simulate
 from bedside.core.errors import InputError, RunError
-from bedside.core.files import write_json
+from bedside.core.files import file_digest, read_json, write_json
+from bedside.core.json_shape import INTEGER
 from bedside.core.words import counted, typed
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import is_run
@@ -190,23 +190,16 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     path = folder / RECORD
     if not path.is_file():
         return None
-    try:
-        record: dict[str, Any] = json.loads(path.read_bytes())
-        version = record["format"]
-        if version == FORMAT and not {"asked", "depends on"} <= record.keys():
-            raise KeyError
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    noun = "record of the benchmark"
+    record: dict[str, Any] = read_json(path, noun, {"format": INTEGER}, todo="name another folder")
+    if record["format"] != FORMAT:
         raise RunError(
-            "what the folder says of its benchmark can't be read",
-            where=str(path),
-            todo="name another folder",
-        ) from error
-    if version != FORMAT:
-        raise RunError(
-            f"the benchmark has format {version}, and this version of bedside reads {FORMAT}",
+            f"the benchmark has format {record['format']}, and this version of bedside reads {FORMAT}",
             where=str(path),
             todo="use the version of bedside that made it",
         )
+    if not {"asked", "depends on"} <= record.keys():
+        raise RunError(f"the {noun} can't be read", where=str(path), todo="name another folder")
     return record
 
 
@@ -707,7 +700,7 @@ class BenchmarkSteps:
 
     def _is_of_talks(self, run: Run) -> bool:
         """Whether a run is of the conversations as they are now."""
-        digest = hashlib.sha256((self._folder / TALKS / TRANSCRIPTS).read_bytes()).hexdigest()
+        digest = file_digest(self._folder / TALKS / TRANSCRIPTS)
         return [file["sha256"] for file in run.manifest["transcripts"]["inputs"]] == [digest]
 
     def _knows_failures(self, run: Run) -> bool:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from bedside.core.errors import InputError
 
 if TYPE_CHECKING:
+    from bedside.core.records import PathOrPaths
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.record_making import MadeRecord, RecordPlan
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
     from bedside.simulation.simulators.calls import Exchange
     from bedside.simulation.simulators.case import Case
-    from bedside.simulation.simulators.case_records import PathOrPaths
 
 #: The file of cases in the folder.
 CASES_FILE = "cases.jsonl"

@@ -21,10 +21,12 @@ from bedside.api.note2chat_training import (
     usable_cases,
 )
 from bedside.core.errors import DataError, InputError
+from bedside.core.files import file_digest
 from bedside.simulation.simulators.calls import ACTOR_ROLES
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
+    from bedside.core.records import PathOrPaths
     from bedside.metrics.protocols.note2chat.labels import CaseSplit
     from bedside.metrics.protocols.note2chat.preferences import BestRollouts, Pair, Preferences
     from bedside.metrics.protocols.note2chat.turn_candidates import CandidateInterview, TurnReward
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
     from bedside.simulation.simulators.calls import Exchange
     from bedside.simulation.simulators.case import Case
-    from bedside.simulation.simulators.case_records import PathOrPaths
     from bedside.simulation.simulators.note2chat.interview_candidates import CandidateMaterial
     from bedside.simulation.simulators.note2chat.training_records import Form, Unit
     from bedside.transcripts import Transcript
@@ -265,7 +266,7 @@ def _origins(notes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _sources(paths: Sequence[Path]) -> dict[str, Any]:
-    return {"sources": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}}
+    return {"sources": {path.name: file_digest(path) for path in paths}}
 
 
 def _flags(talk: Transcript) -> Mapping[str, int]:
@@ -487,23 +488,14 @@ def read_candidates(files: Iterable[str | Path]) -> tuple[CandidateInterview, ..
     Raises:
         InputError: a file can't be read, is something else, or holds an interview twice.
     """
-    from pydantic import ValidationError
-
-    from bedside.core.model_errors import complaints, key_name
+    from bedside.core.records import records
     from bedside.metrics.protocols.note2chat.turn_candidates import CandidateInterview
-    from bedside.simulation.simulators.case_records import records
 
     interviews: dict[str, CandidateInterview] = {}
     for record in records([str(file) for file in files], "file of candidates"):
-        try:
-            interview = CandidateInterview.model_validate(record.value)
-        except ValidationError as error:
-            path, text = complaints(error, CandidateInterview)[0]
-            raise InputError(
-                f"{key_name(path)}: {text}" if path else text,
-                where=record.place(path),
-                todo="name the file that bedside note2chat candidates wrote",
-            ) from error
+        interview = record.to_model(
+            CandidateInterview, "name the file that bedside note2chat candidates wrote"
+        )
         if interview.id in interviews:
             raise InputError(f"the interview {interview.id!r} is there twice", where=record.place(("id",)))
         interviews[interview.id] = interview

@@ -18,13 +18,13 @@ from bedside.core.errors import InputError
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
+    from bedside.core.records import PathOrPaths
     from bedside.simulation.actor_contract import ActorName, Named
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
     from bedside.simulation.simulators.calls import ActorRole, Exchange, Line
     from bedside.simulation.simulators.case import Case
-    from bedside.simulation.simulators.case_records import PathOrPaths
     from bedside.simulation.simulators.note2chat.finding_places import FindingPlace
     from bedside.simulation.simulators.note2chat.preparation import DischargeNote
     from bedside.transcripts import Transcript

@@ -10,7 +10,6 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.output import note, say, show_records
 from bedside.cli.parsing import read_pairs
-from bedside.core.errors import InputError
 from bedside.core.words import counted
 
 #: Headings of ``--help``.
@@ -164,15 +163,6 @@ def _origin(text: str | None) -> str | dict[str, str] | None:
 
 
 def _citation(file: Path) -> str:
-    from bedside.core.files import contents
+    from bedside.core.files import read_text
 
-    try:
-        return contents(file, _MOST_CITED).decode("utf-8")
-    except OSError as error:
-        raise InputError(
-            f"the citation can't be read ({error.strerror or error})",
-            where=str(file),
-            todo="name a text file",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError("the citation is no UTF-8 text", where=str(file), todo="save it as UTF-8") from error
+    return read_text(file, "citation", most=_MOST_CITED)

@@ -17,6 +17,7 @@ from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
 from bedside.cli.progress import task_progress
 from bedside.core.errors import BedsideError, InputError
+from bedside.core.files import read_text
 from bedside.core.words import counted, typed
 from bedside.ratings.run_folder import is_run
 
@@ -237,10 +238,7 @@ def words_of(path: Path | None) -> str:
     """What raters are shown first, from its file."""
     if path is None:
         return ""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("the file can't be read as UTF-8 text", where=str(path)) from error
+    return read_text(path)
 
 
 # -- ``bedside annotate page``: bedside's own rating page -----------------------------------------------

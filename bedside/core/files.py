@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import hashlib
 import io
 import json
 import os
@@ -19,11 +20,13 @@ import zlib
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar
 
-from bedside.core.errors import BedsideError, RunError
+from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.core.json_shape import misfit
 from bedside.core.locks import BESIDE, Hold, hold, hold_folder
 
+Refusal = TypeVar("Refusal", bound=BedsideError)
 #: How long a pipe may keep silent, in seconds.
 PATIENCE = 30.0
 #: What the names of temporary files and folders end in; they begin with a dot and the name that they will have.
@@ -35,6 +38,8 @@ _DEVICE = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 _IN_NO_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 #: Largest text that was compressed, in bytes.
 _MOST_UNPACKED = 2**28
+#: Largest file that is read whole where nothing else is said, in bytes.
+_MOST_WHOLE = 2**30
 
 
 @contextmanager
@@ -55,6 +60,26 @@ def replacing(target: Path) -> Iterator[Path]:
             sync(temporary)
             os.replace(temporary, target)
             sync(target.parent)
+
+
+@contextmanager
+def holding(path: Path, refusal: BedsideError, patience: float = 0.0) -> Iterator[None]:
+    """Hold a file, which is made if it isn't there and goes when the block ends, for this process alone.
+
+    Args:
+        path: the file; one that stands for its folder is named in it.
+        refusal: raised where another process holds it.
+        patience: how long to wait for that, in seconds.
+
+    Raises:
+        RunError: it can't be made.
+    """
+    with saying_where(path.parent):
+        held = hold(path, patience)
+    if held is None:
+        raise refusal
+    with held:
+        yield
 
 
 @contextmanager
@@ -80,12 +105,8 @@ def folder_held(
             raise RunError(
                 f"the folder holds something else than {content}", where=str(folder), todo="name another"
             )
-        held = hold(folder / lock)
-    if held is None:
-        raise RunError(
-            f"another bedside process has {content} there", where=str(folder), todo="wait until it ends"
-        )
-    with held:
+    what = f"another bedside process has {content} there"
+    with holding(folder / lock, RunError(what, where=str(folder), todo="wait until it ends")):
         yield
 
 
@@ -237,28 +258,195 @@ def write_json(target: Path, value: Any) -> None:
     write_text(target, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
-def contents(path: str | os.PathLike[str], most: int) -> bytes:
-    """The bytes of a file that is read whole.
+def unreadable(
+    error: OSError,
+    path: str | os.PathLike[str],
+    noun: str = "file",
+    *,
+    kind: type[Refusal],
+    todo: str = "check its path",
+) -> Refusal:
+    """The message for a file or folder that isn't there or can't be read; ``kind`` and ``todo`` are the error's."""
+    what = f"the {noun} can't be read ({error.strerror or error})"
+    if isinstance(error, FileNotFoundError):
+        what = f"there is no such {noun}"
+    return kind(what, where=str(path), todo=todo)
+
+
+def undecodable(
+    error: UnicodeDecodeError,
+    path: str | os.PathLike[str],
+    line: int = 1,
+    *,
+    at: str = "",
+    encoding: str = "UTF-8",
+    kind: type[Refusal],
+    todo: str = "save it as UTF-8",
+) -> Refusal:
+    """The message for a text that isn't in its encoding: its line and column.
+
+    Args:
+        error: what decoding it raised.
+        path: the file.
+        line: the line that the text begins in, from 1.
+        at: what the column is counted in, where that isn't the line.
+        encoding: that of the file; the text has been recoded in UTF-8.
+        kind, todo: as for :func:`read_bytes`.
+    """
+    data = error.object
+    lines = data.count(b"\n", 0, error.start)
+    byte = f"byte 0x{data[error.start]:02x} " if encoding == "UTF-8" else ""
+    column = error.start - data.rfind(b"\n", 0, error.start)
+    what = f"not {encoding} ({byte}at column {column}{'' if lines else at})"
+    return kind(what, where=f"{path}:{line + lines}", todo=todo)
+
+
+def not_json(
+    error: json.JSONDecodeError,
+    path: str | os.PathLike[str],
+    line: int = 1,
+    *,
+    at: str = "",
+    kind: type[Refusal],
+    todo: str = "mend or remove it",
+) -> Refusal:
+    """The message for a text that isn't JSON; the arguments are those of :func:`undecodable`."""
+    why = f"{error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+    what = f"not JSON ({why}{at if error.lineno == 1 else ''})"
+    return kind(what, where=f"{path}:{line + error.lineno - 1}", todo=todo)
+
+
+def read_bytes(
+    path: str | os.PathLike[str],
+    noun: str = "file",
+    *,
+    most: int = _MOST_WHOLE,
+    kind: type[BedsideError] = InputError,
+    todo: str = "check its path",
+) -> bytes:
+    """What a file holds.
 
     Args:
         path: the file; a pipe or a device will do.
-        most: bytes that such a file may have.
+        noun: what it is, for messages.
+        most: bytes that it may have.
+        kind: of the error.
+        todo: what to do about it.
 
     Raises:
-        OSError: it can't be read, is a folder, has more than ``most`` bytes, or is a pipe through which nothing came
-            for :data:`PATIENCE` seconds; ``strerror`` says so.
+        BedsideError: of ``kind``: it isn't there, can't be read, is a folder, has more than ``most`` bytes, or is a
+            pipe through which nothing came for :data:`PATIENCE` seconds.
     """
-    with opened(path) as file:
-        status = os.fstat(file.fileno())
-        if stat.S_ISREG(status.st_mode):
-            data = b"" if status.st_size > most else io.BufferedReader(file).read(most + 1)
-            size = max(status.st_size, len(data))
-        else:
-            data = piped(file, most + 1)
-            size = len(data)
-    if size > most:
-        raise OSError(errno.EFBIG, f"larger than {most / 2**20:.3g} MB", str(path))
-    return data
+    try:
+        with opened(path) as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode):
+                data = b"" if status.st_size > most else io.BufferedReader(file).read(most + 1)
+                size = max(status.st_size, len(data))
+            else:
+                data = piped(file, most + 1)
+                size = len(data)
+        if size > most:
+            raise OSError(errno.EFBIG, f"larger than {most / 2**20:.3g} MB")
+        return data
+    except OSError as error:
+        raise unreadable(error, path, noun, kind=kind, todo=todo) from error
+
+
+def read_text(
+    path: str | os.PathLike[str],
+    noun: str = "file",
+    *,
+    most: int = _MOST_WHOLE,
+    kind: type[BedsideError] = InputError,
+    todo: str = "check its path",
+) -> str:
+    """As :func:`read_bytes`, the text of a file in UTF-8, without byte order mark.
+
+    Raises:
+        BedsideError: also where it is not UTF-8; the line is named.
+    """
+    try:
+        return read_bytes(path, noun, most=most, kind=kind, todo=todo).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise undecodable(error, path, kind=kind) from error
+
+
+def read_json(
+    path: str | os.PathLike[str],
+    noun: str,
+    shape: Any = None,
+    *,
+    kind: type[BedsideError] = RunError,
+    todo: str = "restore it from a copy",
+) -> Any:
+    """The value of a file of JSON that bedside or another program wrote; what people write is read by
+    :func:`bedside.core.records.parse_json`.
+
+    Args:
+        path: the file.
+        noun: what it is, for messages.
+        shape: of the value, as for :func:`bedside.core.json_shape.misfit`; None where it isn't checked.
+        kind: of the error.
+        todo: what to do about it.
+
+    Raises:
+        BedsideError: of ``kind``: the file can't be read, or isn't JSON of that shape.
+    """
+    try:
+        value = json.loads(read_text(path, noun, kind=kind, todo=todo))
+        why = None if shape is None else misfit(value, shape)
+    except (ValueError, RecursionError) as error:
+        why = str(error)
+    if why is not None:
+        raise kind(f"the {noun} can't be read ({why})", where=str(path), todo=todo)
+    return value
+
+
+def read_json_lines(
+    path: str | os.PathLike[str],
+    noun: str,
+    shape: Any = None,
+    *,
+    kind: type[BedsideError] = RunError,
+    todo: str = "restore it from a copy",
+) -> Iterator[tuple[str, Any]]:
+    """As :func:`read_json`, place (file and line) and value of each line of a file, which may be large.
+
+    Raises:
+        BedsideError: of ``kind``: the file can't be read, or a line isn't JSON of that shape.
+    """
+    import orjson
+
+    try:
+        with opened(path) as raw, io.BufferedReader(raw) as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    value = orjson.loads(line)
+                    why = None if shape is None else misfit(value, shape)
+                except orjson.JSONDecodeError as error:
+                    why = str(error)
+                place = f"{path}:{number}"
+                if why is not None:
+                    raise kind(f"the {noun} can't be read ({why})", where=place, todo=todo)
+                yield place, value
+    except OSError as error:
+        raise unreadable(error, path, noun, kind=kind, todo=todo) from error
+
+
+def file_digest(path: str | os.PathLike[str], noun: str = "file") -> str:
+    """The SHA-256 (hex) of a file of any size.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    try:
+        with opened(path) as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return hashlib.file_digest(file, "sha256").hexdigest()
+            return hashlib.sha256(piped(file, _MOST_WHOLE)).hexdigest()
+    except OSError as error:
+        raise unreadable(error, path, noun, kind=InputError) from error
 
 
 def unpacked(data: bytes) -> bytes:

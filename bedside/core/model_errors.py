@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from bedside.core.errors import BedsideError, InputError
 from bedside.core.registry import nearest
 
 #: Keys of an object, and positions in a list counted from 0.
 KeyPath = tuple[int | str, ...]
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[tuple[KeyPath, str]]:
@@ -21,6 +23,39 @@ def complaints(error: ValidationError, model: type[BaseModel]) -> list[tuple[Key
     details = error.errors(include_url=False, include_context=False, include_input=False)
     details.sort(key=lambda detail: detail["type"] != "extra_forbidden")
     return [(detail["loc"], _text(detail["loc"], detail["type"], detail["msg"], model)) for detail in details]
+
+
+def first_complaint(error: ValidationError, model: type[BaseModel]) -> tuple[KeyPath, str]:
+    """The path of the first of :func:`complaints`, and the whole of what is wrong, key and all."""
+    path, text = complaints(error, model)[0]
+    return path, f"{key_name(path)}: {text}" if path else text
+
+
+def to_model(
+    value: Any,
+    model: type[Model],
+    where: str | Callable[[KeyPath], str],
+    *,
+    todo: str,
+    kind: type[BedsideError] = InputError,
+) -> Model:
+    """Data from outside as a model of it.
+
+    Args:
+        value: the data.
+        model: the model.
+        where: the place of the data, or what gives that of a part of it.
+        todo: what to do where it is wrong.
+        kind: of the error.
+
+    Raises:
+        BedsideError: of ``kind``: the data are not of the model; the key is named.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        path, text = first_complaint(error, model)
+        raise kind(text, where=where if isinstance(where, str) else where(path), todo=todo) from error
 
 
 def key_name(path: KeyPath) -> str:

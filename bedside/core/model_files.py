@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import io
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import MissingExtraError, ModelError
+from bedside.core.files import file_digest, read_json
 
 #: The name of the language model that a package ships: for trying things out, its answers have no worth.
 TOY = "smollm2-135m-toy"
@@ -117,8 +117,7 @@ def _check(path: Path, named: str) -> None:
 def digest(path: Path) -> str:
     """SHA-256 (hex) of a file, or of the files of a folder that make up a model."""
     if path.is_file():
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_digest(path)
     whole = hashlib.sha256()
     patterns = ("**/*",) if (path / SPACY).is_file() else _PARTS
     for part in sorted({part for pattern in patterns for part in path.glob(pattern) if part.is_file()}):
@@ -133,12 +132,8 @@ def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
         ModelError: it can't be read.
     """
     path = folder / name
-    try:
-        config = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"it can't be read ({error})", where=str(path)) from error
-    if not isinstance(config, dict):
-        raise ModelError("it isn't a model's configuration", where=str(path))
+    todo = "name the folder of another model"
+    config: dict[str, Any] = read_json(path, "model's configuration", {}, kind=ModelError, todo=todo)
     return config
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from bedside.core.errors import RegistryError
-from bedside.core.files import contents
+from bedside.core.errors import BedsideError, RegistryError
+from bedside.core.files import read_text
 from bedside.core.json_shape import MOST_LEVELS
 
 #: Largest file in bytes, and most values in it: those that an alias stands for are counted each time.
@@ -80,36 +80,37 @@ def _wrong(what: str, at: Any) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(None, None, what, at.start_mark)
 
 
-def plain_yaml(path: Path, noun: str, *, aliases: bool = False) -> Any:
+def plain_yaml(
+    path: Path, noun: str, *, aliases: bool = False, kind: type[BedsideError] = RegistryError
+) -> Any:
     """What a YAML file holds.
 
     Args:
         path: the file.
         noun: what it is, for messages, such as ``rubric file``.
         aliases: whether a value may stand in several places by an anchor and aliases.
+        kind: of the error.
 
     Raises:
-        RegistryError: it can't be read, or is not plain YAML.
+        BedsideError: of ``kind``: it can't be read, is not UTF-8, or is not plain YAML.
     """
-    return plain_yaml_nodes(path, noun, aliases=aliases)[0]
+    return plain_yaml_nodes(path, noun, aliases=aliases, kind=kind)[0]
 
 
-def plain_yaml_nodes(path: Path, noun: str, *, aliases: bool = False) -> tuple[Any, Any]:
+def plain_yaml_nodes(
+    path: Path, noun: str, *, aliases: bool = False, kind: type[BedsideError] = RegistryError
+) -> tuple[Any, Any]:
     """As :func:`plain_yaml`, with the node that it was made from, which knows the lines; None of an empty file."""
+    text = read_text(path, noun, most=MOST_BYTES, kind=kind)
     try:
-        loader = (_AliasLoader if aliases else _Loader)(contents(path, MOST_BYTES).decode())
+        loader = (_AliasLoader if aliases else _Loader)(text)
         root = loader.get_single_node()
         return (None if root is None else loader.construct_document(root)), root
-    except (OSError, UnicodeDecodeError) as error:
-        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
-        raise RegistryError(
-            f"the {noun} can't be read{why}", where=str(path), todo="check its path"
-        ) from error
     # Values that look like a date or a number and are none raise what their conversion raises.
     except (yaml.YAMLError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise RegistryError(
+        raise kind(
             f"the file is not plain YAML ({getattr(error, 'problem', None) or error})", where=place
         ) from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from bedside.core.errors import AmbiguousError, BedsideError, InputError
+from bedside.core.files import file_digest
 from bedside.core.registry import nearest
 from bedside.core.words import counted
 from bedside.ratings.form_contract import form_of, forms_by_priority
@@ -767,7 +767,7 @@ def import_ratings(
     _check_joined_raters(run, str(path), file, frame)
     entry = {
         "file": str(path),
-        "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+        "sha256": file_digest(path),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "ratings": frame.height,
         "empty": file.empty,

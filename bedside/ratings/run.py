@@ -6,7 +6,6 @@ Algorithms, judges and people are all raters.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -22,9 +21,18 @@ import orjson
 import polars as pl
 
 from bedside.core.errors import RunError
-from bedside.core.files import check_no_links, empty, making, saying_where, sync, write_json
+from bedside.core.files import (
+    check_no_links,
+    empty,
+    holding,
+    making,
+    read_json,
+    read_json_lines,
+    saying_where,
+    sync,
+    write_json,
+)
 from bedside.core.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
-from bedside.core.locks import hold
 from bedside.core.words import counted, typed
 from bedside.ratings.juries import with_juries
 from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
@@ -151,22 +159,17 @@ class Run:
                 where=str(self.path),
                 todo="name a folder that bedside score made",
             )
-        try:
-            manifest: dict[str, Any] = json.loads(file.read_text("utf-8"))
-            version = manifest["format"]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise RunError("the manifest can't be read", where=str(file), todo="score again") from error
-        if version != FORMAT:
+        todo = "restore it, or score again"
+        manifest: dict[str, Any] = read_json(file, "manifest", {"format": INTEGER}, todo=todo)
+        if manifest["format"] != FORMAT:
             raise RunError(
-                f"the run has format {version}, this bedside reads format {FORMAT}",
+                f"the run has format {manifest['format']}, this bedside reads format {FORMAT}",
                 where=str(self.path),
                 todo="use the version of bedside named in its manifest",
             )
         wrong = misfit(manifest, _MANIFEST_SHAPE)
         if wrong is not None:
-            raise RunError(
-                f"the manifest is damaged at {wrong}", where=str(file), todo="restore it, or score again"
-            )
+            raise RunError(f"the manifest is damaged at {wrong}", where=str(file), todo=todo)
         return manifest
 
     @property
@@ -388,15 +391,10 @@ class Run:
             RunError: another process holds it, or a link stands in it.
         """
         check_no_links(self.path, "a run")
-        with saying_where(self.path):
-            held = hold(self.path / ".lock")
-        if held is None:
-            raise RunError(
-                "another bedside process is changing this run",
-                where=str(self.path),
-                todo="wait until it ends",
-            )
-        with held:
+        refusal = RunError(
+            "another bedside process is changing this run", where=str(self.path), todo="wait until it ends"
+        )
+        with holding(self.path / ".lock", refusal):
             self.manifest = self._read_manifest()
             self._forget()
             yield
@@ -606,24 +604,13 @@ def run_simulations(folder: str | os.PathLike[str]) -> tuple[RunSimulation, ...]
     path = Path(folder) / SIMULATIONS
     if not path.is_file():
         return ()
-    try:
-        entries = orjson.loads(path.read_bytes())
-        wrong = misfit(entries, [_ENTRY]) or next(
-            (
-                f"{number}.manifest.{why}"
-                for number, entry in enumerate(entries)
-                if entry["manifest"] and (why := manifest_misfit(entry["manifest"])) is not None
-            ),
-            None,
-        )
-    except (OSError, orjson.JSONDecodeError) as error:
-        wrong = str(error)
-    if wrong is not None:
-        raise RunError(
-            f"what the run keeps of its simulation can't be read ({wrong})",
-            where=str(path),
-            todo="score again",
-        )
+    noun = "record of the run's simulations"
+    entries = read_json(path, noun, [_ENTRY], todo="score again")
+    for number, entry in enumerate(entries):
+        why = manifest_misfit(entry["manifest"]) if entry["manifest"] else None
+        if why is not None:
+            what = f"the {noun} can't be read ({number}.manifest.{why})"
+            raise RunError(what, where=str(path), todo="score again")
     return tuple(
         RunSimulation(entry["path"], entry["manifest"], tuple(entry["failures"])) for entry in entries
     )
@@ -631,23 +618,9 @@ def run_simulations(folder: str | os.PathLike[str]) -> tuple[RunSimulation, ...]
 
 def _failures(failed: Path) -> Iterator[dict[str, Any]]:
     """The conversations without a transcript, but for details: they may quote what was said."""
-    again = "bedside simulate with the same options writes it again"
-    try:
-        lines = failed.read_bytes().splitlines() if failed.is_file() else []
-    except OSError as error:
-        raise RunError(
-            "what failed in the simulation can't be read", where=str(failed), todo=again
-        ) from error
-    for number, line in enumerate(lines, 1):
-        try:
-            failure = orjson.loads(line)
-            wrong = misfit(failure, _FAILURE)
-        except orjson.JSONDecodeError as error:
-            wrong = str(error)
-        if wrong is not None:
-            raise RunError(
-                f"what failed in the simulation can't be read ({wrong})",
-                where=f"{failed}:{number}",
-                todo=again,
-            )
-        yield {key: value for key, value in failure.items() if key != "detail"}
+    if failed.is_file():
+        todo = "bedside simulate with the same options writes it again"
+        for _, failure in read_json_lines(
+            failed, "list of what failed in the simulation", _FAILURE, todo=todo
+        ):
+            yield {key: value for key, value in failure.items() if key != "detail"}

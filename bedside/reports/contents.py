@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 import polars as pl
-from pydantic import ValidationError
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.study_parts import study_order
 from bedside.core.errors import DataError, RegistryError
+from bedside.core.model_errors import to_model
 from bedside.core.registry import nearest
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.ratings.suites.run_suites import suites_of
-from bedside.ratings.suites.suite import AsPublished, Entry, first_fault
+from bedside.ratings.suites.suite import AsPublished, Entry
 from bedside.reports.comparison_notes import with_people_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.measures import TableMeasure
@@ -268,12 +268,8 @@ def planned_figures(suite: Suite) -> Iterator[tuple[FigureKind, Options]]:
 
 
 def _checked_options(options: type[Options], entry: Entry, what: str) -> Options:
-    try:
-        return options.model_validate(entry.options())
-    except ValidationError as error:
-        raise RegistryError(
-            first_fault(error), where=f"{what} {entry.id}", todo=f"see the docs on suites, kind {entry.kind}"
-        ) from error
+    todo = f"see the docs on suites, kind {entry.kind}"
+    return to_model(entry.options(), options, f"{what} {entry.id}", todo=todo, kind=RegistryError)
 
 
 def _measures(options: Options | None) -> list[TableMeasure]:

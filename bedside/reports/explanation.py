@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.core.errors import DataError, RunError
+from bedside.core.errors import DataError
+from bedside.core.files import read_json_lines
+from bedside.core.json_shape import TEXT
 from bedside.core.registry import nearest
 from bedside.core.words import counted, typed
 from bedside.ratings.juries import jury_named
@@ -59,19 +60,10 @@ def states_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table
 
 
 def _states(file: Path, transcripts: Collection[str]) -> Iterator[dict[str, Any]]:
-    with file.open("rb") as lines:
-        for place, line in enumerate(lines, start=1):
-            try:
-                state = orjson.loads(line)
-                wanted = state["id"] in transcripts
-            except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-                raise RunError(
-                    "the hidden states of the simulation can't be read",
-                    where=f"{file}:{place}",
-                    todo="bedside simulate with the same options writes them again",
-                ) from error
-            if wanted:
-                yield state
+    todo = "bedside simulate with the same options writes them again"
+    for _, state in read_json_lines(file, "hidden states of the simulation", {"id": TEXT}, todo=todo):
+        if state["id"] in transcripts:
+            yield state
 
 
 def _table(states: list[dict[str, Any]], count: int, note: str) -> Table:

@@ -6,7 +6,6 @@ reports are made anew.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 from collections import defaultdict
@@ -20,6 +19,7 @@ import orjson
 import polars as pl
 
 from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.core.files import file_digest
 from bedside.core.words import typed
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.llm.protocol import NotAskedError, Reply, Request
@@ -599,7 +599,9 @@ def merging(sources: Sequence[MergeSource], out: Path) -> Iterator[tuple[Path, R
             entries = [
                 entry
                 for source in sources
-                for entry in source.part_entries(people_rounds(source), _digest(source))
+                for entry in source.part_entries(
+                    people_rounds(source), file_digest(source.run.file(RATINGS_FILE))
+                )
             ]
             manifest = merged_manifest(sources, ratings.table, counts, entries)
             merge_simulations(folder, ((source.run.path, source.renamed) for source in sources))
@@ -607,12 +609,6 @@ def merging(sources: Sequence[MergeSource], out: Path) -> Iterator[tuple[Path, R
                 _merge_judgements(folder / STORE, source)
             write_new_run(folder, with_juries(ratings.table, manifest), manifest)
             yield folder, _summary(sources, shared, ratings.repeated, ratings.filled)
-
-
-def _digest(source: MergeSource) -> str:
-    """SHA-256 of a run's ratings."""
-    with source.run.file(RATINGS_FILE).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _merge_judgements(store: Path, source: MergeSource) -> None:

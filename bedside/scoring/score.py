@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError, RunError
+from bedside.core.files import file_digest
 from bedside.core.trace_spans import span
 from bedside.core.words import Names, listed
 from bedside.ratings.run import FORMAT, Run, keep_simulations, new_run, write_new_run
@@ -212,6 +212,4 @@ def _declared(options: ReadOptions) -> dict[str, list[str]]:
 
 def _name_and_hash(path: Path) -> dict[str, str]:
     """What the manifest says of a file."""
-    if not path.is_file():
-        raise InputError("there is no such file", where=str(path))
-    return {"path": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    return {"path": str(path), "sha256": file_digest(path)}

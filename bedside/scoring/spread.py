@@ -28,8 +28,7 @@ import polars as pl
 import bedside
 from bedside.core.engines.contract import Engine, TaskOutcome
 from bedside.core.errors import BedsideError, EngineError, InputError, RunError
-from bedside.core.files import saying_where, sync, sync_folders, write_bytes
-from bedside.core.locks import hold
+from bedside.core.files import holding, read_json, saying_where, sync, sync_folders, write_bytes
 from bedside.ratings.table import RATING_PARTS, TableWriter, rating_writer, transcript_row, transcript_writer
 from bedside.scoring.plan import ScoringPass, ScoringPlan, check_hash, make_plan, rate
 from bedside.scoring.run_transcripts import library_versions
@@ -198,24 +197,17 @@ def read_pieces(folder: Path) -> list[ReadPiece]:
     Raises:
         RunError: the folder isn't whole.
     """
-    try:
-        return [
-            ReadPiece(
-                [InputFile(**file) for file in piece["inputs"]],
-                [
-                    SkippedTranscript(**transcript)
-                    if "what" in transcript
-                    else ScoredTranscript(**transcript)
-                    for transcript in piece["transcripts"]
-                ],
-                piece["account"],
-            )
-            for piece in orjson.loads((folder / PART_FILE).read_bytes())
-        ]
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise RunError(
-            "a part is missing or damaged", where=str(folder), todo="remove it and score again"
-        ) from error
+    return [
+        ReadPiece(
+            [InputFile(**file) for file in piece["inputs"]],
+            [
+                SkippedTranscript(**transcript) if "what" in transcript else ScoredTranscript(**transcript)
+                for transcript in piece["transcripts"]
+            ],
+            piece["account"],
+        )
+        for piece in read_json(folder / PART_FILE, "part", todo="remove it and score again")
+    ]
 
 
 # -- What a worker does in a spread scoring -------------------------------------------------------------
@@ -646,14 +638,10 @@ class SpreadScoring(ScoringPass):
         """
         with saying_where(self.folder):
             self.folder.mkdir(mode=0o700, exist_ok=True, parents=True)
-            held = hold(self.folder / ".lock")
-        if held is None:
-            raise RunError(
-                "another bedside process scores into this run",
-                where=str(self.folder),
-                todo="wait until it ends",
-            )
-        with held:
+        refusal = RunError(
+            "another bedside process scores into this run", where=str(self.folder), todo="wait until it ends"
+        )
+        with holding(self.folder / ".lock", refusal):
             job = self._job()
             division = divide_input(self.source_files.files, job, self.engine)
             raters = [planned.rater for planned in self.plan.families]

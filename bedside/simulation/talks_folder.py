@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from bedside.core.errors import RunError
+from bedside.core.files import read_json_lines
 from bedside.transcripts.simulation_folder import FAILED
 
 
@@ -18,15 +16,5 @@ def read_failures(folder: Path) -> Iterator[dict[str, Any]]:
     Raises:
         RunError: the folder is no simulation's, or the file is damaged.
     """
-    path = folder / FAILED
-    try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield orjson.loads(line)
-                except orjson.JSONDecodeError as error:
-                    raise RunError(f"not JSON ({error.msg})", where=f"{path}:{number}") from error
-    except OSError as error:
-        raise RunError(
-            f"can't be read ({error.strerror})", where=str(path), todo="name a simulation's folder"
-        ) from error
+    lines = read_json_lines(folder / FAILED, "list of what failed", todo="name a simulation's folder")
+    return (failure for _, failure in lines)

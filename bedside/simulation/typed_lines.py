@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 
 from bedside.core.errors import InputError
+from bedside.core.files import read_json_lines
 
 #: The file, in the folder of a simulation.
 TYPED_LINES = "typed.jsonl"
@@ -96,18 +97,14 @@ class TypedLines:
 def _read(path: Path) -> Iterator[TypedLine]:
     """The lines of a file; what was cut off in the middle of its last line is taken away."""
     content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        os.truncate(path, len(whole))
-    for number, text in enumerate(whole.splitlines(), 1):
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)
+    todo = "put the file back as it was"
+    for place, record in read_json_lines(path, "file of what was typed", kind=InputError, todo=todo):
         try:
-            record = orjson.loads(text)
             seconds, words = float(record.pop("seconds")), str(record.pop("text"))
             finding = bool(record.pop("finding"))
             yield TypedLine(TypedAt(**record), words, seconds, finding)
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                "this line is none that was typed",
-                where=f"{path}, line {number}",
-                todo="put the file back as it was",
-            ) from error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError("this line is none that was typed", where=place, todo=todo) from error

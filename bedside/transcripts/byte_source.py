@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import AmbiguousError, BedsideError, InputError
-from bedside.core.files import opened, piped
+from bedside.core.files import opened, piped, undecodable, unreadable
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import FileAccount
 from bedside.transcripts.spans import NotDivisible, Span
@@ -389,11 +389,6 @@ def without_endings(path: str, endings: Collection[str]) -> str:
     return stem if ending.lower() in endings else path
 
 
-def unreadable(what: str, error: OSError, name: str) -> InputError:
-    """The message for a file or folder that can't be read."""
-    return InputError(f"the {what} can't be read ({error.strerror})", where=name, todo="check it")
-
-
 @contextmanager
 def one_damage(what: str, where: str, todo: str) -> Iterator[None]:
     """One error for a damaged file, of which a library raises whatever its parts happen to raise; ours stay.
@@ -530,7 +525,7 @@ class ByteSource:
                     while len(data) != status.st_size and (more := file.read(MAX_WHOLE + 1 - len(data))):
                         data += more
         except OSError as error:
-            raise unreadable("file", error, self.name) from error
+            raise unreadable(error, self.name, kind=InputError) from error
         if len(data) > MAX_WHOLE and not stat.S_ISREG(status.st_mode):
             raise InputError(
                 "this is too large for an input that isn't an ordinary file",
@@ -618,7 +613,7 @@ class ByteSource:
         try:
             return opened(self.path)
         except OSError as error:
-            raise unreadable("file", error, self.name) from error
+            raise unreadable(error, self.name, kind=InputError) from error
 
     @staticmethod
     def _unpacked(raw: io.RawIOBase | io.BytesIO) -> io.BufferedReader[Any] | _Gunzip:
@@ -663,7 +658,7 @@ class ByteSource:
                 "the gzip file is truncated or damaged", where=self.name, todo="copy or download it again"
             ) from error
         except OSError as error:
-            raise unreadable("file", error, self.name) from error
+            raise unreadable(error, self.name, kind=InputError) from error
 
     def companion(self, *parts: str) -> bytes | None:
         """Content of another file that belongs to this one; None where there is no such file.
@@ -755,21 +750,11 @@ class ByteSource:
             todo="put one transcript on a line",
         )
 
-    def undecodable(self, data: bytes, error: UnicodeDecodeError, number: int, of: str = "") -> InputError:
-        """The message for text that isn't in its file's encoding; ``number`` is the line where ``data`` begins."""
-        lines = data.count(b"\n", 0, error.start)
-        column = error.start - data.rfind(b"\n", 0, error.start)
-        at, where = f"at column {column}{'' if lines else of}", f"{self.name}:{number + lines}"
-        if self.encoding not in (None, "utf-8"):
-            return InputError(
-                f"not {encoding_title(self.encoding)} ({at})",
-                where=where,
-                todo="mend it, or say which encoding the file is in with `encoding=NAME`",
-            )
-        likely = guessed_encoding(data)
-        return InputError(
-            f"not UTF-8 (byte 0x{data[error.start]:02x} {at})",
-            where=where,
-            todo="mend it, or say which encoding the file is in with "
-            + ("`encoding=NAME`" if likely is None else f"`encoding={likely}` (this line may be in it)"),
-        )
+    def undecodable(self, error: UnicodeDecodeError, number: int, of: str = "") -> InputError:
+        """The message for text that isn't in its file's encoding; ``number`` is the line where it begins."""
+        encoding, name, remark = encoding_title(self.encoding or "utf-8"), "NAME", ""
+        likely = guessed_encoding(error.object) if encoding == "UTF-8" else None
+        if likely is not None:
+            name, remark = likely, " (this line may be in it)"
+        todo = f"mend it, or say which encoding the file is in with `encoding={name}`{remark}"
+        return undecodable(error, self.name, number, at=of, encoding=encoding, kind=InputError, todo=todo)

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from bedside.core.errors import InputError
+from bedside.core.files import not_json
 from bedside.transcripts.byte_source import HEAD_SIZE, MAX_RECORD, ByteSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
@@ -176,12 +177,8 @@ class JsonSource(ByteSource):
             try:
                 text.decode()
             except UnicodeDecodeError as undecodable:
-                return self.undecodable(text, undecodable, number, of)
-            return InputError(
-                f"not JSON ({error.msg} at column {error.colno}{of if error.lineno == 1 else ''})",
-                where=f"{self.name}:{number + error.lineno - 1}",
-                todo=_MEND,
-            )
+                return self.undecodable(undecodable, number, of)
+            return not_json(error, self.name, number, at=of, kind=InputError)
 
     def all_items(self) -> list[Any]:
         """All items of a JSON array that is one transcript.

@@ -15,8 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 from bedside.core.errors import BedsideError, InputError
+from bedside.core.files import unreadable
 from bedside.core.words import counted
-from bedside.transcripts.byte_source import ending_of, printable_path, unreadable, without_endings
+from bedside.transcripts.byte_source import ending_of, printable_path, without_endings
 from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
 from bedside.transcripts.factor_kinds import check_declared, declared_kinds
 from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
@@ -410,7 +411,7 @@ def _files(folder: str) -> Iterator[str]:
         with os.scandir(folder) as inside:
             entries = sorted(inside, key=lambda entry: entry.name)
     except OSError as error:
-        raise unreadable("folder", error, printable_path(folder)) from error
+        raise unreadable(error, printable_path(folder), "folder", kind=InputError) from error
     for entry in entries:
         if entry.name.startswith("."):
             continue

@@ -496,7 +496,7 @@ def _delimited_rows(source: ByteSource, mark: str) -> NumberedRows:
                 try:
                     yield line.decode()
                 except UnicodeDecodeError as error:
-                    damage.append((number, source.undecodable(line, error, number)))
+                    damage.append((number, source.undecodable(error, number)))
                     yield line.decode("utf-8", "replace")
 
     reader = _csv_reader(lines(), mark)

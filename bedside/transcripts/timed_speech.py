@@ -73,7 +73,7 @@ def whole_text(source: ByteSource) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise source.undecodable(data, error, 1) from error
+        raise source.undecodable(error, 1) from error
 
 
 def seconds(time: str) -> float:

@@ -170,7 +170,7 @@ def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name: mine\n", "title: Field required"),
+        ("name: mine\n", "title: it is missing"),
         ("name: other\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\n", "calls itself 'other'"),
         (
             "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turn]\n",
@@ -178,7 +178,7 @@ def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
         ),
         (
             "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\ncolour: red\n",
-            "colour: Extra inputs",
+            "colour: unknown key",
         ),
         ("name: [mine\n", "mine.yaml:2: the file is not plain YAML"),
         ("- mine\n", "must hold keys and values"),

@@ -12,7 +12,7 @@ from pathlib import Path, PureWindowsPath
 import pytest
 
 from bedside.core import files
-from bedside.core.errors import BedsideError
+from bedside.core.errors import BedsideError, InputError
 
 
 @pytest.fixture(autouse=True)
@@ -23,29 +23,28 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_ordinary_file_is_read_whole_up_to_its_limit(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x" * 100)
-    assert files.contents(path, 100) == b"x" * 100
-    with pytest.raises(OSError, match="larger than") as caught:
-        files.contents(path, 99)
-    assert caught.value.strerror
+    assert files.read_bytes(path, most=100) == b"x" * 100
+    with pytest.raises(InputError, match="larger than"):
+        files.read_bytes(path, most=99)
     path.write_bytes(b"")
-    assert files.contents(path, 100) == b""
+    assert files.read_bytes(path, most=100) == b""
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError):
-        files.contents(tmp_path, 100)
-    with pytest.raises(FileNotFoundError):
-        files.contents(tmp_path / "none", 100)
+    with pytest.raises(InputError, match="can't be read"):
+        files.read_bytes(tmp_path, most=100)
+    with pytest.raises(InputError, match="there is no such file"):
+        files.read_bytes(tmp_path / "none", most=100)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(OSError, match="symbolic links"):
-        files.contents(tmp_path / "loop", 100)
+    with pytest.raises(InputError, match="symbolic links"):
+        files.read_bytes(tmp_path / "loop", most=100)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
 def test_a_device_without_end_is_larger_than_any_limit() -> None:
-    with pytest.raises(OSError, match="larger than 1 MB"):
-        files.contents("/dev/zero", 2**20)
-    assert files.contents("/dev/null", 100) == b""
+    with pytest.raises(InputError, match="larger than 1 MB"):
+        files.read_bytes("/dev/zero", most=2**20)
+    assert files.read_bytes("/dev/null", most=100) == b""
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
@@ -53,8 +52,8 @@ def test_a_pipe_is_read_to_its_end_and_not_waited_for_without_end(tmp_path: Path
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     began = time.monotonic()
-    with pytest.raises(OSError, match=r"nothing came through it for 0\.3 seconds"):
-        files.contents(pipe, 100)
+    with pytest.raises(InputError, match=r"nothing came through it for 0\.3 seconds"):
+        files.read_bytes(pipe, most=100)
     assert time.monotonic() - began < 10
 
     def write(pieces: list[bytes], pause: float) -> None:
@@ -66,7 +65,7 @@ def test_a_pipe_is_read_to_its_end_and_not_waited_for_without_end(tmp_path: Path
     for pieces, most in (([b"abc", b"def"], 100), ([b"x" * 200_000], 200_000)):
         writer = threading.Thread(target=write, args=(pieces, 0.05))
         writer.start()
-        assert files.contents(pipe, most) == b"".join(pieces)
+        assert files.read_bytes(pipe, most=most) == b"".join(pieces)
         writer.join()
 
 

@@ -233,7 +233,7 @@ import subprocess
 from pathlib import Path
 from bedside.judges.store import Store
 from bedside.core import files
-from bedside.core.errors import RunError
+from bedside.core.errors import BedsideError, RunError
 from bedside.core.locks import hold, hold_folder
 
 gone = "import os, sys; from tests.core import windows_like; windows_like.begin(); from pathlib import Path; " \\
@@ -274,8 +274,8 @@ reading, writing = __import__("os").pipe()
 with open(writing, "wb", buffering=0) as end:
     end.write(b"abc")
     try:
-        files.contents(f"/proc/self/fd/{reading}", 10)
-    except OSError as error:
+        files.read_bytes(f"/proc/self/fd/{reading}", most=10)
+    except BedsideError as error:
         assert "nothing came through it for 0.2 seconds" in str(error), error
     else:
         raise AssertionError

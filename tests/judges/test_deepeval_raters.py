@@ -355,7 +355,7 @@ def test_a_manifest_keeps_a_metric(name: str, tmp_path: Path) -> None:
         ("turn_relevancy", {"chatbot_role": "x"}, "no metric that is asked takes it"),
         ("topic_adherence", {"relevant_topics": 3}, "must be a list of texts"),
         ("role_adherence", {"assistant": "nurse"}, "say clinician or patient"),
-        ("nowhere.yaml", {}, "nowhere.yaml: the criterion file can't be read"),
+        ("nowhere.yaml", {}, "there is no such criterion file"),
     ],
 )
 def test_what_is_no_metric_is_refused(name: str, parameters: dict[str, Any], words: str) -> None:

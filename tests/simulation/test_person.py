@@ -330,7 +330,7 @@ def test_a_line_that_was_cut_off_by_a_stop_is_typed_again(tmp_path: Path) -> Non
 
 def test_a_broken_file_of_lines_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "typed.jsonl").write_text("{}\n")
-    with pytest.raises(InputError, match="line 1"):
+    with pytest.raises(InputError, match=r"typed\.jsonl:1: "):
         TypedLines(tmp_path / "typed.jsonl")
 
 

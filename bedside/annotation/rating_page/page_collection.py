@@ -12,8 +12,7 @@ from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, p
 from bedside.annotation.rating_page.page_database import PageDatabase
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.core.errors import RunError
-from bedside.core.files import saying_where
-from bedside.core.locks import hold
+from bedside.core.files import holding
 from bedside.ratings.run import Run
 
 _LOCK = "collection.lock"
@@ -33,11 +32,8 @@ def collect(folder: PageFolder, run: Run, plan: AnnotationPlan) -> StoreSummary:
         RunError: another process holds the run, or something can't be read or written; the answers stay in the
             database.
     """
-    with saying_where(folder.path):
-        held = hold(folder.path / _LOCK, patience=_PATIENCE)
-    if held is None:
-        raise RunError("another process puts answers into the run", where=str(folder.path), todo="wait")
-    with held:
+    refusal = RunError("another process puts answers into the run", where=str(folder.path), todo="wait")
+    with holding(folder.path / _LOCK, refusal, _PATIENCE):
         with closing(PageDatabase(folder.database, plan)) as database:
             answers, drafts = database.answers(), database.drafts()
         # No two revisions of an answer have the same time: the database sees to that.

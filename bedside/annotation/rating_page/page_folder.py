@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.core.errors import InputError, RunError
-from bedside.core.files import saying_where, write_json
-from bedside.core.locks import hold
+from bedside.core.files import holding, saying_where, write_json
 from bedside.ratings.run import Run
 
 DATABASE = "answers.sqlite"
@@ -85,16 +84,13 @@ class PageFolder:
         Raises:
             InputError: another server has it.
         """
-        with saying_where(self.path):
-            held = hold(self.path / _SERVER_LOCK)
-        if held is None:
-            address = self.address()
-            raise InputError(
-                "another server has this plan's rating page" + (f", at {address}" if address else ""),
-                where=str(self.path),
-                todo="use that one, or stop it with Ctrl-C; bedside annotate page PLAN --links prints its links",
-            )
-        with held:
+        address = self.address()
+        refusal = InputError(
+            "another server has this plan's rating page" + (f", at {address}" if address else ""),
+            where=str(self.path),
+            todo="use that one, or stop it with Ctrl-C; bedside annotate page PLAN --links prints its links",
+        )
+        with holding(self.path / _SERVER_LOCK, refusal):
             yield
 
     def secrets(self, raters: Sequence[str]) -> Mapping[str, str]:
@@ -103,11 +99,8 @@ class PageFolder:
         Raises:
             RunError: the file is damaged or can't be written.
         """
-        with saying_where(self.path):
-            held = hold(self.path / _LINKS_LOCK, patience=10.0)
-        if held is None:
-            raise RunError("another bedside process is making links", where=str(self.path), todo="try again")
-        with held:
+        refusal = RunError("another bedside process is making links", where=str(self.path), todo="try again")
+        with holding(self.path / _LINKS_LOCK, refusal, 10.0):
             known = self._known_secrets()
             missing = [rater for rater in raters if rater not in known]
             if missing:

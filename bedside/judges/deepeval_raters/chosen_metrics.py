@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bedside.core.errors import InputError, RegistryError
-from bedside.core.model_errors import complaints, key_name
+from bedside.core.model_errors import to_model
 from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.llm.deepeval_library import deepeval_module
@@ -398,12 +398,7 @@ def criterion_file(path: Path) -> CriterionFile:
         RegistryError: it can't be read, or isn't of the form.
     """
     data = keys_and_values(path, "criterion file", _PAGE)
-    try:
-        return CriterionFile.model_validate(data)
-    except ValidationError as error:
-        key, problem = complaints(error, CriterionFile)[0]
-        place = f"{path}: {key_name(key)}" if key else str(path)
-        raise RegistryError(problem, where=place, todo=f"see {_PAGE}") from error
+    return to_model(data, CriterionFile, str(path), todo=f"see {_PAGE}", kind=RegistryError)
 
 
 # -- deepeval's metrics in words ------------------------------------------------------------------------

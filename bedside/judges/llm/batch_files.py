@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from bedside.core.errors import InputError
-from bedside.core.files import opened, saying_where, sync
+from bedside.core.files import opened, saying_where, sync, unreadable
 from bedside.judges.llm.deepeval_library import listed_facts
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.openai_chat import OpenAIChat, error_message, first_form
@@ -247,7 +247,7 @@ class Answers:
                     if earlier is None or (earlier[2] and not failed):
                         self._places[custom_id] = (number, start, failed)
         except OSError as error:
-            raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
+            raise unreadable(error, path, kind=InputError) from error
         if self.lines == before:
             raise InputError(
                 "holds no answers of a batch",
@@ -268,7 +268,7 @@ class Answers:
                 file.seek(start)
                 return _read(file.readline(_MOST_LINE))
         except OSError as error:
-            raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
+            raise unreadable(error, path, kind=InputError) from error
 
     @property
     def ids(self) -> int:

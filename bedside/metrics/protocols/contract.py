@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bedside.core.errors import DataError, InputError
-from bedside.core.files import contents
+from bedside.core.records import FileRecord, file_records
 from bedside.core.registry import Registry
 from bedside.transcripts.transcript import Role, Transcript
 
@@ -41,53 +41,10 @@ class Strict(BaseModel):
 
 
 def complaint(error: ValidationError) -> str:
-    """The first thing wrong, as one phrase."""
+    """The first thing wrong, as one phrase: as models are told it, whose requests are known by every word."""
     first = error.errors(include_url=False)[0]
     key = ".".join(map(str, first["loc"]))
     return f"{key}: {first['msg']}" if key else str(first["msg"])
-
-
-def objects(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
-    """Place (``file:line`` or ``file, item n``) and content of each object of a JSON or JSON-lines file.
-
-    Raises:
-        InputError: the file can't be read or is neither.
-    """
-    try:
-        data = contents(path, MOST_BYTES).removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
-    try:
-        whole = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        whole = None
-    if isinstance(whole, list):
-        for number, item in enumerate(whole):
-            yield f"{path}, item {number}", item
-        return
-    if whole is not None:
-        yield str(path), whole
-        return
-    for number, line in enumerate(data.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            yield f"{path}:{number}", orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise InputError(f"not JSON ({error.msg})", where=f"{path}:{number}") from error
-
-
-def read_models(path: str | os.PathLike[str], model: type[Model], see: str) -> Iterator[tuple[str, Model]]:
-    """Place and content of each object of a file, checked.
-
-    Raises:
-        InputError: an object is not of the form that ``see`` describes; the key is named.
-    """
-    for where, item in objects(path):
-        try:
-            yield where, model.model_validate(item)
-        except ValidationError as error:
-            raise InputError(complaint(error), where=where, todo=f"see {see}") from error
 
 
 class LabelledTranscript(Strict):
@@ -146,8 +103,8 @@ class LabelForm(Generic[Labels]):
         """
         unplaced = self._read(path)
         for transcript in transcripts:
-            for where, labels in unplaced.pop(transcript.id, {}).values():
-                transcript = self._laid(transcript, labels, where)
+            for record, labels in unplaced.pop(transcript.id, {}).values():
+                transcript = self._laid(transcript, labels, record.place())
             yield transcript
         if unplaced:
             some = ", ".join(map(repr, list(unplaced)[:3]))
@@ -158,18 +115,19 @@ class LabelForm(Generic[Labels]):
                 todo="check the ids",
             )
 
-    def _read(self, path: str | os.PathLike[str]) -> dict[str, dict[str, tuple[str, Labels]]]:
-        """The labels in a file, with the place of each, by transcript and rater."""
-        by_transcript: dict[str, dict[str, tuple[str, Labels]]] = {}
-        for where, labels in read_models(path, self.model, self.page):
+    def _read(self, path: str | os.PathLike[str]) -> dict[str, dict[str, tuple[FileRecord, Labels]]]:
+        """The labels in a file, with the record of each, by transcript and rater."""
+        by_transcript: dict[str, dict[str, tuple[FileRecord, Labels]]] = {}
+        for record in file_records(Path(path), "label file"):
+            labels = record.to_model(self.model, f"see {self.page}")
             by_rater = by_transcript.setdefault(labels.id, {})
             if labels.rater in by_rater:
                 raise InputError(
                     f"transcript {labels.id!r} has labels of {labels.rater} twice",
-                    where=where,
-                    todo=f"keep one of them; the first is at {by_rater[labels.rater][0]}",
+                    where=record.place(),
+                    todo=f"keep one of them; the first is at {by_rater[labels.rater][0].place()}",
                 )
-            by_rater[labels.rater] = (where, labels)
+            by_rater[labels.rater] = (record, labels)
         if not by_transcript:
             raise InputError("the file holds no labels", where=str(path), todo=f"see {self.page}")
         return by_transcript

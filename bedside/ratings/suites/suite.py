@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from bedside.core.errors import RegistryError
+from bedside.core.model_errors import to_model
 from bedside.core.registry import DataRegistry
 from bedside.core.yaml_files import keys_and_values
 
@@ -139,22 +140,12 @@ def parse_suite(path: Path) -> Suite:
         RegistryError: it can't be read, isn't plain YAML, or has an unknown, missing or wrong key, which is named.
     """
     data = keys_and_values(path, "suite file", "bedside suites", aliases=True)
-    try:
-        suite = Suite.model_validate(data)
-    except ValidationError as error:
-        raise RegistryError(first_fault(error), where=str(path), todo="mend this key") from error
+    suite = to_model(data, Suite, str(path), todo="mend this key", kind=RegistryError)
     if suite.name != path.stem:
         raise RegistryError(
             f"the suite calls itself {suite.name!r}", where=str(path), todo="name the file after the suite"
         )
     return suite
-
-
-def first_fault(error: ValidationError) -> str:
-    """The key that is wrong first, and how."""
-    first = error.errors()[0]
-    key = ".".join(map(str, first["loc"])) or "the file"
-    return f"{key}: {first['msg'].removeprefix('Value error, ')}"
 
 
 SUITES: DataRegistry[Suite] = DataRegistry(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from typing import Any
 
 import bedside
 from bedside.core.errors import InputError
-from bedside.core.files import write_json
+from bedside.core.files import file_digest, write_json
 from bedside.core.owned_folders import replacing_folder
 from bedside.judges.store import FILE_NAME
 from bedside.ratings.run import Run
@@ -134,9 +133,8 @@ def _files(folder: Path) -> dict[str, dict[str, Any]]:
     """Size and SHA-256 of each file in a folder and those in it, by its path there."""
     files = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        files[path.relative_to(folder).as_posix()] = {"bytes": os.path.getsize(path), "sha256": digest}
+        size = {"bytes": os.path.getsize(path), "sha256": file_digest(path)}
+        files[path.relative_to(folder).as_posix()] = size
     return files
 
 

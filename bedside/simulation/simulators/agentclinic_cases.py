@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bedside.core.errors import InputError
-from bedside.simulation.simulators.case_records import FileRecord
+from bedside.core.records import FileRecord
 from bedside.simulation.simulators.draws import speaker
 
 FORM = "agentclinic"

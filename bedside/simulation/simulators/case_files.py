@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from bedside.core.errors import InputError
-from bedside.core.model_errors import KeyPath, complaints, key_name
+from bedside.core.model_errors import KeyPath, complaints, key_name, to_model
+from bedside.core.records import FileRecord, PathOrPaths, records
 from bedside.judges.rubrics.linter import Remark
 from bedside.metrics.protocols.medconceal.matching import bare, normalise, occurs
 from bedside.metrics.protocols.medconceal.policy import content, overlap
 from bedside.simulation.simulators import agentclinic_cases, craft_md_cases, mdd5k_cases, medagent_cases
 from bedside.simulation.simulators.case import Case, Persona
-from bedside.simulation.simulators.case_records import FileRecord, PathOrPaths, records
 from bedside.simulation.simulators.mdd5k_cases import LeftOutCaseError
 
 # -- The linter of cases --------------------------------------------------------------------------------
@@ -365,12 +365,7 @@ def _read(
             continue
         if content is None and record.value is not None:
             continue
-        try:
-            item = model.model_validate(content)
-        except ValidationError as error:
-            path, text = complaints(error, model)[0]
-            key = f"{key_name(path)}: " if path else ""
-            raise InputError(f"{key}{text}", where=record.place(path), todo=_SEE) from error
+        item = to_model(content, model, record.place, todo=_SEE)
         if item.id in placed:
             raise InputError(
                 f"the {noun} {item.id!r} is there twice",

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bedside.core.errors import InputError
-from bedside.simulation.simulators.case_records import FileRecord
+from bedside.core.records import FileRecord
 from bedside.simulation.simulators.draws import speaker
 
 FORM = "craft-md"

@@ -14,9 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from bedside.core.errors import InputError
-from bedside.core.model_errors import complaints, key_name
+from bedside.core.model_errors import to_model
+from bedside.core.records import FileRecord
 from bedside.simulation.simulators.case import Case
-from bedside.simulation.simulators.case_records import FileRecord
 from bedside.simulation.simulators.mdd5k.case_fields import (
     PROTOCOL,
     PsychiatricRecord,
@@ -106,11 +106,7 @@ def case_object(record: FileRecord) -> dict[str, Any]:
         **{own: _section(value.get(key), names) for key, (own, names) in _SECTIONS.items()},
     }
     diagnosis = _text(value[_DIAGNOSIS]).rstrip(",，")
-    try:
-        checked = PsychiatricRecord.model_validate(fields)
-    except ValidationError as error:
-        path, text = complaints(error, PsychiatricRecord)[0]
-        raise InputError(f"{key_name(path)}: {text}", where=record.place(), todo=_SEE) from error
+    checked = to_model(fields, PsychiatricRecord, record.place(), todo=_SEE)
     gap = next(gaps(checked, diagnosis), None)
     if gap is not None:
         raise LeftOutCaseError(

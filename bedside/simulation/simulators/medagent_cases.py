@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from bedside.core.errors import InputError
-from bedside.simulation.simulators.case_records import FileRecord
+from bedside.core.records import FileRecord
 from bedside.simulation.simulators.draws import speaker
 
 _STUDY, _CLASS = "clinical_case_study", "mental_health_classification"

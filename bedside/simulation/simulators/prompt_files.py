@@ -10,7 +10,6 @@ take it for a part of the task. A slot is written ``{name}``, a brace itself
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,14 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from bedside.core.errors import RegistryError
-from bedside.core.files import contents
+from bedside.core.files import file_digest
 from bedside.core.json_shape import MOST_LEVELS, unwritable
-from bedside.core.model_errors import complaints, key_name
+from bedside.core.model_errors import to_model
 from bedside.core.registry import nearest
-from bedside.core.yaml_files import MOST_BYTES, keys_and_values
+from bedside.core.yaml_files import keys_and_values
 from bedside.judges.prompt import clean, codes, fenced
 from bedside.judges.rubrics.prompt_words import prompt_words
 from bedside.metrics.protocols.contract import Strict, Text
@@ -33,6 +32,7 @@ from bedside.metrics.protocols.contract import Strict, Text
 SUFFIX = ".yaml"
 #: Digits of the SHA-256 of a file that stand in a reference to it.
 HASH_DIGITS = 12
+_SEE = "CONTRIBUTING.md"
 
 _NAME = r"[a-z][a-z0-9_]*"
 _PIECE = re.compile(rf"\{{\{{|\}}\}}|\{{({_NAME})\}}|[{{}}]")
@@ -232,15 +232,11 @@ def read_prompt(path: Path) -> PromptFile:
     Raises:
         RegistryError: it can't be read, isn't plain YAML, or has an unknown, missing or wrong key.
     """
-    data = keys_and_values(path, "prompt file", "CONTRIBUTING.md")
+    data = keys_and_values(path, "prompt file", _SEE)
     wrong = unwritable(data, MOST_LEVELS)
     if wrong is not None:
         raise RegistryError(wrong, where=str(path))
-    try:
-        form = PromptForm.model_validate(data)
-    except ValidationError as error:
-        key, text = complaints(error, PromptForm)[0]
-        raise RegistryError(f"{key_name(key)}: {text}", where=str(path)) from error
+    form = to_model(data, PromptForm, str(path), todo=f"see {_SEE}", kind=RegistryError)
     return PromptFile(
         id=form.id,
         language=form.language,
@@ -251,7 +247,7 @@ def read_prompt(path: Path) -> PromptFile:
         instruction=form.instruction.strip(),
         schema=form.reply_schema,
         path=path,
-        digest=hashlib.sha256(contents(path, MOST_BYTES)).hexdigest(),
+        digest=file_digest(path),
     )
 
 

@@ -22,7 +22,6 @@ replies of all roles.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,22 +29,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from bedside.core.errors import InputError
-from bedside.core.files import contents
+from bedside.core.files import file_digest
 from bedside.core.json_shape import MOST_LEVELS, unwritable
-from bedside.core.model_errors import complaints, key_name
+from bedside.core.model_errors import to_model
+from bedside.core.records import file_records
 from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
-from bedside.metrics.protocols.contract import Strict, Text, objects
+from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulation.simulators.case import Name
 
 _SEE = "the docs on simulating, Scripts"
 _RECORDED = ".jsonl"
 _YAML = (".yaml", ".yml")
-_MOST_BYTES = 2**26
 
 #: A line is words, or an object with them as ``message``.
 ScriptLine = Text | dict[str, Any]
@@ -227,10 +226,7 @@ def bundled_scripts(folder: Path | None) -> dict[str, Path]:
 
 
 def _read(path: Path) -> ScriptFile:
-    try:
-        digest = hashlib.sha256(contents(path, _MOST_BYTES)).hexdigest()
-    except OSError as error:
-        raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
+    digest = file_digest(path, "script")
     script = _recording(path) if path.suffix == _RECORDED else _script(path)
     return ScriptFile(script, digest)
 
@@ -240,32 +236,20 @@ def _script(path: Path) -> Script:
     wrong = unwritable(data, MOST_LEVELS)
     if wrong is not None:
         raise InputError(wrong, where=str(path))
-    try:
-        script = Script.model_validate({"name": path.stem, **data})
-    except ValidationError as error:
-        raise _refusal(error, Script, str(path)) from error
+    script = to_model({"name": path.stem, **data}, Script, str(path), todo=f"see {_SEE}")
     if not (script.lines or script.patterns or script.replies):
         raise InputError("the script says nothing", where=str(path), todo="add lines to it")
     return script
 
 
-def _refusal(error: ValidationError, model: type[Strict], where: str) -> InputError:
-    key, what = complaints(error, model)[0]
-    text = f"{key_name(key)}: {what}" if key else what
-    return InputError(text, where=where, todo=f"see {_SEE}")
-
-
 def _recording(path: Path) -> Recording:
     replies: dict[tuple[str, str, int, int], ActorReply] = {}
-    for where, item in objects(path):
-        try:
-            recorded = RecordedReply.model_validate(item)
-        except ValidationError as error:
-            raise _refusal(error, RecordedReply, where) from error
+    for record in file_records(path, "recording"):
+        recorded = record.to_model(RecordedReply, f"see {_SEE}")
         at = (recorded.actor, recorded.purpose, recorded.ordinal, recorded.attempt)
         if at in replies:
             raise InputError(
-                f"the reply to {recorded.purpose} {recorded.ordinal} is recorded twice", where=where
+                f"the reply to {recorded.purpose} {recorded.ordinal} is recorded twice", where=record.place()
             )
         replies[at] = ActorReply(recorded.text, recorded.cut, recorded.declined, recorded.failed)
     if not replies:

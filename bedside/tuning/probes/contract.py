@@ -11,11 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import orjson
-
 from bedside.core.errors import RunError
-from bedside.core.files import write_json
-from bedside.core.json_shape import INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
+from bedside.core.files import read_json, write_json
+from bedside.core.json_shape import INTEGER, NUMBER, TEXT, ObjectOf, OrNull
 from bedside.core.registry import Registry
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.run import Run
@@ -238,19 +236,15 @@ def probe_records(folder: Path) -> tuple[ProbeRecord, ...]:
     path = folder / PROBE_FILE
     if not path.is_file():
         return ()
+    noun = "record of what the run's judges were probed with"
+    todo = "remove it and probe again: answers are kept in the run's judgements"
+    kept = read_json(path, noun, _SHAPE, todo=todo)
     try:
-        kept = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise _unreadable(path, str(error)) from error
-    wrong = misfit(kept, _SHAPE)
-    if wrong is None and kept["format"] != _FORMAT:
-        wrong = "format"
-    if wrong is not None:
-        raise _unreadable(path, wrong)
-    try:
+        if kept["format"] != _FORMAT:
+            raise TypeError("format")
         return tuple(_record(entry) for entry in kept["records"])
     except TypeError as error:  # keys that are none
-        raise _unreadable(path, str(error)) from error
+        raise RunError(f"the {noun} can't be read ({error})", where=str(path), todo=todo) from error
 
 
 def _record(entry: dict[str, Any]) -> ProbeRecord:
@@ -269,14 +263,6 @@ def _record(entry: dict[str, Any]) -> ProbeRecord:
         "notes": tuple(entry["notes"]),
         "scales": {name: tuple(levels) for name, levels in entry["scales"].items()},
     })  # fmt: skip
-
-
-def _unreadable(path: Path, why: str) -> RunError:
-    return RunError(
-        f"what the run keeps of probes can't be read ({why})",
-        where=str(path),
-        todo="remove it and probe again: answers are kept in the run's judgements",
-    )
 
 
 def keep_record(run: Run, record: ProbeRecord) -> None:

@@ -23,10 +23,10 @@ from bedside.annotation.training_cases import TrainingCase
 from bedside.cli.schemas import FOLDER, SUFFIX, schema_names, schema_text
 from bedside.cli.schemas.file_forms import file_forms
 from bedside.core.errors import BedsideError, DataError, RegistryError
+from bedside.core.records import file_records
 from bedside.judges.deepeval_raters.chosen_metrics import criterion_file
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, parse_rubric
-from bedside.metrics.protocols.contract import read_models
 from bedside.metrics.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
 from bedside.metrics.protocols.medconceal.policy import parse_parameters
 from bedside.metrics.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABELS
@@ -239,7 +239,7 @@ def read_plain_prompt(path: Path) -> None:
 
 
 def read_labels(labels: Any) -> Callable[[Path], object]:
-    return lambda path: list(read_models(path, labels.model, "docs"))
+    return lambda path: [record.to_model(labels.model, "docs") for record in file_records(path, "label file")]
 
 
 #: By form: the reader, the file's name, and what it can hold.

@@ -347,7 +347,7 @@ def test_other_files_are_refused(folder: Path, tmp_path: Path, content: bytes | 
     answers.write_bytes(calls.read_bytes() if content is None else content)
     with pytest.raises(InputError, match=words):
         read_batch(Run(folder), [answers])
-    with pytest.raises(InputError, match=r"nowhere\.jsonl: can't be read"):
+    with pytest.raises(InputError, match=r"nowhere\.jsonl: there is no such file"):
         read_batch(Run(folder), [tmp_path / "nowhere.jsonl"])
 
 

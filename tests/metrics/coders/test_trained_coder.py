@@ -349,7 +349,7 @@ def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
     path.write_bytes(b"PK\x03\x04 nonsense")
     with pytest.raises(InputError, match="not a trained coder"):
         load_coder(path)
-    with pytest.raises(InputError, match="can't be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         load_coder(tmp_path / "absent.npz")
 
 
@@ -438,7 +438,7 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
         (["evaluate", "{coded}", "--coder", "rules", "--judge", "openai/x"], "a coder and a judge are named"),
         (["evaluate", "{coded}", "--coder", "rules", "--quality", "mood"], "no session has a factor 'mood'"),
         (["evaluate", "{coded}", "--coder", "rulez"], "did you mean rules"),
-        (["show", "absent.npz"], "can't be read"),
+        (["show", "absent.npz"], "there is no such file"),
     ],
 )
 def test_bad_calls_are_one_line(

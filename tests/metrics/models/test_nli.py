@@ -406,7 +406,7 @@ def test_unnamed_labels(tmp_path: Path) -> None:
 def test_a_config_that_is_none(text: str, tmp_path: Path) -> None:
     save(tmp_path)
     (tmp_path / "config.json").write_text(text)
-    refused(tmp_path, "can't be read|isn't a model's configuration|1 labels")
+    refused(tmp_path, "can't be read|1 labels")
 
 
 def test_a_kind_that_nobody_knows(tmp_path: Path) -> None:

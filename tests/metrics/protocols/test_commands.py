@@ -108,7 +108,7 @@ def test_fitting_writes_parameters_that_scoring_takes(
 def test_fitting_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "turns.jsonl").write_text('{"case": "a"}\n')
     err = refused(capsys, "medconceal", "fit", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.yaml")
-    assert "turns.jsonl: turn: Field required" in err
+    assert "turns.jsonl:1: turn: it is missing" in err
     err = refused(capsys, "medconceal", "fit", tmp_path / "turns.jsonl", "--out", tmp_path / "mine.json")
     assert "ends in .yaml" in err
     assert not (tmp_path / "mine.yaml").exists()

@@ -259,7 +259,7 @@ def test_rows_that_do_not_fit_together() -> None:
 def test_bad_rows_name_file_line_and_key(tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"
     path.write_text('{"case": "1"}\n')
-    with pytest.raises(InputError, match=r"turns.jsonl: turn: Field required"):
+    with pytest.raises(InputError, match=r"turns.jsonl:1: turn: it is missing"):
         read_turns(path)
 
 

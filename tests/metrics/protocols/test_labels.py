@@ -148,7 +148,7 @@ def changed(**values: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        ([changed(finding=[])], r"labels.jsonl: finding: Extra inputs"),
+        ([changed(finding=[])], r"labels.jsonl:1: finding: unknown key"),
         ([{**changed(rater="anna")}], r"rater: String should match pattern"),
         ([LABELS, changed()], r"labels.jsonl:2: transcript 't1' has labels of human:anna twice"),
         ([changed(turns={"1": {"z": Z}})], "turn 1 is not the clinician's"),
@@ -158,7 +158,7 @@ def changed(**values: Any) -> dict[str, Any]:
             r"turns.0.z.partnership: .*less than or equal to 1",
         ),
         ([changed(turns={"0": {"z": {**Z, "partnership": True}}})], r"turns.0.z.partnership"),
-        ([changed(turns={"0": {"z": {}}})], r"turns.0.z.data_gathering: Field required"),
+        ([changed(turns={"0": {"z": {}}})], r"turns.0.z.data_gathering: it is missing"),
         ([changed(findings=[{"category": "money", "text": "x"}])], r"findings.0.category"),
         ([changed(matches=[{"finding": -1, "concern": "a", "quote": ""}])], r"matches.0.finding"),
         (["x"], "labels.jsonl"),
@@ -172,9 +172,9 @@ def test_bad_labels_say_where(items: list[Any], message: str, tmp_path: Path) ->
 def test_bad_files_say_where(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text('{"id": \n')
-    with pytest.raises(InputError, match=r"labels.jsonl:1: not JSON"):
+    with pytest.raises(InputError, match=r"labels.jsonl:2: not JSON"):
         list(medconceal.with_labels([CASE], path))
-    with pytest.raises(InputError, match="can't be read"):
+    with pytest.raises(InputError, match="there is no such label file"):
         list(medconceal.with_labels([CASE], tmp_path / "none.jsonl"))
     with pytest.raises(DataError, match=r"labels of 1 transcripts that aren't there \('t1'\)"):
         list(medconceal.with_labels([OTHER], written(tmp_path, LABELS)))
@@ -238,7 +238,7 @@ def test_parameter_files_stand_in_the_raters_name(tmp_path: Path) -> None:
     assert (value.value, value.rater) == (1, "human:anna+parameters=mine")
     with pytest.raises(RegistryError, match="no parameter file is called 'defualt'; did you mean default"):
         values(whole, "reveal_rate", parameters="defualt")
-    with pytest.raises(RegistryError, match="can't be read"):
+    with pytest.raises(RegistryError, match="there is no such"):
         values(whole, "reveal_rate", parameters=str(tmp_path / "none.yaml"))
     with pytest.raises(RegistryError, match="can't be 3"):
         values(whole, "reveal_rate", parameters=3)

@@ -363,7 +363,7 @@ def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
             "--origin: 'steady' is 'simulated' and 'recorded'; name it once",
         ),
         (["--to", "csv-folder", "--origin", "invented"], "no conversation can be 'invented'"),
-        (["--to", "csv-folder", "--citation", "none.bib"], "none.bib: the citation can't be read"),
+        (["--to", "csv-folder", "--citation", "none.bib"], "none.bib: there is no such citation"),
         (["--to", "csv-folder", "--judgements", "--no-text"], "--judgements: what judges were asked holds"),
         (["--to", "convokit", "--judgements"], "--judgements: the form convokit can't hold"),
         (["--to", "convokit", "--no-text"], "is made of what was said, which is left out"),

@@ -18,7 +18,7 @@ import orjson
 from numpy.typing import NDArray
 
 from bedside.core.errors import InputError
-from bedside.core.files import replacing, saying_where
+from bedside.core.files import replacing, saying_where, unreadable
 
 SUFFIX = ".npz"
 #: Largest content of a file, unpacked, in bytes, and most arrays in it.
@@ -83,7 +83,7 @@ def file_state(file: Path, kind: ArrayFileKind) -> tuple[int, int]:
         if not stat.S_ISREG(status.st_mode):
             raise InputError("not an ordinary file", where=str(file), todo=f"give a file of a {kind.whose}")
     except OSError as error:
-        raise InputError(f"can't be read ({error.strerror})", where=str(file), todo="check it") from error
+        raise unreadable(error, file, kind=InputError) from error
     return status.st_mtime_ns, status.st_size
 
 

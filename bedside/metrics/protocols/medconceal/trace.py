@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import Field
 
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.contract import Bit, Index, Share, Strict, Text, read_models
+from bedside.core.records import file_records
+from bedside.metrics.protocols.contract import Bit, Index, Share, Strict, Text
 from bedside.metrics.protocols.medconceal.labels import (
     Category,
     CategoryName,
@@ -179,7 +181,8 @@ def read_turns(path: str | os.PathLike[str]) -> tuple[LabelledTurn, ...]:
     Raises:
         InputError: a row is not of the form of :class:`LabelledTurn`; file, line and key are named.
     """
-    return tuple(row for _, row in read_models(path, LabelledTurn, "docs/medconceal.md"))
+    rows = file_records(Path(path), "file of labelled turns")
+    return tuple(row.to_model(LabelledTurn, "see docs/medconceal.md") for row in rows)
 
 
 class LabelledCourse:

@@ -6,13 +6,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args
 
 from pydantic import Field
 
 from bedside.core.errors import InputError
-from bedside.core.files import contents
+from bedside.core.files import read_text
 from bedside.metrics.protocols.contract import (
     Bit,
     Index,
@@ -152,12 +151,7 @@ def read_split(
 
 
 def _ids(path: str | os.PathLike[str]) -> Iterable[str]:
-    try:
-        lines = contents(Path(path), _MOST_BYTES).decode("utf-8-sig").splitlines()
-    except OSError as error:
-        raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputError("it is not UTF-8", where=str(path), todo="save it as UTF-8") from error
+    lines = read_text(path, "file of case ids").splitlines()
     ids = [line.strip() for line in lines if line.strip()]
     if not ids:
         raise InputError("it holds no ids of cases", where=str(path), todo="write one a line")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from bedside.core.files import contents
-from bedside.core.yaml_files import MOST_BYTES, keys_and_values
+from bedside.core.files import file_digest
+from bedside.core.yaml_files import keys_and_values
 from bedside.simulation.simulators.prompt_files import HASH_DIGITS
 
 _FILE = Path(__file__).parent / "labels.yaml"
@@ -41,7 +40,7 @@ def labels(kind: str) -> Mapping[str, str]:
 @cache
 def labels_reference() -> str:
     """``labels@`` and the first digits of the file's SHA-256."""
-    return f"labels@{hashlib.sha256(contents(_FILE, MOST_BYTES)).hexdigest()[:HASH_DIGITS]}"
+    return f"labels@{file_digest(_FILE)[:HASH_DIGITS]}"
 
 
 def listed(kind: str, allowed: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from bedside.core.errors import InputError
+from bedside.core.files import read_bytes
 from bedside.simulation.simulators.calm_it.client_fields import (
     DASS_ITEMS,
     PROTOCOL,
@@ -97,10 +98,7 @@ def read_respondents(path: Path) -> Respondents:
     Raises:
         InputError: it can't be read, or lacks a column.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
+    content = read_bytes(path, "table of respondents")
     first = content.partition(b"\n")[0]
     separator = "\t" if b"\t" in first else ","
     wanted = (*_ANSWERS, "age", "gender", "married", *_TIPI)

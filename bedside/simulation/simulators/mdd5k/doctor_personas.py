@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from bedside.core.errors import InputError, RegistryError
-from bedside.core.model_errors import complaints, key_name
+from bedside.core.errors import InputError
+from bedside.core.model_errors import first_complaint
 from bedside.core.yaml_files import plain_yaml
 from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.case import Name
@@ -83,15 +83,11 @@ def read_doctors(path: Path) -> tuple[DoctorPersona, ...]:
     Raises:
         InputError: it can't be read, isn't of the form, or two doctors have one id.
     """
-    try:
-        data = plain_yaml(path, "file of doctors")
-    except RegistryError as error:
-        raise InputError(error.what, where=error.where, todo=error.todo) from error
+    data = plain_yaml(path, "file of doctors", kind=InputError)
     try:
         doctors = TypeAdapter(tuple[DoctorPersona, ...]).validate_python(data)
     except ValidationError as error:
-        key, text = complaints(error, DoctorPersona)[0]
-        raise InputError(f"{key_name(key)}: {text}", where=str(path), todo=_SEE) from error
+        raise InputError(first_complaint(error, DoctorPersona)[1], where=str(path), todo=_SEE) from error
     if not doctors or len({doctor.id for doctor in doctors}) < len(doctors):
         what = "two doctors have one id" if doctors else "there are no doctors"
         raise InputError(what, where=str(path), todo=_SEE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -12,10 +11,10 @@ from typing import Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from bedside.core.errors import InputError, RegistryError
-from bedside.core.files import contents
-from bedside.core.model_errors import complaints, key_name
-from bedside.core.yaml_files import MOST_BYTES, plain_yaml
+from bedside.core.errors import InputError
+from bedside.core.files import file_digest
+from bedside.core.model_errors import first_complaint
+from bedside.core.yaml_files import plain_yaml
 from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.mdd5k.bundled_material import BUNDLED, FOLDER
 from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord, Sex
@@ -117,18 +116,14 @@ def read_graphs(path: Path) -> GraphFile:
     form: TypeAdapter[Mapping[Sex, Mapping[Decade, StoryGraph]]] = TypeAdapter(
         Mapping[Sex, Mapping[Decade, StoryGraph]]
     )
-    try:
-        data = plain_yaml(path, "file of story graphs", aliases=True)
-    except RegistryError as error:
-        raise InputError(error.what, where=error.where, todo=error.todo) from error
+    data = plain_yaml(path, "file of story graphs", aliases=True, kind=InputError)
     try:
         graphs = form.validate_python(data)
     except ValidationError as error:
-        key, text = complaints(error, StoryGraph)[0]
-        raise InputError(f"{key_name(key)}: {text}", where=str(path), todo=_SEE) from error
+        raise InputError(first_complaint(error, StoryGraph)[1], where=str(path), todo=_SEE) from error
     for sex, decades in graphs.items():
         for decade, graph in decades.items():
             problem = graph.problem()
             if problem is not None:
                 raise InputError(f"{sex}.{decade}: {problem}", where=str(path), todo=_SEE)
-    return GraphFile(graphs, hashlib.sha256(contents(path, MOST_BYTES)).hexdigest())
+    return GraphFile(graphs, file_digest(path))

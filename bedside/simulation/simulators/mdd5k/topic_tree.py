@@ -7,7 +7,6 @@ illness, leaves and groups of leaves; the person; and one leaf, the family.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -17,7 +16,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bedside.core.errors import InputError
-from bedside.core.files import contents
+from bedside.core.files import file_digest, read_text
+from bedside.core.records import parse_json
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k.bundled_material import BUNDLED, FOLDER
 from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord
@@ -137,26 +137,8 @@ def read_tree(path: Path) -> TopicTree:
     Raises:
         InputError: it can't be read, isn't JSON, or isn't of the form; the node is named.
     """
-    try:
-        data = contents(path, _MOST_BYTES)
-    except OSError as error:
-        raise InputError(
-            f"the tree can't be read ({error.strerror or error})", where=str(path), todo=_SEE
-        ) from error
-    try:
-        whole = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_nodes)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the tree is not JSON ({error})", where=str(path), todo=_SEE) from error
-    return _Reading(path).tree(whole, hashlib.sha256(data).hexdigest())
-
-
-def _nodes(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    nodes: dict[str, Any] = {}
-    for name, below in pairs:
-        if name in nodes:
-            raise ValueError(f"the node {name!r} is there twice in one place")
-        nodes[name] = below
-    return nodes
+    text = read_text(path, "tree", most=_MOST_BYTES, todo=_SEE)
+    return _Reading(path).tree(parse_json(text, path), file_digest(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from bedside.core.errors import RegistryError
-from bedside.core.files import contents
-from bedside.core.model_errors import complaints, key_name
-from bedside.core.yaml_files import MOST_BYTES, keys_and_values
+from bedside.core.files import file_digest
+from bedside.core.model_errors import to_model
+from bedside.core.yaml_files import keys_and_values
 from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.prompt_files import HASH_DIGITS, filled_prompt
 
@@ -81,17 +80,15 @@ def guides(language: str) -> Guides:
         RegistryError: the file can't be read, or a key is wrong.
     """
     path = _path(language)
-    try:
-        return Guides.model_validate(keys_and_values(path, "guides", "CONTRIBUTING.md"))
-    except ValidationError as error:
-        key, what = complaints(error, Guides)[0]
-        raise RegistryError(f"{key_name(key)}: {what}", where=str(path)) from error
+    see = "CONTRIBUTING.md"
+    data = keys_and_values(path, "guides", see)
+    return to_model(data, Guides, str(path), todo=f"see {see}", kind=RegistryError)
 
 
 @cache
 def guides_reference(language: str) -> str:
     """``guides.`` with the language and the beginning of the file's SHA-256, as prompts are referred to."""
-    digest = hashlib.sha256(contents(_path(language), MOST_BYTES)).hexdigest()
+    digest = file_digest(_path(language))
     return f"guides.{language}@{digest[:HASH_DIGITS]}"
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pydantic import ValidationError
-
 from bedside.core.errors import InputError
-from bedside.core.model_errors import complaints, key_name
-from bedside.simulation.simulators.case_records import PathOrPaths, records
+from bedside.core.records import PathOrPaths, records
 from bedside.simulation.simulators.note2chat.preparation import DischargeNote
 
 _SEE = "see docs/note2chat-training.md"
@@ -20,12 +17,7 @@ def read_notes(paths: PathOrPaths) -> tuple[DischargeNote, ...]:
     """
     notes: dict[str, DischargeNote] = {}
     for record in records(paths, "file of notes"):
-        try:
-            note = DischargeNote.model_validate(record.value)
-        except ValidationError as error:
-            path, text = complaints(error, DischargeNote)[0]
-            key = f"{key_name(path)}: " if path else ""
-            raise InputError(f"{key}{text}", where=record.place(path), todo=_SEE) from error
+        note = record.to_model(DischargeNote, _SEE)
         if note.id in notes:
             raise InputError(f"the note {note.id!r} is there twice", where=record.place(("id",)), todo=_SEE)
         notes[note.id] = note

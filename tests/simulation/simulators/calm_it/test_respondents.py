@@ -117,7 +117,7 @@ def test_a_table_with_commas_is_read_and_another_table_refused(tmp_path: Path) -
     del plain["Q7A"]
     with pytest.raises(InputError, match="no column Q7A"):
         read_respondents(table(tmp_path, plain))
-    with pytest.raises(InputError, match="can't be read"):
+    with pytest.raises(InputError, match="there is no such"):
         read_respondents(tmp_path / "absent.csv")
 
 

@@ -122,8 +122,8 @@ def test_another_repeat_has_another_order() -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "the tree is not JSON"),
-        ('{"a": {"x": null, "x": null}}', "the node 'x' is there twice"),
+        ("{", "not JSON"),
+        ('{"a": {"x": null, "x": null}}', "the key 'x' is there twice"),
         ([], "a tree has one root"),
         ({"a": {}, "b": {}}, "a tree has one root"),
         ({"a": None}, "the root 'a' must hold four parts"),
@@ -144,12 +144,12 @@ def test_another_repeat_has_another_order() -> None:
 )  # fmt: skip
 def test_a_file_that_is_no_tree_is_told_what_it_lacks(tmp_path: Path, content: Any, words: str) -> None:
     path = written(tmp_path, content)
-    with pytest.raises(InputError, match=r"docs/simulators/mdd5k\.md") as error:
+    with pytest.raises(InputError) as error:
         read_tree(path)
     assert words in str(error.value)
     assert "female_adult.json" in str(error.value)
 
 
 def test_a_tree_that_is_not_there_is_told_with_its_path(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"male_teen\.json: the tree can't be read"):
+    with pytest.raises(InputError, match=r"male_teen\.json: there is no such tree"):
         find_tree(PsychiatricRecord(age=10, sex="male"), "zh", str(tmp_path))

@@ -1,4 +1,9 @@
-"""The objects of case files with their places: JSON, JSON lines, YAML, tables with a header, and folders of them."""
+"""Files of records that people write, each object with its place: JSON, JSON lines, YAML, tables with a header, and
+folders of them.
+
+No key may stand twice in an object, and values are those that every reader of JSON takes. What conversations and
+ratings come in has more forms, and is read by the readers of ``transcripts``.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +18,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bedside.core.errors import InputError, RegistryError
-from bedside.core.files import contents
+from bedside.core.errors import InputError
+from bedside.core.files import not_json, read_text, unreadable
 from bedside.core.json_shape import MOST_LEVELS, unwritable
-from bedside.core.model_errors import KeyPath
+from bedside.core.model_errors import KeyPath, Model, to_model
 from bedside.core.yaml_files import plain_yaml_nodes
 
 #: Largest file, in bytes; YAML files are smaller (:data:`bedside.core.yaml_files.MOST_BYTES`).
@@ -48,6 +53,14 @@ class FileRecord:
         """File and line, as messages write them."""
         return f"{self.path}:{self.line_of(path)}"
 
+    def to_model(self, model: type[Model], todo: str) -> Model:
+        """The object as one of a model.
+
+        Raises:
+            InputError: it is none; line and key are named.
+        """
+        return to_model(self.value, model, self.place, todo=todo)
+
 
 def records(paths: PathOrPaths, noun: str) -> Iterator[FileRecord]:
     """All objects of files, and of the files of folders, in order; files of a folder by name.
@@ -61,14 +74,19 @@ def records(paths: PathOrPaths, noun: str) -> Iterator[FileRecord]:
             holds none; the line is named.
     """
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    for path in (file for each in several for file in _files(Path(each), noun)):
-        suffix = path.suffix.lower()
-        if suffix in _YAML:
-            yield from _yaml_records(path, noun)
-        elif suffix in _TABLES:
-            yield from _table_records(path, _text(path), _TABLES[suffix])
-        else:
-            yield from _json_records(path, _text(path))
+    for each in several:
+        for path in _files(Path(each), noun):
+            yield from file_records(path, noun)
+
+
+def file_records(path: Path, noun: str) -> Iterator[FileRecord]:
+    """As :func:`records`, of one file: JSON where its name doesn't say YAML or a table."""
+    suffix = path.suffix.lower()
+    if suffix in _YAML:
+        yield from _yaml_records(path, noun)
+        return
+    text = read_text(path, noun, most=MOST_BYTES)
+    yield from _table_records(path, text, _TABLES[suffix]) if suffix in _TABLES else _json_records(path, text)
 
 
 def _files(path: Path, noun: str) -> list[Path]:
@@ -85,9 +103,7 @@ def _files(path: Path, noun: str) -> list[Path]:
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
-        raise InputError(
-            f"the folder can't be read ({error.strerror or error})", where=str(path), todo="check its path"
-        ) from error
+        raise unreadable(error, path, "folder", kind=InputError) from error
     files = [
         path / name
         for name in names
@@ -98,30 +114,19 @@ def _files(path: Path, noun: str) -> list[Path]:
     return files
 
 
-def _text(path: Path) -> str:
-    try:
-        return contents(path, MOST_BYTES).decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(
-            f"it can't be read ({error.strerror or error})", where=str(path), todo="check its path"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"it is not UTF-8 (byte {error.start})", where=str(path), todo="save it as UTF-8"
-        ) from error
-
-
 def _json_records(path: Path, text: str) -> Iterator[FileRecord]:
     """Objects of a list, a single object, or one object a line: that is decided by whether the first line is whole."""
+    if "\r" in text:  # which no string of JSON holds as it is
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     start = _skipped(text, 0)
     first, rest = text[start:].partition("\n")[::2]
     if text[start : start + 1] == "{" and rest.strip() and _is_json(first):
         before = text.count("\n", 0, start)
         lines = enumerate(text[start:].split("\n"), start=before + 1)
         for number, (line, content) in enumerate((n, content) for n, content in lines if content.strip()):
-            yield FileRecord(path, number, _json(content, path, line - 1), _AtLine(line))
+            yield FileRecord(path, number, parse_json(content, path, line), _AtLine(line))
         return
-    whole = _json(text, path, 0)
+    whole = parse_json(text, path)
     if not isinstance(whole, list):
         yield FileRecord(path, 0, whole, _InJson(text, start, text.count("\n", 0, start) + 1))
         return
@@ -180,7 +185,12 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _json(text: str, path: Path, lines_before: int) -> Any:
+def parse_json(text: str, path: Path, line: int = 1) -> Any:
+    """A value of JSON that a person may have written; ``line`` is that where the text begins in its file.
+
+    Raises:
+        InputError: it is not JSON, has a key twice in an object, or holds what not every reader of JSON takes.
+    """
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_number)
         wrong = unwritable(value, MOST_LEVELS)
@@ -188,14 +198,10 @@ def _json(text: str, path: Path, lines_before: int) -> Any:
             raise ValueError(wrong)
         return value
     except json.JSONDecodeError as error:
-        place = f"{path}:{lines_before + error.lineno}"
-        raise InputError(
-            f"it is not JSON ({error.msg[:1].lower()}{error.msg[1:]}, column {error.colno})", where=place
-        ) from error
+        raise not_json(error, path, line, kind=InputError) from error
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        place = f"{path}:{lines_before + 1}" if lines_before else str(path)
-        raise InputError(why, where=place) from error
+        raise InputError(why, where=f"{path}:{line}" if line > 1 else str(path)) from error
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -239,10 +245,7 @@ def _skipped(text: str, at: int) -> int:
 
 
 def _yaml_records(path: Path, noun: str) -> Iterator[FileRecord]:
-    try:
-        whole, root = plain_yaml_nodes(path, noun)
-    except RegistryError as error:
-        raise InputError(error.what, where=error.where, todo=error.todo) from error
+    whole, root = plain_yaml_nodes(path, noun, kind=InputError)
     wrong = unwritable(whole, MOST_LEVELS)
     if wrong is not None:
         raise InputError(wrong, where=str(path))
