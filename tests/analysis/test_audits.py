@@ -23,6 +23,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.audits import audits_table
+from tests.analysis.builders import definite, ends
 from tests.analysis.ratings_rows import view as rated_view
 
 JUDGE = "judge:invented"
@@ -71,8 +72,7 @@ def test_people_who_confirm_nearly_all_are_shown_as_such() -> None:
     verdict = whole(audit_view(rows))
     assert (verdict.units, verdict.answers, verdict.confirming) == (40, 40, 36)
     assert verdict.confirmed.estimate == 0.9
-    assert verdict.confirmed.interval is not None
-    assert (verdict.confirmed.interval.low, verdict.confirmed.interval.high) == pytest.approx(
+    assert ends(verdict.confirmed.interval) == pytest.approx(
         proportion_confint(36, 40, method="wilson"), abs=1e-12
     )
     assert dict(verdict.corrections) == {"lower": 3, "higher": 1}
@@ -133,8 +133,7 @@ def test_turns_are_clustered_by_transcript() -> None:
     ]
     verdict = whole(audit_view(rows, "question", LABELS))
     assert verdict.confirmed.estimate == pytest.approx(0.7)
-    interval = verdict.confirmed.interval
-    assert interval is not None
+    interval = definite(verdict.confirmed.interval)
     low, high = proportion_confint(7, 10, method="wilson")
     # Between Wilson's of ten and something wider; Wilson's of 200 would be .63 to .76.
     assert interval.low < low + 0.05
@@ -257,10 +256,9 @@ def test_answers_on_transcripts_of_one_case_are_drawn_together() -> None:
     apart, whole_cases = (whole(with_design(audit_view(rows), cases, even)) for cases in (alone, together))
     assert (apart.cases, whole_cases.cases, whole_cases.transcripts) == (48, 12, 48)
     assert apart.confirmed.estimate == whole_cases.confirmed.estimate == pytest.approx(2 / 3)
-    assert apart.confirmed.interval is not None
-    assert whole_cases.confirmed.interval is not None
     widths = [
-        bounds.high - bounds.low for bounds in (apart.confirmed.interval, whole_cases.confirmed.interval)
+        bounds.high - bounds.low
+        for bounds in (definite(apart.confirmed.interval), definite(whole_cases.confirmed.interval))
     ]
     # Four times as few independent answers: about twice as wide.
     assert widths[1] > 1.7 * widths[0]

@@ -20,6 +20,7 @@ from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_parts
 from bedside.scoring.score import score
+from tests.analysis.builders import definite
 from tests.conftest import conversation
 
 CASES = 20
@@ -279,8 +280,7 @@ def test_a_table_divided_by_a_factor_averages_nothing_over_it() -> None:
 
     view = study({(system, setting): 0.4 for system in "ab" for setting in ("8", "16")})
     options = ResultsOptions(rows=("setting", "metric"), columns=("system",))
-    table = TABLE.make(view, 0, options)
-    assert table is not None
+    table = definite(TABLE.make(view, 0, options))
     assert with_averaging_notes(table, view, besides=divided_by(options)) == table
     assert with_averaging_notes(table, view) != table
     figures = [drawing for part in make_parts(view) for drawing in part.figures]

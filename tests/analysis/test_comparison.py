@@ -18,6 +18,7 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.core.errors import DataError
 from bedside.reports.renderers.records import json_text
 from bedside.reports.tables.comparison import comparison_table, overall_table
+from tests.analysis.builders import definite
 
 
 def view(tmp_path: Path, rows: list[tuple[str, str, str | None, float | None]]) -> RatingsView:
@@ -59,8 +60,7 @@ def test_paired_cases_get_wilcoxon(tmp_path: Path) -> None:
     assert found.test.p == pytest.approx(expected.pvalue, abs=1e-9)
     t = scipy.stats.ttest_rel(A, B)
     assert found.difference.estimate == pytest.approx(np.mean(d))
-    assert found.difference.interval is not None
-    assert found.difference.interval.low == pytest.approx(t.confidence_interval().low)
+    assert definite(found.difference.interval).low == pytest.approx(t.confidence_interval().low)
 
 
 def test_unpaired_values_get_mann_whitney(tmp_path: Path) -> None:
@@ -75,8 +75,7 @@ def test_unpaired_values_get_mann_whitney(tmp_path: Path) -> None:
     assert found.test.statistic == expected.statistic
     assert found.test.p == pytest.approx(expected.pvalue)
     welch = scipy.stats.ttest_ind(A, B[:5], equal_var=False).confidence_interval()
-    assert found.difference.interval is not None
-    assert found.difference.interval.high == pytest.approx(welch.high)
+    assert definite(found.difference.interval).high == pytest.approx(welch.high)
 
 
 def test_binary_pairs_get_mcnemar(tmp_path: Path) -> None:
@@ -175,8 +174,7 @@ def test_each_test_can_be_asked_for(tmp_path: Path, test: str) -> None:
     found = only(compare(paired(tmp_path, A, B), test=test))  # type: ignore[arg-type]
     pairs_unused = ", though 8 cases are shared and would pair" if test in ("mannwhitney", "welch") else ""
     assert found.why == f"as asked{pairs_unused}"
-    assert found.test.p is not None
-    assert 0 < found.test.p <= 1
+    assert 0 < definite(found.test.p) <= 1
 
 
 def test_permutations_depend_on_the_seed_only(tmp_path: Path) -> None:
@@ -257,9 +255,7 @@ def test_an_end_of_zero_that_the_test_rejects_is_open(tmp_path: Path) -> None:
     """Ten of thirty cases differ, all by one: the shift's interval ends at 0, and the test rejects 0."""
     a, b = [4.0] * 10 + [3.0] * 20, [3.0] * 30
     found = only(compare(paired(tmp_path, a, b)))
-    interval = found.test.interval
-    assert interval is not None
-    assert found.test.p is not None
-    assert (interval.low, found.test.p < 0.05) == (0.0, True)
+    interval = definite(found.test.interval)
+    assert (interval.low, definite(found.test.p) < 0.05) == (0.0, True)
     (record,) = comparison_table([found]).records
     assert (record["low"], record["low_open"], record["high_open"]) == (0.0, True, False)

@@ -17,6 +17,7 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.core.errors import DataError
 from bedside.ratings.scales import Scale, parse_scale
 from bedside.reports.tables.comparison import comparison_table
+from tests.analysis.builders import definite, ends
 
 Row = tuple[str, str, str | None, float | str | None]
 
@@ -60,8 +61,7 @@ def test_transcripts_of_a_case_do_not_count_as_cases_where_nothing_pairs() -> No
     expected = scipy.stats.mannwhitneyu(a.mean(axis=1), b.mean(axis=1), method="asymptotic")
     assert found.test.p == pytest.approx(expected.pvalue)
     assert (found.cases_a, found.cases_b, found.transcripts_a, found.transcripts_b) == (10, 10, 50, 50)
-    assert found.test.effect is not None
-    assert found.test.effect.n == 20
+    assert definite(found.test.effect).n == 20
     welch = scipy.stats.ttest_ind(a.mean(axis=1), b.mean(axis=1), equal_var=False)
     assert only(rows, test="welch").test.p == pytest.approx(welch.pvalue)
     table = comparison_table([found])
@@ -211,12 +211,10 @@ def test_the_interval_and_p_are_of_one_method(test: str) -> None:
     rng = np.random.default_rng(6)
     a, b = rng.normal(0.4, 1, 12), rng.normal(0, 1, 12)
     found = only(paired_rows(list(a), list(b)), test=test)
-    assert found.test.interval is not None
-    for bound, outwards in ((found.test.interval.low, -1), (found.test.interval.high, 1)):
+    for bound, outwards in ((definite(found.test.interval).low, -1), (definite(found.test.interval).high, 1)):
         for step, inside in ((1e-6, False), (-1e-6, True)):
             moved = list(b + bound + outwards * step)
-            p = only(paired_rows(list(a), moved), test=test).test.p
-            assert p is not None
+            p = definite(only(paired_rows(list(a), moved), test=test).test.p)
             assert (p > 0.05) is inside, (bound, step, p)
 
 
@@ -226,15 +224,13 @@ def test_one_sided_tests_have_intervals_of_one_end(test: str, alternative: str) 
     rng = np.random.default_rng(7)
     a, b = rng.normal(0.4, 1, 12), rng.normal(0, 1, 12)
     found = only(paired_rows(list(a), list(b)), test=test, alternative=alternative)
-    assert found.test.interval is not None
-    low, high = found.test.interval.low, found.test.interval.high
+    low, high = definite(found.test.interval).low, definite(found.test.interval).high
     end, infinite = (low, high) if alternative == "greater" else (high, low)
     assert np.isinf(infinite)
-    assert found.test.interval.level == 0.95
+    assert definite(found.test.interval).level == 0.95
     for step, inside in ((1e-6, False), (-1e-6, True)):
         moved = list(b + end + (-step if alternative == "greater" else step))
-        p = only(paired_rows(list(a), moved), test=test, alternative=alternative).test.p
-        assert p is not None
+        p = definite(only(paired_rows(list(a), moved), test=test, alternative=alternative).test.p)
         assert (p > 0.05) is inside
     two_sided = only(paired_rows(list(a), list(b)), test=test)
     assert found.test.effect == two_sided.test.effect
@@ -261,8 +257,7 @@ def test_intervals_adjusted_for_their_family_are_those_at_bonferronis_level() ->
     plain, adjusted = (compare(view(rows), test="t", adjusted_intervals=flag).pairs for flag in (False, True))
     for before, after in zip(plain, adjusted, strict=True):
         expected = scipy.stats.ttest_rel(values[before.a], values[before.b]).confidence_interval(1 - 0.05 / 3)
-        assert after.test.interval is not None
-        assert (after.test.interval.low, after.test.interval.high) == pytest.approx(tuple(expected))
+        assert ends(after.test.interval) == pytest.approx(tuple(expected))
         assert (after.test.p, after.test.p_adjusted) == (before.test.p, before.test.p_adjusted)
         assert after.test.effect == before.test.effect
     table = comparison_table(adjusted)
@@ -286,8 +281,7 @@ def test_an_end_of_zero_that_the_test_rejects_stands_outside() -> None:
     rng = np.random.default_rng(9)
     a, b = np.clip(np.round(rng.normal([[3.9], [3.0]], 1, (2, 60))), 1, 5)
     found = only(unpaired_rows(a[:, None], b[:, None]))
-    assert found.test.p is not None
-    assert found.test.p <= 0.05
+    assert definite(found.test.p) <= 0.05
     table = comparison_table([found])
     assert "(0.00" in table.rows[0].cells[4].text
     assert any(note.startswith("A round bracket") for note in table.notes)

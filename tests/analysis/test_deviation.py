@@ -8,6 +8,7 @@ import scipy.stats
 
 from bedside.analysis.deviation import deviation
 from bedside.analysis.selection import NothingError
+from tests.analysis.builders import ends
 from tests.analysis.ratings_rows import of_system, view
 
 
@@ -19,8 +20,7 @@ def test_deviation_is_the_absolute_difference_of_means_with_welchs_interval() ->
     assert found.deviation == pytest.approx(abs(np.mean(there) - np.mean(theirs)))
     assert (found.n, found.missing, found.reference_n) == (3, 1, 4)
     expected = scipy.stats.ttest_ind(there, theirs, equal_var=False).confidence_interval()
-    assert found.difference.interval is not None
-    assert (found.difference.interval.low, found.difference.interval.high) == pytest.approx(tuple(expected))
+    assert ends(found.difference.interval) == pytest.approx(tuple(expected))
     assert found.difference.estimate == pytest.approx(-(found.deviation or 0))
     other = view(of_system("X", theirs))
     assert deviation(view(of_system("A", ours)), other)[0].difference == found.difference

@@ -18,6 +18,7 @@ from bedside.reports.estimation import estimate_table
 from bedside.reports.renderers.records import csv_text, json_text
 from bedside.reports.tables.comparison import comparison_table, overall_table
 from bedside.reports.tables.results import results_table
+from tests.analysis.builders import definite
 from tests.analysis.ratings_rows import Row, view
 
 RATER = "algorithm:r@1"
@@ -102,8 +103,7 @@ def test_values_in_other_settings_are_named_as_such() -> None:
 def test_results_say_the_same_whole() -> None:
     """A has 6 values of 8 transcripts, beside a comparison that rests on 5 of 9 cases; each says why."""
     ratings = study({"A": A, "B": B})
-    table = results_table(ratings, ["empathy", "turns"])
-    assert table is not None
+    table = definite(results_table(ratings, ["empathy", "turns"]))
     by_cell = {record["cell"]: record for record in table.records if "metric" in record}
     assert {cell: (record["n"], record["of"], record["missing"]) for cell, record in by_cell.items()} == {
         "empathy/A": (6, 8, 1), "empathy/B": (7, 7, 0), "turns/A": (8, 8, 0), "turns/B": (7, 7, 0),

@@ -27,6 +27,7 @@ from bedside.reports.estimation import estimate_table
 from bedside.scoring.score import score
 from bedside.stats import prediction_powered
 from bedside.stats.stratified_means import judged_units, mean
+from tests.analysis.builders import definite
 from tests.analysis.test_validation import Study
 from tests.annotation.study import EMPATHY, JUDGE, rating_plan
 
@@ -52,9 +53,7 @@ def test_estimates_take_the_right_values(study: Study) -> None:
         assert mine.human.estimate == pytest.approx(human[s].mean())
         expected = prediction_powered.mean(human[s], judge[s][study.rated], judge[s][rest], interval="t")
         assert mine.corrected.estimate == pytest.approx(expected.estimate)
-        assert mine.corrected.interval is not None
-        assert expected.interval is not None
-        assert mine.corrected.interval.low == pytest.approx(expected.interval.low)
+        assert definite(mine.corrected.interval).low == pytest.approx(definite(expected.interval).low)
         assert found["safe", s].naive.estimate == pytest.approx(study.unsafe_judge[s].mean())
     both = found["empathy", "A − B"]
     assert both.naive.estimate == pytest.approx((judge["A"] - judge["B"]).mean())
@@ -110,9 +109,7 @@ def test_the_estimand_is_named_and_chosen(study: Study) -> None:
     assert any("this run's transcripts alone" in note for note in estimate_table(run).notes)
     for wide, narrow in zip(cases, run, strict=True):
         assert wide.corrected.estimate == pytest.approx(narrow.corrected.estimate)
-        assert wide.corrected.interval is not None
-        assert narrow.corrected.interval is not None
-        assert narrow.corrected.interval.high < wide.corrected.interval.high
+        assert definite(narrow.corrected.interval).high < definite(wide.corrected.interval).high
         assert narrow.naive.interval is None
         assert narrow.naive.missing == "no interval: every unit was rated, so that its mean is known"
 
@@ -224,15 +221,14 @@ def test_an_oversampled_stratum_counts_as_large_as_it_is(tmp_path: Path) -> None
     assert found.human.estimate == pytest.approx(0.1 * means[0] + 0.9 * means[1])
     direct = mean(judged_units(study.judge, np.where(seen, study.truth, np.nan), cells=crisis))
     assert found.corrected.estimate == pytest.approx(direct.estimate)
-    assert direct.interval is not None
-    assert found.corrected.interval is not None
-    assert found.corrected.interval.low == pytest.approx(direct.interval.low)
-    assert found.corrected.interval.low < study.truth.mean() < found.corrected.interval.high
+    assert definite(found.corrected.interval).low == pytest.approx(definite(direct.interval).low)
+    assert (
+        definite(found.corrected.interval).low < study.truth.mean() < definite(found.corrected.interval).high
+    )
     unweighted = prediction_powered.mean(
         study.truth[seen], study.judge[seen], study.judge[~seen], interval="t"
     )
-    assert unweighted.interval is not None
-    assert unweighted.interval.high < study.truth.mean(), "the weights matter here"
+    assert definite(unweighted.interval).high < study.truth.mean(), "the weights matter here"
     assert found.samples[0].by == ("kind",)
     table = estimate_table((found,))
     assert any("drawn by kind" in note for note in table.notes)

@@ -22,6 +22,7 @@ from bedside.reports.explanation import explain
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.tables.agreement import agreement_table
 from bedside.tuning.label_split import labelled_units
+from tests.analysis.builders import definite
 from tests.analysis.ratings_rows import Row, view
 from tests.soak import budget
 
@@ -81,8 +82,7 @@ def test_corrected_means_cover_what_people_say_when_it_is_settled() -> None:
         for adjudicated in (True, False):
             rng.bit_generator.state = state
             (result,) = estimate(drawn_study(rng, adjudicated), judge=JUDGE)
-            interval = result.corrected.interval
-            assert interval is not None
+            interval = definite(result.corrected.interval)
             both.append(interval.low <= truth <= interval.high)
         covered += both[0]
         of_originals += both[1]

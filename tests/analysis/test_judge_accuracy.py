@@ -19,6 +19,7 @@ from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
 from bedside.reports.validation import validation_tables
 from bedside.stats.alternative_annotator import alternative_annotator
+from tests.analysis.builders import definite
 
 YES = Scale((0.0, 1.0), True)
 JUDGE = "judge:m"
@@ -70,13 +71,11 @@ def test_a_judge_that_never_flags_is_not_let_in() -> None:
     """It wins the alternative annotator test: nine in ten units are no danger."""
     _, people = danger(200, 0)
     checked = validation_of(view_of(np.zeros(200), people))
-    assert checked.alternative is not None
-    assert checked.alternative.winning_rate == 1
+    assert definite(checked.alternative).winning_rate == 1
     assert (checked.stands_in, checked.verdict) == (False, "not shown: it gives every unit the same, 0")
-    assert checked.rarest is not None
-    assert checked.rarest.level == 1
-    assert checked.rarest.judge.sensitivity.estimate == 0
-    assert checked.rarest.judge.specificity.estimate == 1
+    assert definite(checked.rarest).level == 1
+    assert definite(checked.rarest).judge.sensitivity.estimate == 0
+    assert definite(checked.rarest).judge.specificity.estimate == 1
 
 
 def test_a_judge_that_flags_at_random_is_not_let_in() -> None:
@@ -84,8 +83,7 @@ def test_a_judge_that_flags_at_random_is_not_let_in() -> None:
     at_random = np.zeros(200)
     at_random[np.random.default_rng(3).choice(200, 6, replace=False)] = 1
     checked = validation_of(view_of(at_random, people))
-    assert checked.alternative is not None
-    assert checked.alternative.replaceable
+    assert definite(checked.alternative).replaceable
     assert checked.stands_in is False
     assert checked.verdict == (
         "not shown: its agreement with people may be no more than chance: the interval includes 0"
@@ -132,16 +130,14 @@ def test_sensitivity_is_against_each_person_with_one_vote_a_unit() -> None:
     people[::3, 2] = np.nan
     judge = np.where(np.random.default_rng(9).random(80) < 0.15, 1 - truth, truth)
     checked = validation_of(view_of(judge, people))
-    assert checked.accuracy is not None
     share = np.nanmean(people, axis=1)
-    found = checked.accuracy.judge
+    found = definite(checked.accuracy).judge
     assert found.sensitivity.estimate == pytest.approx((share * judge).sum() / share.sum())
     assert found.specificity.estimate == pytest.approx(((1 - share) * (1 - judge)).sum() / (1 - share).sum())
     assert found.positive_predictive_value.estimate == pytest.approx(share[judge == 1].mean())
     assert found.prevalence.estimate == pytest.approx(share.mean())
     # Among people: each against each other one, in each unit with one vote.
-    among = checked.accuracy.people
-    assert among is not None
+    among = definite(definite(checked.accuracy).people)
     both, yes = 0.0, 0.0
     for row in people:
         said = row[~np.isnan(row)]
@@ -156,13 +152,11 @@ def test_of_one_person_and_units_apart_the_interval_is_wilsons() -> None:
     truth, _ = danger(80, 10, prevalence=0.4)
     judge = np.where(np.random.default_rng(11).random(80) < 0.2, 1 - truth, truth)
     checked = validation_of(view_of(judge, truth[:, None]))
-    assert checked.accuracy is not None
-    found = checked.accuracy.judge.sensitivity.interval
+    found = definite(checked.accuracy).judge.sensitivity.interval
     hits, yes = int((truth * judge).sum()), int(truth.sum())
     wilson = stats.binomtest(hits, yes).proportion_ci(method="wilson")
-    assert found is not None
-    assert (found.low, found.high) == pytest.approx((wilson.low, wilson.high))
-    assert checked.accuracy.people is None
+    assert (found.low, definite(found).high) == pytest.approx((wilson.low, wilson.high))
+    assert definite(checked.accuracy).people is None
 
 
 @pytest.mark.slow
@@ -174,14 +168,11 @@ def test_units_drawn_with_chances_that_differ_weigh_one_over_them() -> None:
     checked = validation_of(view_of(judge, people, drawn=drawn))
     assert checked.chances == "unequal"
     share, weights = people.mean(axis=1), 1 / drawn
-    assert checked.accuracy is not None
-    found = checked.accuracy.judge.sensitivity.estimate
+    found = definite(checked.accuracy).judge.sensitivity.estimate
     assert found == pytest.approx((weights * share * judge).sum() / (weights * share).sum())
-    assert checked.bias is not None
-    assert checked.bias.estimate == pytest.approx(np.average(judge - share, weights=weights))
+    assert definite(checked.bias).estimate == pytest.approx(np.average(judge - share, weights=weights))
     expected = alternative_annotator(judge, people, epsilon=0.2, score="distance", weights=weights)
-    assert checked.alternative is not None
-    assert checked.alternative.advantage == pytest.approx(expected.advantage)
+    assert definite(checked.alternative).advantage == pytest.approx(expected.advantage)
     notes = " ".join(validation_tables(validate(view_of(judge, people, drawn=drawn)))[1].notes)
     assert "weigh each unit by one over its chance" in notes
     alike = validation_of(view_of(judge, people, drawn=np.full(90, 0.3)))
@@ -204,10 +195,8 @@ def test_weighted_sensitivity_is_the_populations() -> None:
         taken = rng.random(1500) < chance
         checked = validation_of(view_of(judge[taken], truth[taken, None], drawn=chance[taken]))
         unknown = validation_of(view_of(judge[taken], truth[taken, None]))
-        assert checked.accuracy is not None
-        assert unknown.accuracy is not None
-        weighted.append(checked.accuracy.judge.sensitivity.estimate)
-        plain.append(unknown.accuracy.judge.sensitivity.estimate)
+        weighted.append(definite(checked.accuracy).judge.sensitivity.estimate)
+        plain.append(definite(unknown.accuracy).judge.sensitivity.estimate)
     assert np.mean(weighted) == pytest.approx(0.6, abs=0.03)
     assert np.mean(plain) > 0.8
 
@@ -220,14 +209,11 @@ def test_what_was_picked_is_left_out_and_counted() -> None:
     checked = validation_of(view_of(judge, people, drawn=drawn))
     assert (checked.picked, checked.with_people, checked.chances) == (20, 80, "equal")
     rest = validation_of(view_of(judge[20:], people[20:], drawn=drawn[20:]))
-    assert checked.accuracy is not None
-    assert rest.accuracy is not None
-    assert checked.accuracy.judge.sensitivity.estimate == pytest.approx(
-        rest.accuracy.judge.sensitivity.estimate
+    assert definite(checked.accuracy).judge.sensitivity.estimate == pytest.approx(
+        definite(rest.accuracy).judge.sensitivity.estimate
     )
-    assert checked.accuracy.judge.counts == pytest.approx(rest.accuracy.judge.counts)
-    assert checked.mean is not None
-    assert checked.mean.units == 80
+    assert definite(checked.accuracy).judge.counts == pytest.approx(definite(rest.accuracy).judge.counts)
+    assert definite(checked.mean).units == 80
     notes = " ".join(validation_tables(validate(view_of(judge, people, drawn=drawn)))[1].notes)
     assert "Danger: 20 units that people rated, picked for what they are" in notes
     only = validation_of(view_of(judge, people, drawn=np.zeros(100)))
@@ -241,12 +227,10 @@ def test_probabilities_are_checked_against_people() -> None:
     people = (rng.random((150, 2)) < expected[:, None]).astype(float)
     view = view_of((expected > 0.5).astype(float), people, expected=expected)
     checked = validation_of(view)
-    calibration = checked.calibration
-    assert calibration is not None
+    calibration = definite(checked.calibration)
     assert calibration.units == 150
-    assert calibration.area is not None
     rows = roc_auc_score(people.ravel(), np.repeat(expected, 2))
-    assert calibration.area.estimate == pytest.approx(rows)
+    assert definite(calibration.area).estimate == pytest.approx(rows)
     assert calibration.curve.surplus.estimate == pytest.approx((expected - people.mean(axis=1)).mean())
     tables = {table.name: table for table in validation_tables(validate(view, metrics=["danger"]))}
     (record,) = tables["calibration_1"].records
@@ -264,8 +248,7 @@ def test_expected_levels_of_passes_are_averaged() -> None:
         pl.col("value") + 0.6,
     )
     both = replace(view, ratings=pl.concat([view.ratings, second]))
-    calibration = validation_of(both).calibration
-    assert calibration is not None
+    calibration = definite(validation_of(both).calibration)
     assert calibration.area is None
     assert calibration.curve.surplus.estimate == pytest.approx(0.1)
 
@@ -317,10 +300,8 @@ def test_labels_are_checked_by_the_rarer_of_two() -> None:
     ratings = view.ratings.with_columns(words).with_columns(pl.lit(None, dtype=pl.Float64()).alias("value"))
     checked = validation_of(replace(view, ratings=ratings, scales={}))
     numbers = validation_of(view)
-    assert checked.accuracy is not None
-    assert numbers.accuracy is not None
-    assert checked.accuracy.level == "open"
-    assert checked.accuracy.judge == numbers.accuracy.judge
+    assert definite(checked.accuracy).level == "open"
+    assert definite(checked.accuracy).judge == definite(numbers.accuracy).judge
     assert checked.stands_in is True
     assert checked.bias is None
 
@@ -339,7 +320,5 @@ def test_chances_in_a_file_of_ratings_count(tmp_path: Path) -> None:
     (card,) = bedside.validate(path, scales=["danger=0,1"]).results
     expected = validation_of(view_of(judge, people, drawn=drawn))
     assert card.validations[0].chances == "unequal"
-    assert card.validations[0].accuracy is not None
-    assert expected.accuracy is not None
-    found = card.validations[0].accuracy.judge
-    assert found.sensitivity.estimate == pytest.approx(expected.accuracy.judge.sensitivity.estimate)
+    found = definite(card.validations[0].accuracy).judge
+    assert found.sensitivity.estimate == pytest.approx(definite(expected.accuracy).judge.sensitivity.estimate)

@@ -26,6 +26,7 @@ from bedside.core.errors import DataError
 from bedside.ratings.study_design import NO_CASE, NOT_CROSSED
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
+from tests.analysis.builders import definite
 from tests.conftest import DATA, conversation
 from tests.soak import budget
 
@@ -484,11 +485,9 @@ def tallies(seeds: Iterable[int], design: str) -> dict[str, Tally]:
             plain = only(study(simulated(seed, effect, "nothing", design)))
             for column, tally in counts.items():
                 pair = only(study(simulated(seed, effect, column, design)))
-                interval = pair.difference.interval
-                assert interval is not None
-                assert pair.test.p is not None
+                interval = definite(pair.difference.interval)
                 tally.covered += interval.low <= effect <= interval.high
-                tally.rejected += effect == 0 and pair.test.p < 0.05
+                tally.rejected += effect == 0 and definite(pair.test.p) < 0.05
                 tally.moved += pair.difference.estimate != pytest.approx(plain.difference.estimate)
                 if effect:
                     assert (pair.difference.estimate or 0) > 0

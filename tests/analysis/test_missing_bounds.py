@@ -22,6 +22,7 @@ from bedside.reports.contents import make_parts
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.results import results_table
 from bedside.scoring.score import score
+from tests.analysis.builders import definite
 from tests.conftest import conversation
 
 FIVE = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
@@ -162,8 +163,7 @@ def table_of(view: RatingsView) -> Any:
 def test_the_table_shows_the_means_of_the_results() -> None:
     view = view_of(*judged("A", 4, 4, 4, None), *judged("B", 3, 3, 4, 4))
     table = table_of(view)
-    results = results_table(view, ["warmth"])
-    assert results is not None
+    results = definite(results_table(view, ["warmth"]))
     reported = {
         record["system"]: record["value"] for record in results.records if record.get("metric") == "warmth"
     }

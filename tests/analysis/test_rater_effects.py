@@ -20,6 +20,7 @@ from bedside.reports.build import build_tables
 from bedside.reports.rater_effects import RATERS_APART, design_notes, severity_table, with_people_notes
 from bedside.reports.tables.comparison import comparison_table, overall_table
 from bedside.stats import crossed_raters
+from tests.analysis.builders import definite
 from tests.analysis.ratings_rows import Row, view
 
 RNG = np.random.default_rng(5)
@@ -44,8 +45,7 @@ def crossed(x: np.ndarray, y: np.ndarray, *, apart: int = 0) -> list[Row]:
 
 
 def design(table: list[Row], paired: bool | None = None) -> RaterDesign:
-    result = rater_design(view(table), "empathy", ("A", "B"), paired=paired)
-    assert result is not None
+    result = definite(rater_design(view(table), "empathy", ("A", "B"), paired=paired))
     return result
 
 
@@ -61,8 +61,7 @@ def test_severity_is_the_deviation_from_the_others_by_case() -> None:
         by_case = np.mean(deviations, axis=0)
         expected = scipy.stats.ttest_1samp(by_case, 0)
         assert severity.deviation.estimate == pytest.approx(by_case.mean())
-        interval = severity.deviation.interval
-        assert interval is not None
+        interval = definite(severity.deviation.interval)
         assert interval.low == pytest.approx(expected.confidence_interval().low)
         assert (severity.ratings, severity.shared, severity.deviation.n) == ((("A", 20), ("B", 20)), 40, 20)
     text = str(severity_table(severities))
@@ -81,9 +80,8 @@ def test_who_shares_nothing_has_no_severity() -> None:
 def test_three_people_on_the_same_cases_speak_for_raters_like_them() -> None:
     found = design(crossed(X, Y))
     expected = crossed_raters.paired_difference(X, Y)
-    assert found.difference is not None
-    assert found.difference.p == pytest.approx(expected.p)
-    assert found.difference.estimate == pytest.approx((X - Y).mean())
+    assert definite(found.difference).p == pytest.approx(expected.p)
+    assert definite(found.difference).estimate == pytest.approx((X - Y).mean())
     assert scope_in_words(found) == "raters like these 3"
     assert not found.is_confounded
     assert "raters like these 3" in design_notes([found])[0]
@@ -91,8 +89,7 @@ def test_three_people_on_the_same_cases_speak_for_raters_like_them() -> None:
 
 def test_cases_of_their_own_are_crossed_with_raters_too() -> None:
     found = design(crossed(X, Y, apart=100))
-    assert found.difference is not None
-    assert found.difference.p == pytest.approx(crossed_raters.unpaired_difference(X, Y).p)
+    assert definite(found.difference).p == pytest.approx(crossed_raters.unpaired_difference(X, Y).p)
 
 
 def test_two_people_speak_for_themselves() -> None:
@@ -107,12 +104,11 @@ def test_a_few_gaps_are_left_out_and_many_end_it() -> None:
     holed = X.copy()
     holed[:3, 1] = np.nan
     found = design(crossed(holed, Y))
-    assert found.difference is not None
-    assert (found.difference.n, found.difference.dropped) == (17, 3)
+    assert (definite(found.difference).n, definite(found.difference).dropped) == (17, 3)
     assert "left out (at most 3)" in design_notes([found])[0]
     holed[:10, 1] = np.nan
     found = design(crossed(holed, Y))
-    assert found.difference is None
+    assert definite(found.difference) is None
     assert found.why == "all 3 people rated only 10 of 20 cases"
 
 
@@ -181,8 +177,7 @@ def test_null_data_with_raters_of_their_own_taste() -> None:
         taste = rng.normal(0, 0.3, (2, 3))
         cases = rng.normal(0, 0.3, (2, 40, 1)) + rng.normal(0, 0.4, (2, 40, 3)) + taste[:, None, :]
         found = design(crossed(cases[0], cases[1]))
-        assert found.difference is not None
-        quasi += found.difference.p < 0.05  # type: ignore[operator]
+        quasi += definite(found.difference).p < 0.05  # type: ignore[operator]
         over_cases += scipy.stats.ttest_rel(cases[0].mean(1), cases[1].mean(1)).pvalue < 0.05
     assert over_cases / 150 > 0.3
     assert quasi / 150 < 0.065 + 2.5 * np.sqrt(0.065 * 0.935 / 150)

@@ -14,6 +14,7 @@ from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.tables.retest import TABLE
+from tests.analysis.builders import definite
 
 SCALE = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
 
@@ -53,8 +54,7 @@ def test_first_and_second_ratings_are_compared() -> None:
         cohen_kappa_score(given["first"], given["second"], weights="quadratic", labels=range(1, 6))
     )
     assert anna.same.estimate == pytest.approx((given["first"] == given["second"]).mean())
-    assert anna.shift is not None
-    assert anna.shift.estimate == pytest.approx((given["second"] - given["first"]).mean())
+    assert definite(anna.shift).estimate == pytest.approx((given["second"] - given["first"]).mean())
     ben = by_rater["empathy", "human:ben"]
     assert (ben.units, ben.kappa.n) == (20, 20)
     question = by_rater["question", "human:anna"]
@@ -72,8 +72,7 @@ def test_two_rounds_are_no_retest_of_one() -> None:
 
 
 def test_the_table_says_who_agrees_with_themselves() -> None:
-    table = TABLE.make(study()[0])
-    assert table is not None
+    table = definite(TABLE.make(study()[0]))
     text = markdown(table)
     assert "| anna | 60 |" in text
     assert "shown twice without being told" in text
@@ -109,18 +108,15 @@ def test_transcripts_of_one_case_are_drawn_together() -> None:
     for mine, theirs in ((many.kappa, single.kappa), (many.shift, single.shift)):
         assert mine is not None
         assert theirs is not None
-        assert mine.interval is not None
-        assert theirs.interval is not None
-        assert mine.interval.low == pytest.approx(theirs.interval.low, abs=1e-9)
-        assert mine.interval.high == pytest.approx(theirs.interval.high, abs=1e-9)
+        assert definite(mine.interval).low == pytest.approx(definite(theirs.interval).low, abs=1e-9)
+        assert definite(mine.interval).high == pytest.approx(definite(theirs.interval).high, abs=1e-9)
 
 
 def test_the_shift_stands_with_its_interval() -> None:
     ratings, _ = study()
     (table, found) = TABLE.make(ratings), retests(ratings, metrics=["empathy"])
-    assert table is not None
-    shift = found[0].shift
-    assert shift is not None
-    assert shift.interval is not None
-    text = f"{shift.estimate:+.2f} [{shift.interval.low:.2f}, {shift.interval.high:.2f}]".replace("-", "−")
-    assert table.rows[0].cells[-1].text == text
+    shift = definite(found[0].shift)
+    text = f"{shift.estimate:+.2f} [{definite(shift.interval).low:.2f}, {definite(shift.interval).high:.2f}]".replace(
+        "-", "−"
+    )
+    assert definite(table).rows[0].cells[-1].text == text

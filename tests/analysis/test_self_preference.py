@@ -15,6 +15,7 @@ from bedside.core.errors import DataError
 from bedside.ratings.scales import parse_scales
 from bedside.reports.self_preference import self_preference_table, self_preference_words
 from bedside.scoring.score import score
+from tests.analysis.builders import definite
 from tests.conftest import conversation
 from tests.soak import budget
 
@@ -106,8 +107,7 @@ def test_other_judges_stand_in_but_not_those_with_a_stake() -> None:
     (found,) = self_preferences(view, "judge:openai/gpt-5-mini", MADE_BY)
     assert (found.beside, found.others) == ("judges", ("judge:other/model",))
     assert found.preference.estimate == pytest.approx(0, abs=0.35 * UNIT)
-    table = self_preference_table([found])
-    assert table is not None
+    table = definite(self_preference_table([found]))
     assert "not which of them is right" in " ".join(table.notes)
 
 
@@ -138,8 +138,7 @@ def test_coverage(preference: float, nested: bool) -> None:
         view = study(rng, preference=preference, nested=nested, cases=30 if nested else 15)
         (found,) = self_preferences(view, "judge:openai/gpt-5-mini", MADE_BY)
         assert found.paired != nested
-        bounds = found.preference.interval
-        assert bounds is not None
+        bounds = definite(found.preference.interval)
         covered += bounds.low <= UNIT * preference <= bounds.high
     slack = 3 * np.sqrt(0.05 * 0.95 / runs)
     assert 0.93 - slack <= covered / runs <= 0.97 + slack

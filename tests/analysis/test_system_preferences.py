@@ -27,6 +27,7 @@ from bedside.analysis.selection import NothingError
 from bedside.analysis.system_preferences import position_bias, system_preferences
 from bedside.core.errors import DataError
 from bedside.ratings.names import second_id
+from tests.analysis.builders import definite
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
 
 TRUE = {"A": 0.8, "B": 0.3, "C": -0.2, "D": -0.9}
@@ -86,8 +87,10 @@ def test_a_pair_that_is_shown_again_the_other_way_round_is_in_both_orders() -> N
     study.prefer(("a1", "a", "c1"), "b1", "human:x", 1.0)
     study.tell("b1", "b", "c1")
     (shown,) = system_preferences(study.view())
-    assert shown.position.orders is not None
-    assert (shown.position.orders.reversed.estimate, shown.position.orders.to_first) == (1.0, 1)
+    assert (definite(shown.position.orders).reversed.estimate, definite(shown.position.orders).to_first) == (
+        1.0,
+        1,
+    )
     assert shown.position.one_order == 1
 
 
@@ -98,20 +101,18 @@ def test_what_was_put_in_comes_out(study: RatingsView) -> None:
     assert judge.systems[-1].system == "D"
     assert (judge.systems[0].ranks, judge.systems[-1].ranks) == ((1, 1), (4, 4))
     first = judge.position.first
-    assert first.interval is not None
     # A taste of .65 for the first of two equals moves less where they aren't equal.
-    assert 0.5 < first.interval.low < 0.65
-    assert first.p is not None
-    assert first.p < 0.001
-    assert judge.position_effect is not None
-    assert judge.position_effect.interval is not None
-    assert 0 < judge.position_effect.interval.low < logit(0.65)
+    assert 0.5 < definite(first.interval).low < 0.65
+    assert definite(first.p) < 0.001
+    assert 0 < definite(definite(judge.position_effect).interval).low < logit(0.65)
     assert judge.position.passes is not None
     assert people.position.orders is None
     assert not people.position.balanced
-    assert people.position_effect is not None
-    assert people.position_effect.interval is not None
-    assert people.position_effect.interval.low < 0 < people.position_effect.interval.high
+    assert (
+        definite(definite(people.position_effect).interval).low
+        < 0
+        < definite(definite(people.position_effect).interval).high
+    )
 
 
 def test_letters_and_ranks_are_those_of_the_tests(study: RatingsView) -> None:

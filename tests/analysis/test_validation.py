@@ -20,6 +20,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.validation import validation_tables
 from bedside.scoring.score import score
 from bedside.stats.alternative_annotator import alternative_annotator
+from tests.analysis.builders import definite
 from tests.annotation.study import JUDGE, new_study
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
@@ -91,30 +92,25 @@ def test_a_judge_is_checked_as_the_numbers_say(study: Study) -> None:
     expected = alternative_annotator(
         judge, people.T, epsilon=0.2, score="distance", clusters=np.tile(study.rated, 2)
     )
-    assert found.alternative is not None
-    assert found.alternative.winning_rate == expected.winning_rate
-    assert found.alternative.advantage == pytest.approx(expected.advantage)
-    by_rater = {rater.method: rater.p for rater in found.alternative.raters}
+    assert definite(found.alternative).winning_rate == expected.winning_rate
+    assert definite(found.alternative).advantage == pytest.approx(expected.advantage)
+    by_rater = {rater.method: rater.p for rater in definite(found.alternative).raters}
     assert by_rater == pytest.approx({rater.method: rater.p for rater in expected.raters})
     difference = judge - people.mean(axis=0)
-    assert found.bias is not None
-    assert found.bias.estimate == pytest.approx(difference.mean())
-    assert found.limits is not None
-    assert found.limits.details["upper limit"] == pytest.approx(
+    assert definite(found.bias).estimate == pytest.approx(difference.mean())
+    assert definite(found.limits).details["upper limit"] == pytest.approx(
         difference.mean() + 1.96 * difference.std(ddof=1)
     )
     passes = np.concatenate([study.judge[s] for s in "AB"], axis=1)
     alpha = krippendorff.alpha(passes, level_of_measurement="ordinal", value_domain=[1, 2, 3, 4, 5])
-    assert found.self_agreement is not None
-    assert found.self_agreement.estimate == pytest.approx(alpha, abs=1e-12)
+    assert definite(found.self_agreement).estimate == pytest.approx(alpha, abs=1e-12)
     assert found.length is None, "a plain file has no lengths"
 
 
 def test_the_verdict_follows_the_test_and_the_number_of_units(study: Study) -> None:
     by_metric = {one.metric: one for one in validate(study.view, epsilon=0.2)[0].validations}
     empathy = by_metric["empathy"]
-    assert empathy.alternative is not None
-    assert empathy.alternative.replaceable
+    assert definite(empathy.alternative).replaceable
     assert empathy.verdict == "not shown: it never gives 1, which people gave to 10 units"
     lowest = (pl.col("metric") == "empathy") & (pl.col("value") == 1)
     joined = study.view.ratings.with_columns(pl.when(lowest).then(2.0).otherwise("value").alias("value"))
@@ -181,9 +177,8 @@ def test_judges_that_favour_length_are_seen(tmp_path: Path) -> None:
     path.write_text("\n".join(rows) + "\n")
     import_ratings(run, path, read_rating_file(path))
     found = validate(open_ratings_view(run.path), metrics=["rating"])[0].validations[0]
-    assert found.length is not None
     expected = scipy.stats.spearmanr(list(turns.values()), [n / 10 for n in turns.values()]).statistic
-    assert found.length.estimate == pytest.approx(expected)
+    assert definite(found.length).estimate == pytest.approx(expected)
 
 
 def test_what_cannot_be_done_says_so(study: Study) -> None:

@@ -11,6 +11,7 @@ from bedside.analysis.validation import validate
 from bedside.ratings.table import frame_of
 from bedside.scoring.score import score
 from bedside.stats.reliability import krippendorff_alpha
+from tests.analysis.builders import definite, ends
 from tests.conftest import conversation
 
 CASES, TRANSCRIPTS = 8, 3
@@ -43,8 +44,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[RatingsView, np.nd
 def test_the_correlation_with_length_leaves_out_whole_cases(judged: tuple[RatingsView, np.ndarray]) -> None:
     view, numbers = judged
     (card,) = validate(view, judges=["judge:m"], metrics=["empathy"])
-    length = card.validations[0].length
-    assert length is not None
+    length = definite(card.validations[0].length)
     # The first pass counts where two differ: neither is more frequent, nor nearer to their mean.
     differences = (numbers[..., 0] - numbers[..., 2]).astype(float)
     turns = np.repeat(2.0 * (1 + np.arange(CASES))[:, None], TRANSCRIPTS, axis=1)
@@ -57,8 +57,7 @@ def test_the_correlation_with_length_leaves_out_whole_cases(judged: tuple[Rating
     error = np.sqrt((CASES - 1) / CASES * ((without - without.mean()) ** 2).sum())
     half = stats.t.ppf(0.975, CASES - 1) * error
     assert length.estimate == pytest.approx(np.tanh(whole))
-    assert length.interval is not None
-    assert (length.interval.low, length.interval.high) == pytest.approx(np.tanh([whole - half, whole + half]))
+    assert ends(length.interval) == pytest.approx(np.tanh([whole - half, whole + half]))
 
 
 def test_a_judges_agreement_with_itself_is_clustered_by_case(judged: tuple[RatingsView, np.ndarray]) -> None:
@@ -69,7 +68,6 @@ def test_a_judges_agreement_with_itself_is_clustered_by_case(judged: tuple[Ratin
     asked = {"metric": "ordinal", "scale": (1, 2, 3, 4, 5)}
     by_case = krippendorff_alpha(passes, clusters=cases, **asked)
     alone = krippendorff_alpha(passes, **asked)
-    own = card.validations[0].self_agreement
-    assert own is not None
+    own = definite(card.validations[0].self_agreement)
     assert (own.estimate, own.interval) == (by_case.estimate, by_case.interval)
     assert own.interval != alone.interval

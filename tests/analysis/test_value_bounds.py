@@ -12,6 +12,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.scales import Scale, parse_scale
 from bedside.ratings.table import frame_of
 from bedside.stats.intervals import mean_t
+from tests.analysis.builders import definite
 
 
 def view_of(values: dict[str, list[float]], scales: dict[str, Scale] | None = None) -> RatingsView:
@@ -51,11 +52,9 @@ def test_of_an_unknown_metric_zeros_and_ones_alone_are_shares() -> None:
 def test_values_beyond_the_ends_have_students_interval() -> None:
     values = np.array([0.5, 0.9, 1.2])
     assert mean_within(values, (0, 1)).interval == mean_t(values).interval
-    within = mean_within(values, (0, 1), linearised=True).interval
-    assert within is not None
+    within = definite(mean_within(values, (0, 1), linearised=True).interval)
     assert 0 < within.low < values.mean() < within.high < 1
-    cut = mean_within(np.array([0.0, 0.1, 3.0]), (0, None)).interval
-    assert cut is not None
+    cut = definite(mean_within(np.array([0.0, 0.1, 3.0]), (0, None)).interval)
     assert cut.low == 0
     assert mean_within(np.array([]), (0, 1)).missing == "no values"
     assert mean_within(values, (None, None)).estimate == pytest.approx(2.6 / 3)

@@ -13,6 +13,7 @@ import pytest
 from bedside.analysis.checked_units import CheckedUnits
 from bedside.analysis.verdict import verdict_on
 from bedside.stats.alternative_annotator import alternative_annotator
+from tests.analysis.builders import definite
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "validate_error_rates.py"
 
@@ -20,12 +21,10 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "validate_error_rates.py"
 @pytest.fixture(scope="module")
 def rates() -> Any:
     """The benchmark's module."""
-    spec = importlib.util.spec_from_file_location("validate_error_rates", BENCHMARK)
-    assert spec is not None
-    assert spec.loader is not None
+    spec = definite(importlib.util.spec_from_file_location("validate_error_rates", BENCHMARK))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    definite(spec.loader).exec_module(module)
     return module
 
 
