@@ -160,7 +160,7 @@ def test_ordered_scales_are_weighted_by_the_whole_scale() -> None:
             both["human:anna"].cast(int), both["human:ben"].cast(int), labels=[1, 2, 3, 4, 5],
             weights=None if weights == "none" else weights,
         )  # fmt: skip
-        mine = agree(view, metrics=["partnership"], weights=weights)[0]  # type: ignore[arg-type]
+        mine = agree(view, metrics=["partnership"], weights=weights)[0]
         assert estimate_of(mine, "kappa") == pytest.approx(expected, abs=1e-12)
     alpha = krippendorff.alpha(
         wide.drop("transcript_id").to_numpy().T, level_of_measurement="ordinal", value_domain=[1, 2, 3, 4, 5]
@@ -234,7 +234,7 @@ def test_a_judge_stands_beside_each_person_the_consensus_and_the_ceiling(tmp_pat
 
 @pytest.mark.slow
 def test_two_raters_equal_pingouin_and_scipy(tmp_path: Path) -> None:
-    import pingouin
+    pingouin = pytest.importorskip("pingouin")
 
     agreements = agree(view_of(tmp_path, LEVELS))
     row = next(a for a in agreements if a.kind == "person" and a.raters[0] == "human:ben")
@@ -379,7 +379,7 @@ def test_a_constant_rater_is_named_and_kappa_is_shown_without(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_alpha_and_icc_come_in_the_form_that_is_asked(tmp_path: Path) -> None:
-    import pingouin
+    pingouin = pytest.importorskip("pingouin")
 
     view = view_of(tmp_path, LEVELS)
     cells = np.array([ANNA, BEN, CLEO], dtype=float)
@@ -392,7 +392,7 @@ def test_alpha_and_icc_come_in_the_form_that_is_asked(tmp_path: Path) -> None:
     theirs = pingouin.intraclass_corr(table, targets="item", raters="rater", ratings="value")["ICC"]
     # In the order of Shrout and Fleiss: of one rater, then of the mean of all.
     for form, expected in zip(("1,1", "2,1", "3,1", "1,k", "2,k", "3,k"), theirs, strict=True):
-        agreements = agree(view, icc=form, raters=["human:*"])  # type: ignore[arg-type]
+        agreements = agree(view, icc=form, raters=["human:*"])
         assert estimate_of(agreements[0], "icc") == pytest.approx(expected, abs=1e-9)
         assert has_note(agreement_table(agreements), f"ICC: ICC({form}), ")
 
@@ -569,7 +569,7 @@ def test_ids_of_two_spellings_are_named_where_nobody_shares_one(tmp_path: Path) 
 
 #: Statistics that rest on sums over units, and so are those of units that stand there as often as they weigh.
 OF_SUMS = ("kappa", "percent agreement", "ac", "fleiss", "spearman", "bias")
-UNEQUAL: list[float | None] = [0.2] * 25 + [0.5] * 15
+UNEQUAL: list[float | None] = [*[0.2] * 25, *[0.5] * 15]
 
 
 def ratings(units: int, seed: int, raters: int = 3) -> np.ndarray[Any, Any]:

@@ -12,8 +12,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+import bedside
+from bedside.analysis.agreement import agree
+from bedside.analysis.checked_units import checked_units
 from bedside.analysis.estimation import Estimate, estimate
-from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.judge_accuracy import level_accuracy
+from bedside.analysis.rater_effects import rater_severities
+from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
+from bedside.analysis.validation import validate
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
@@ -22,14 +28,25 @@ from bedside.annotation.plan_file import sealed
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import RatingProposal
 from bedside.core.errors import DataError
+from bedside.ratings.learnt_units import LearntUnits, unit_digests, with_learnt
+from bedside.ratings.rubric_metrics import adjudicated_metric, final_labels, is_final
+from bedside.ratings.run import Run
+from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
+from bedside.reports.build import build_tables
 from bedside.reports.estimation import estimate_table
+from bedside.reports.explanation import explain
+from bedside.reports.renderers.markdown import markdown
+from bedside.reports.tables.agreement import agreement_table
 from bedside.scoring.score import score
 from bedside.stats import prediction_powered
 from bedside.stats.stratified_means import judged_units, mean
+from bedside.tuning.label_split import labelled_units
 from tests.analysis.builders import definite
+from tests.analysis.ratings_rows import Row, view
 from tests.analysis.test_validation import Study
 from tests.annotation.study import EMPATHY, JUDGE, rating_plan
+from tests.soak import budget
 
 
 @pytest.fixture(scope="module")
@@ -411,3 +428,222 @@ def test_plans_of_before_whose_chances_are_right_still_do(
     view = open_ratings_view(study.run.path)
     assert all(found.corrected.estimate is not None for found in estimate(view, judge=JUDGE))
     assert view.ratings.filter(pl.col("rater") == "human:anna")["drawn"].null_count() == 0
+
+
+# -- final labels by adjudication ------------------------------------------------------------------------
+
+
+INVENTED = "judge:invented/model"
+
+
+def adjudicated_view(rows: list[Row], levels: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0)) -> RatingsView:
+    whole = view(rows)
+    final = final_labels(whole.ratings, whole.name)
+    kept = whole.ratings.filter(~is_final())
+    return replace(whole, ratings=kept, final=final, scales={"empathy": Scale(levels, True)})
+
+
+def row(name: str, rater: str, value: float | None, metric: str = "empathy") -> Row:
+    return name, "a", name, metric, rater, value
+
+
+def drawn_study(rng: np.random.Generator, adjudicated: bool) -> RatingsView:
+    """200 transcripts of one system that a judge rated, 60 of them two people, who are milder than the truth."""
+    rows = []
+    truths = rng.normal(3, 1, 200)
+    rated = set(rng.permutation(200)[:60].tolist())
+    for number, truth in enumerate(truths):
+        name = f"t{number:03}"
+        rows.append(row(name, INVENTED, level(truth + rng.normal(0.5, 0.7))))
+        if number in rated:
+            both = [level(truth + 0.4 + rng.normal(0, 0.6)) for _ in range(2)]
+            rows += [row(name, f"human:{who}", said) for who, said in zip("xy", both, strict=True)]
+            if adjudicated and both[0] != both[1]:
+                rows.append(row(name, "human:z", level(truth), adjudicated_metric("empathy")))
+    return adjudicated_view(rows)
+
+
+def level(latent: float) -> float:
+    return float(np.clip(np.round(latent), 1, 5))
+
+
+def settled_mean() -> float:
+    """What people say of a transcript in the long run, where what they differ on is settled by the truth."""
+    rng = np.random.default_rng(0)
+    truths = rng.normal(3, 1, 400_000)
+    first, second = (
+        np.clip(np.round(truths + 0.4 + rng.normal(0, 0.6, truths.size)), 1, 5) for _ in range(2)
+    )
+    return float(np.where(first == second, first, np.clip(np.round(truths), 1, 5)).mean())
+
+
+@pytest.mark.soak
+@pytest.mark.slow
+def test_corrected_means_cover_what_people_say_when_it_is_settled() -> None:
+    truth, studies = settled_mean(), budget(60, 1000)
+    rng = np.random.default_rng(5)
+    covered, of_originals = 0, 0
+    for _ in range(studies):
+        both = []
+        state = rng.bit_generator.state
+        for adjudicated in (True, False):
+            rng.bit_generator.state = state
+            (result,) = estimate(drawn_study(rng, adjudicated), judge=INVENTED)
+            interval = definite(result.corrected.interval)
+            both.append(interval.low <= truth <= interval.high)
+        covered += both[0]
+        of_originals += both[1]
+    assert covered / studies >= 0.95 - 3.1 * np.sqrt(0.05 * 0.95 / studies)
+    # The raters' own mean is about something else, as they are mild.
+    assert of_originals / studies < 0.9
+
+
+def small_view() -> RatingsView:
+    rows = []
+    levels = {"p": (1, 1, 2), "q": (2, 4, 4), "r": (3, 3, 3), "s": (5, 1, 1), "t": (4, 4, 5)}
+    for name, (x, y, judged) in levels.items():
+        rows += [row(name, "human:x", x), row(name, "human:y", y), row(name, INVENTED, judged)]
+    rows += [
+        row("q", "human:z", 4.0, "empathy.adjudicated"),
+        row("s", "human:z", 2.0, "empathy.adjudicated"),
+        row("t", "human:z", None, "empathy.adjudicated"),
+    ]
+    return adjudicated_view(rows)
+
+
+def test_people_s_value_is_the_final_label_where_there_is_one() -> None:
+    study = small_view()
+    values = study.transcript_values(["empathy"]).filter(pl.col("group") == PEOPLE)
+    assert dict(values.select("transcript_id", "value").iter_rows()) == {
+        "p": 1,
+        "q": 4,
+        "r": 3,
+        "s": 2,
+        "t": 4,
+    }
+    originals = replace(study, final=study.final.clear())
+    values = originals.transcript_values(["empathy"]).filter(pl.col("group") == PEOPLE)
+    assert dict(values.select("transcript_id", "value").iter_rows()) == {
+        "p": 1,
+        "q": 3,
+        "r": 3,
+        "s": 3,
+        "t": 4,
+    }
+
+
+def test_the_reference_is_one_vote_and_the_people_stay() -> None:
+    study = small_view()
+    units = checked_units(study.ratings, INVENTED, 0, study.final_labels("empathy"))
+    assert units.adjudicated == 2
+    assert units.people.tolist() == [[1, 1], [2, 4], [3, 3], [5, 1], [4, 4]]
+    assert units.reference.tolist() == [[1, 1], [4, None], [3, 3], [2, None], [4, 4]]
+    assert units.people_numbers().tolist() == [1, 4, 3, 2, 4]
+    # Of the units that are 4 (the final label of q, and t), the judge says so of q alone.
+    accuracy = level_accuracy(units, 4.0)
+    assert accuracy.judge.sensitivity.estimate == pytest.approx(1 / 2)
+    assert accuracy.judge.specificity.estimate == pytest.approx(1)
+    without = level_accuracy(checked_units(study.ratings, INVENTED, 0), 4.0)
+    # Two votes of t, one of the two of q.
+    assert without.judge.sensitivity.estimate == pytest.approx(0.5 / 1.5)
+    assert accuracy.people == without.people
+
+
+def test_what_is_learnt_from_is_the_final_label_and_severity_is_of_the_originals() -> None:
+    study = small_view()
+    units, _, _ = labelled_units(study, "empathy")
+    assert {unit.transcript: unit.consensus for unit in units} == {"p": 1, "q": 4, "r": 3, "s": 2, "t": 4}
+    assert all(set(unit.ratings) == {"human:x", "human:y"} for unit in units)
+    raters = {severity.rater for severity in rater_severities(study, ["empathy"])}
+    assert raters == {"human:x", "human:y"}
+
+
+def test_tables_say_how_many_units_were_adjudicated() -> None:
+    study = small_view()
+    words = markdown(agreement_table(agree(study)))
+    assert "final label of an adjudicator where there is one (Empathy 2 units)" in words
+    (table,) = build_tables(study, ["results"])
+    (cell,) = {str(record["cell"]) for record in table.records if record.get("raters") == PEOPLE}
+    assert "Empathy: 2 units were adjudicated" in markdown(table)
+    explained = explain(study, table, cell)
+    text = "\n".join(map(markdown, explained.tables))
+    assert "Empathy: 2 units were adjudicated" in text
+    assert "empathy.adjudicated" in text
+
+
+def test_labels_of_a_plain_file_are_final_too(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    lines = ["transcript_id,unit,metric,rater,value"]
+    lines += [f"t{number},transcript,empathy,human:x,{1 + number % 5}" for number in range(6)]
+    lines += [f"t{number},transcript,empathy,human:y,{1 + (number + 1) % 5}" for number in range(6)]
+    lines += ["t0,transcript,empathy.adjudicated,human:z,2"]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    study = open_ratings_view(path)
+    assert study.final_labels("empathy") == {("t0", "transcript"): 2.0}
+    assert study.raters() == ["human:x", "human:y"]
+    assert study.raters(["human:z"]) == ["human:z"]
+    assert study.metrics() == ["empathy"]
+
+
+# -- units that a rater learnt from ----------------------------------------------------------------------
+
+
+RATER = "judge:m+empathy@1"
+
+
+@pytest.fixture(scope="module")
+def learnt_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """40 transcripts of 40 cases; the rater is perfect on the 20 it learnt from, and a coin on the others."""
+    folder = tmp_path_factory.mktemp("fresh")
+    talks = folder / "talks.jsonl"
+    turns = [{"role": "clinician", "text": "How are you?"}, {"role": "patient", "text": "Well."}]
+    talks.write_text(
+        "".join(
+            json.dumps({"id": f"t{n:02}", "system": "s", "case_id": f"c{n:02}", "turns": turns}) + "\n"
+            for n in range(40)
+        )
+    )
+    made = bedside.score(talks, folder / "run", metrics=["structure"]).run
+    random = np.random.default_rng(1)
+    rows = []
+    for number in range(40):
+        truth, guess = float(random.integers(1, 6)), float(random.integers(1, 6))
+        for rater, value in (
+            ("human:a", truth), ("human:b", truth), ("judge:m", guess), (RATER, truth if number < 20 else guess),
+        ):  # fmt: skip
+            rows.append((f"t{number:02}", "s", f"c{number:02}", "transcript", "empathy", rater, 0, value, None,
+                         None, None))  # fmt: skip
+    digests = frozenset(unit_digests((f"t{n:02}", f"c{n:02}") for n in range(20)))
+    with made.locked():
+        made.add(frame_of(rows).lazy(), with_learnt(made.manifest, LearntUnits(RATER, "empathy", digests)))
+    return made
+
+
+@pytest.mark.slow
+def test_agreement_and_validation_count_fresh_units_only(learnt_run: Run) -> None:
+    rows = {row.rater: row for row in bedside.agree(learnt_run).results if row.kind == "mean"}
+    assert (rows[RATER].units, rows[RATER].learnt) == (20, 20)
+    assert (rows["judge:m"].units, rows["judge:m"].learnt) == (40, 0)
+    assert abs(rows[RATER].statistics["kappa"].estimate or 0) < 0.5
+    cards = {card.rater: card.validations[0] for card in bedside.validate(learnt_run).results}
+    assert (cards[RATER].with_people, cards[RATER].learnt) == (20, 20)
+    assert (cards["judge:m"].with_people, cards["judge:m"].learnt) == (40, 0)
+    for tables in (bedside.agree(learnt_run), bedside.validate(learnt_run, judges=[RATER])):
+        notes = " ".join(note for table in tables for note in table.notes)
+        assert f"{RATER}: 20 units that people rated are left out" in notes
+
+
+def test_where_all_was_learnt_from_there_is_no_verdict(learnt_run: Run) -> None:
+    view = open_ratings_view(learnt_run)
+    learnt = replace(view, ratings=view.ratings.filter(pl.col("transcript_id") < "t20"))
+    with pytest.raises(bedside.BedsideError, match=r"is what judge:m\+empathy@1 learnt from"):
+        validate(learnt, judges=[RATER])
+
+
+def test_an_estimate_is_of_the_other_cases(learnt_run: Run) -> None:
+    tables = bedside.estimate(learnt_run, judge=RATER, metrics=["empathy"])
+    (estimate,) = tables.results
+    assert (estimate.labelled, estimate.judged, estimate.learnt) == (20, 20, 20)
+    notes = " ".join(note for table in tables for note in table.notes)
+    assert "20 transcripts that people rated are left out" in notes
+    assert "the judge didn't" not in notes
