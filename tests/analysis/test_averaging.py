@@ -20,7 +20,7 @@ from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_parts
 from bedside.scoring.score import score
-from tests.analysis.builders import definite
+from tests.analysis.builders import definite, has_note, rating
 from tests.conftest import conversation
 
 CASES = 20
@@ -36,9 +36,7 @@ def study(
         for case in range(CASES):
             name = f"{system}-{setting}-{case}"
             value = mean + draw.gauss(0, spread)
-            rows.append(
-                (name, system, f"c{case}", "transcript", metric, "judge:m", 0, value, None, None, None)
-            )
+            rows.append(rating(name, system, f"c{case}", metric, "judge:m", value))
             factors.append({"transcript_id": name, "setting": setting})
     return RatingsView(frame_of(rows), {}, pl.DataFrame(factors), "study")
 
@@ -86,10 +84,7 @@ def test_a_transcript_without_a_case_is_of_no_case_that_is_called_like_it() -> N
         ("a-4", "a", "c1", "8"),
     ]
     places += [("b-1", "b", "c1", "8"), ("b-2", "b", "c1", "16")]
-    rows = [
-        (name, system, case, "transcript", "empathy", "judge:m", 0, 2.0, None, None, None)
-        for name, system, case, _ in places
-    ]
+    rows = [rating(name, system, case, "empathy", "judge:m", 2.0) for name, system, case, _ in places]
     factors = pl.DataFrame({"transcript_id": [p[0] for p in places], "setting": [p[3] for p in places]})
     view = RatingsView(frame_of(rows), {}, factors, "study")
     matched = matched_rows(view, view.transcript_values(["empathy"]), "a", "b").rows
@@ -218,7 +213,7 @@ def test_two_sets_of_labels_on_one_dialogue_stand_apart(tmp_path: Path) -> None:
         {"human:anna micro": 1.0, "human:ben micro": 1 / 3, "human:anna mean": 1.0, "human:ben mean": 1 / 3}
     )
     table = bedside.tables(two.run or "", "results")["results"]
-    assert any("Labels of several people lie over one transcript (anna, ben)" in note for note in table.notes)
+    assert has_note(table, "Labels of several people lie over one transcript (anna, ben)")
 
 
 def test_people_who_share_the_labelling_are_one_group(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ from bedside.scoring.score import score
 from bedside.stats import prediction_powered
 from bedside.stats.stratified_means import judged_units, mean
 from bedside.tuning.label_split import labelled_units
-from tests.analysis.builders import definite
+from tests.analysis.builders import definite, has_note, rating
 from tests.analysis.ratings_rows import Row, view
 from tests.analysis.test_validation import Study
 from tests.annotation.study import EMPATHY, JUDGE, rating_plan
@@ -122,8 +122,8 @@ def test_the_corrected_interval_is_never_the_naive_one(study: Study) -> None:
 def test_the_estimand_is_named_and_chosen(study: Study) -> None:
     cases = estimate(study.view, judge="judge:m", metrics=["empathy"])
     run = estimate(study.view, judge="judge:m", metrics=["empathy"], about="run")
-    assert any("cases like these" in note for note in estimate_table(cases).notes)
-    assert any("this run's transcripts alone" in note for note in estimate_table(run).notes)
+    assert has_note(estimate_table(cases), "cases like these")
+    assert has_note(estimate_table(run), "this run's transcripts alone")
     for wide, narrow in zip(cases, run, strict=True):
         assert wide.corrected.estimate == pytest.approx(narrow.corrected.estimate)
         assert definite(narrow.corrected.interval).high < definite(wide.corrected.interval).high
@@ -194,7 +194,7 @@ class Planned:
         (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
         self.run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
         rows = [
-            (name, "A", f"c{name}", "transcript", "empathy", JUDGE, 0, float(level), None, None, None)
+            rating(name, "A", f"c{name}", "empathy", JUDGE, float(level))
             for name, level in zip(self.names, self.judge, strict=True)
         ]
         with self.run.locked():
@@ -248,9 +248,9 @@ def test_an_oversampled_stratum_counts_as_large_as_it_is(tmp_path: Path) -> None
     assert definite(unweighted.interval).high < study.truth.mean(), "the weights matter here"
     assert found.samples[0].by == ("kind",)
     table = estimate_table((found,))
-    assert any("drawn by kind" in note for note in table.notes)
-    assert any("mix of kind" in note for note in table.notes)
-    assert not any("not known" in note for note in table.notes)
+    assert has_note(table, "drawn by kind")
+    assert has_note(table, "mix of kind")
+    assert not has_note(table, "not known")
 
 
 def test_a_cell_with_one_label_is_joined_and_that_is_said(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_cell_with_one_label_is_joined_and_that_is_said(tmp_path: Path) -> Non
     )
     (found,) = estimate(view, judge=JUDGE)
     assert found.samples[0].joined == ((("crisis",), ("routine",)),)
-    assert any("fewer than two cases of a cell" in note for note in estimate_table((found,)).notes)
+    assert has_note(estimate_table((found,)), "fewer than two cases of a cell")
     assert found.human.estimate == pytest.approx(
         view.ratings.filter(pl.col("rater").str.starts_with("human:"))["value"].mean()
     )
@@ -330,8 +330,8 @@ def test_several_transcripts_of_a_case_widen_the_interval(tmp_path: Path) -> Non
         assert wide.estimate == pytest.approx(narrow.estimate)
         assert wide.interval.low == pytest.approx(narrow.interval.low)
         assert wide.interval.high == pytest.approx(narrow.interval.high)
-    assert any("summed by case" in note for note in estimate_table((ten,)).notes)
-    assert not any("summed by case" in note for note in estimate_table((one,)).notes)
+    assert has_note(estimate_table((ten,)), "summed by case")
+    assert not has_note(estimate_table((one,)), "summed by case")
 
 
 def test_people_who_labelled_other_things_are_not_averaged(tmp_path: Path) -> None:
@@ -375,9 +375,7 @@ class Uneven:
                     )
                 )
                 judged = float(np.clip(self.level[name] + rng.integers(-1, 2), 1, 5))
-                rows.append(
-                    (name, system, f"c{case}", "transcript", "empathy", JUDGE, 0, judged, None, None, None)
-                )
+                rows.append(rating(name, system, f"c{case}", "empathy", JUDGE, judged))
         (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
         self.run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
         with self.run.locked():
@@ -611,8 +609,7 @@ def learnt_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         for rater, value in (
             ("human:a", truth), ("human:b", truth), ("judge:m", guess), (RATER, truth if number < 20 else guess),
         ):  # fmt: skip
-            rows.append((f"t{number:02}", "s", f"c{number:02}", "transcript", "empathy", rater, 0, value, None,
-                         None, None))  # fmt: skip
+            rows.append(rating(f"t{number:02}", "s", f"c{number:02}", "empathy", rater, value))  # fmt: skip
     digests = frozenset(unit_digests((f"t{n:02}", f"c{n:02}") for n in range(20)))
     with made.locked():
         made.add(frame_of(rows).lazy(), with_learnt(made.manifest, LearntUnits(RATER, "empathy", digests)))

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 import scipy.stats
 import statsmodels.formula.api as smf
-from scipy.stats import t as student
 from sklearn.metrics import cohen_kappa_score
 
 import bedside
@@ -43,16 +42,17 @@ from bedside.reports.tables.retest import TABLE
 from bedside.scoring.score import score
 from bedside.stats import crossed_raters
 from bedside.stats.reliability import icc
-from tests.analysis.builders import definite
+from tests.analysis.builders import definite, ends, has_note, rating
 from tests.analysis.ratings_rows import Row, view
 from tests.conftest import conversation
 from tests.soak import budget
 
+Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(5)
 PEOPLE = ("anna", "ben", "cleo")
 
 
-def rows(system: str, person: str, values: np.ndarray, *, first: int = 0) -> list[Row]:
+def rows(system: str, person: str, values: Array, *, first: int = 0) -> list[Row]:
     return [
         (f"{system}{case + first}", system, f"c{case + first}", "empathy", human_rater(person), float(value))
         for case, value in enumerate(values)
@@ -60,7 +60,7 @@ def rows(system: str, person: str, values: np.ndarray, *, first: int = 0) -> lis
     ]
 
 
-def crossed(x: np.ndarray, y: np.ndarray, *, apart: int = 0) -> list[Row]:
+def crossed(x: Array, y: Array, *, apart: int = 0) -> list[Row]:
     """Both systems rated by the same people; the second system's cases have other numbers where ``apart``."""
     return [
         row
@@ -103,26 +103,25 @@ def test_who_shares_nothing_has_no_severity() -> None:
 
 
 def test_three_people_on_the_same_cases_speak_for_raters_like_them() -> None:
-    found = design(crossed(X, Y))
+    result = design(crossed(X, Y))
     expected = crossed_raters.paired_difference(X, Y)
-    assert definite(found.difference).p == pytest.approx(expected.p)
-    assert definite(found.difference).estimate == pytest.approx((X - Y).mean())
-    assert scope_in_words(found) == "raters like these 3"
-    assert not found.is_confounded
-    assert "raters like these 3" in design_notes([found])[0]
-
-
-def test_cases_of_their_own_are_crossed_with_raters_too() -> None:
-    found = design(crossed(X, Y, apart=100))
-    assert definite(found.difference).p == pytest.approx(crossed_raters.unpaired_difference(X, Y).p)
+    assert definite(result.difference).p == pytest.approx(expected.p)
+    assert definite(result.difference).estimate == pytest.approx((X - Y).mean())
+    assert scope_in_words(result) == "raters like these 3"
+    assert not result.is_confounded
+    assert "raters like these 3" in design_notes([result])[0]
+    # Cases of their own are crossed with raters, too.
+    apart = design(crossed(X, Y, apart=100)).difference
+    assert definite(apart).p == pytest.approx(crossed_raters.unpaired_difference(X, Y).p)
+    little = design([row for row in crossed(X, Y) if (row[4], row[0]) != ("human:anna", "A3")])
+    assert 0 < little.imbalance < 0.1
+    assert not little.is_confounded
 
 
 def test_two_people_speak_for_themselves() -> None:
-    found = design(crossed(X[:, :2], Y[:, :2]))
-    assert found.difference is None
-    assert scope_in_words(found) == (
-        "these 2 raters only: 2 people rated, and raters like them need three or more"
-    )
+    result = design(crossed(X[:, :2], Y[:, :2]))
+    assert result.difference is None
+    assert "these 2 raters only" in scope_in_words(result)
 
 
 def test_a_few_gaps_are_left_out_and_many_end_it() -> None:
@@ -133,7 +132,7 @@ def test_a_few_gaps_are_left_out_and_many_end_it() -> None:
     assert "left out (at most 3)" in design_notes([found])[0]
     holed[:10, 1] = np.nan
     found = design(crossed(holed, Y))
-    assert definite(found.difference) is None
+    assert found.difference is None
     assert found.why == "all 3 people rated only 10 of 20 cases"
 
 
@@ -148,15 +147,14 @@ def lenient_pairs(lenience: float) -> list[Row]:
 
 
 def test_people_who_rated_one_system_only_are_a_warning() -> None:
-    found = design(lenient_pairs(0.5))
-    assert (found.only_a, found.only_b, found.imbalance) == (
-        ("human:anna", "human:ben"), ("human:cleo", "human:dora"), 1.0,
-    )  # fmt: skip
-    assert found.shift is None
-    words = confounding_in_words(found)
+    result = design(lenient_pairs(0.5))
+    assert (result.only_a, result.only_b) == (("human:anna", "human:ben"), ("human:cleo", "human:dora"))
+    assert (result.imbalance, result.shift) == (1.0, None)
+    words = confounding_in_words(result)
     assert "only A was rated by anna and ben, only B was rated by cleo and dora" in words
-    assert "share no ratings that tell how much it does" in words
-    assert words in design_notes([found])
+    assert words in design_notes([result])
+    (pair,) = compare(view(lenient_pairs(0.5))).pairs
+    assert has_note(comparison_table([pair]), "confounded, A − B on Empathy")
 
 
 def test_what_other_people_do_to_a_difference_is_told_where_they_share_ratings() -> None:
@@ -186,13 +184,6 @@ def test_what_other_people_do_to_a_difference_is_told_where_they_share_ratings()
     assert "that alone makes a difference of +" in confounding_in_words(found)
 
 
-def test_sets_that_differ_a_little_are_no_warning() -> None:
-    table = crossed(X, Y)
-    found = design([row for row in table if not (row[4] == "human:anna" and row[0] == "A3")])
-    assert 0 < found.imbalance < 0.1
-    assert not found.is_confounded
-
-
 @pytest.mark.slow
 def test_null_data_with_raters_of_their_own_taste() -> None:
     """Three people, rater × system SD .3 of the scale of 0 to 1: 42 % of tests over cases find a difference."""
@@ -212,18 +203,14 @@ def test_compare_takes_what_the_design_allows() -> None:
     study = view(crossed(X, Y))
     (pair,) = compare(study).pairs
     expected = crossed_raters.paired_difference(X, Y)
-    assert pair.test.p == pytest.approx(expected.p)
-    assert pair.difference.estimate == pytest.approx(expected.estimate)
+    assert (pair.test.p, pair.difference.estimate) == pytest.approx((expected.p, expected.estimate))
     assert pair.paired
-    notes = " ".join(comparison_table([pair]).notes)
-    assert "quasi-F of cases × raters" in notes
-    assert "the answer is about raters like these 3" in notes
-    assert RATERS_APART in notes
-    (asked,) = compare(study, test="t").pairs
-    assert asked.test.p == pytest.approx(scipy.stats.ttest_rel(X.mean(1), Y.mean(1)).pvalue)
-    assert "these 3 raters only: the test that was asked for averages raters first" in " ".join(
-        comparison_table([asked]).notes
-    )
+    table = comparison_table([pair])
+    for words in ("quasi-F of cases × raters", "raters like these 3", RATERS_APART):
+        assert has_note(table, words)
+    (by_t,) = compare(study, test="t").pairs
+    assert by_t.test.p == pytest.approx(scipy.stats.ttest_rel(X.mean(1), Y.mean(1)).pvalue)
+    assert has_note(comparison_table([by_t]), "these 3 raters only")
     (one_sided,) = compare(study, alternative="greater").pairs
     assert one_sided.test.p == pytest.approx(crossed_raters.asked_for(expected, alternative="greater").p)
     (apart,) = compare(view(crossed(X, Y, apart=100))).pairs
@@ -233,23 +220,16 @@ def test_compare_takes_what_the_design_allows() -> None:
     assert "signed-rank" in two.test.method
 
 
-def test_comparisons_warn_of_confounded_raters() -> None:
-    (pair,) = compare(view(lenient_pairs(0.5))).pairs
-    assert any(
-        "Raters and systems are confounded, A − B on Empathy" in n for n in comparison_table([pair]).notes
-    )
-
-
 def test_every_table_on_peoples_ratings_says_whom_it_is_about() -> None:
     for table in build_tables(view(lenient_pairs(0.5)), ["results", "raters"]):
         if table.name == "results":
-            assert any("about these 4 raters (anna, ben, cleo and dora)" in note for note in table.notes)
-            assert any("only A was rated by anna and ben" in note for note in table.notes)
+            assert has_note(table, "about these 4 raters (anna, ben, cleo and dora)")
+            assert has_note(table, "only A was rated by anna and ben")
         else:
             assert [record["deviation"] is None for record in table.records] == [False] * 4
     judged = [(name, s, c, m, "judge:m", value) for name, s, c, m, _, value in crossed(X, Y)[:40]]
     (results,) = build_tables(view(judged), ["results"])
-    assert not any("raters" in note for note in results.notes)
+    assert not has_note(results, "raters")
 
 
 def three_systems(taste: float, rng: np.random.Generator) -> list[Row]:
@@ -272,13 +252,13 @@ def test_all_systems_at_once_are_for_raters_like_these_where_the_pairs_are() -> 
     assert overall.test.p == pytest.approx(min(1.0, 3 * smallest))
     assert "quasi-F of cases × raters" in overall.test.method
     assert overall.raters_like == 3
-    noted = with_people_notes(overall_table([overall]), study)
-    assert "People (Empathy): the answer is about raters like these 3." in " ".join(noted.notes)
-    assert "not what other raters would" not in " ".join(noted.notes)
+    table = with_people_notes(overall_table([overall]), study)
+    assert has_note(table, "raters like these 3")
+    assert not has_note(table, "not what other raters would")
     # Who asks for Friedman's test has it, about these people.
-    (asked,) = compare(study, test="friedman").overall
-    assert (asked.raters_like, asked.test.name) == (0, "Kendall's W")
-    assert "not what other raters would" in " ".join(with_people_notes(overall_table([asked]), study).notes)
+    (friedman,) = compare(study, test="friedman").overall
+    assert (friedman.raters_like, friedman.test.name) == (0, "Kendall's W")
+    assert has_note(with_people_notes(overall_table([friedman]), study), "not what other raters would")
 
 
 @pytest.mark.slow
@@ -299,7 +279,7 @@ def test_three_systems_and_few_raters_are_rejected_in_five_of_a_hundred() -> Non
 SCALE = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
 
 
-def study(units: int = 60, round: str = "main") -> tuple[RatingsView, dict[str, np.ndarray]]:
+def study(units: int = 60, round: str = "main") -> tuple[RatingsView, dict[str, Array]]:
     """Anna rates 60 transcripts twice, ben all once and 20 twice; labels of turns are anna's alone."""
     rng = np.random.default_rng(4)
     first = rng.integers(1, 6, units)
@@ -307,19 +287,14 @@ def study(units: int = 60, round: str = "main") -> tuple[RatingsView, dict[str, 
     labels = rng.choice(("open", "closed"), (2, units))
     rows = []
     for unit in range(units):
-        origin = (f"t{unit}", "a", None)
-        rows += [(*origin, "transcript", "empathy", "human:anna", place, float(values[unit]), None, None, None)
-                 for place, values in enumerate((first, second))]  # fmt: skip
-        rows.append((*origin, "transcript", "empathy", "human:ben", 0, float(first[unit]), None, None, None))
-        if unit < 20:
-            rows.append(
-                (*origin, "transcript", "empathy", "human:ben", 1, float(second[unit]), None, None, None)
-            )
-        rows += [(f"t{unit // 5}", "a", None, f"turn:{unit % 5}", "question", "human:anna", place, None,
-                  str(labels[place, unit]), None, None) for place in (0, 1)]  # fmt: skip
-        rows += [
-            (*origin, "transcript", "empathy", "judge:m", place, 3.0, None, None, None) for place in (0, 1)
-        ]
+        for place, values in enumerate((first, second)):
+            people = ("human:anna", "human:ben") if place == 0 or unit < 20 else ("human:anna",)
+            for rater, value in (*((person, float(values[unit])) for person in people), ("judge:m", 3.0)):
+                rows.append(rating(f"t{unit}", "a", None, "empathy", rater, value, replicate=place))
+            rows.append(rating(
+                f"t{unit // 5}", "a", None, "question", "human:anna", None,
+                unit=f"turn:{unit % 5}", replicate=place, label=str(labels[place, unit]),
+            ))  # fmt: skip
     view = RatingsView(frame_of(rows, round), {"empathy": SCALE}, None, "ratings")
     return view, {"first": first, "second": second, "labels": labels}
 
@@ -329,17 +304,22 @@ def test_first_and_second_ratings_are_compared() -> None:
     by_rater = {(retest.metric, retest.rater): retest for retest in retests(view)}
     assert set(by_rater) == {("empathy", "human:anna"), ("empathy", "human:ben"), ("question", "human:anna")}
     anna = by_rater["empathy", "human:anna"]
+    first, second = given["first"], given["second"]
     assert (anna.units, anna.transcripts) == (60, 60)
-    assert anna.kappa.estimate == pytest.approx(
-        cohen_kappa_score(given["first"], given["second"], weights="quadratic", labels=range(1, 6))
-    )
-    assert anna.same.estimate == pytest.approx((given["first"] == given["second"]).mean())
-    assert definite(anna.shift).estimate == pytest.approx((given["second"] - given["first"]).mean())
-    ben = by_rater["empathy", "human:ben"]
+    expected = cohen_kappa_score(first, second, weights="quadratic", labels=range(1, 6))
+    assert anna.kappa.estimate == pytest.approx(expected)
+    assert anna.same.estimate == pytest.approx((first == second).mean())
+    assert definite(anna.shift).estimate == pytest.approx((second - first).mean())
+    ben, question = by_rater["empathy", "human:ben"], by_rater["question", "human:anna"]
     assert (ben.units, ben.kappa.n) == (20, 20)
-    question = by_rater["question", "human:anna"]
     assert (question.units, question.transcripts, question.shift) == (60, 12, None)
     assert question.kappa.estimate == pytest.approx(cohen_kappa_score(*given["labels"]))
+    table = definite(TABLE.make(view))
+    assert "| anna | 60 |" in markdown(table)
+    assert [record["units"] for record in table.records] == [60, 20, 60]
+    low, high = ends(definite(anna.shift).interval)
+    shift = f"{definite(definite(anna.shift).estimate):+.2f} [{low:.2f}, {high:.2f}]".replace("-", "−")
+    assert table.rows[0].cells[-1].text == shift
 
 
 def test_two_rounds_are_no_retest_of_one() -> None:
@@ -349,14 +329,6 @@ def test_two_rounds_are_no_retest_of_one() -> None:
     with pytest.raises(NothingError, match="nobody rated a unit twice"):
         retests(both)
     assert TABLE.make(both) is None
-
-
-def test_the_table_says_who_agrees_with_themselves() -> None:
-    table = definite(TABLE.make(study()[0]))
-    text = markdown(table)
-    assert "| anna | 60 |" in text
-    assert "shown twice without being told" in text
-    assert [record["units"] for record in table.records] == [60, 20, 60]
 
 
 def test_people_agree_with_each_other_by_their_first_ratings() -> None:
@@ -375,31 +347,17 @@ def test_transcripts_of_one_case_are_drawn_together() -> None:
     first = rng.integers(1, 6, 12)
     second = np.clip(first + rng.choice((-1, 0, 0, 1), 12), 1, 5)
 
-    def view(transcripts: int) -> RatingsView:
+    def repeated(transcripts: int) -> RatingsView:
         rows = [
-            (f"t{case}-{place}", "a", f"c{case}", "transcript", "empathy", "human:anna", replicate,
-             float(values[case]), None, None, None)
-            for case in range(12) for place in range(transcripts) for replicate, values in enumerate((first, second))
+            rating(f"t{case}-{n}", "a", f"c{case}", "empathy", "human:anna", float(values[case]), replicate=place)
+            for case in range(12) for n in range(transcripts) for place, values in enumerate((first, second))
         ]  # fmt: skip
         return RatingsView(frame_of(rows, "main"), {"empathy": SCALE}, None, "ratings")
 
-    (many,), (single,) = (retests(view(transcripts)) for transcripts in (5, 1))
+    (many,), (single,) = (retests(repeated(transcripts)) for transcripts in (5, 1))
     assert (many.units, many.transcripts, many.cases) == (60, 60, 12)
     for mine, theirs in ((many.kappa, single.kappa), (many.shift, single.shift)):
-        assert mine is not None
-        assert theirs is not None
-        assert definite(mine.interval).low == pytest.approx(definite(theirs.interval).low, abs=1e-9)
-        assert definite(mine.interval).high == pytest.approx(definite(theirs.interval).high, abs=1e-9)
-
-
-def test_the_shift_stands_with_its_interval() -> None:
-    ratings, _ = study()
-    (table, found) = TABLE.make(ratings), retests(ratings, metrics=["empathy"])
-    shift = definite(found[0].shift)
-    text = f"{shift.estimate:+.2f} [{definite(shift.interval).low:.2f}, {definite(shift.interval).high:.2f}]".replace(
-        "-", "−"
-    )
-    assert definite(table).rows[0].cells[-1].text == text
+        assert ends(definite(mine).interval) == pytest.approx(ends(definite(theirs).interval), abs=1e-9)
 
 
 # -- a simulation's evaluator ----------------------------------------------------------------------------
@@ -409,93 +367,81 @@ EVALUATOR, SECOND = "judge:lab/evaluator", "judge:lab/second"
 CASES, TURNS = 6, 4
 
 
-def talks(folder: Path, noise: np.ndarray, intents: np.ndarray | None = None) -> Path:
+def talks(folder: Path, noise: Array, intents: Array | None = None) -> Path:
     """Simulated conversations whose turns have labels; the first feature, and the intents, are of known value."""
-    path = folder / "talks.jsonl"
-    with path.open("w", encoding="utf-8") as file:
-        for case in range(CASES):
-            turns: list[dict[str, Any]] = []
-            for place in range(TURNS):
-                z = dict.fromkeys(FEATURES, 0.5) | {FEATURES[0]: float(noise[case, place])}
-                labels = {"z": z} if intents is None else {"z": z, "intent": str(intents[case, place])}
-                turns.append(
-                    {
-                        "role": "clinician",
-                        "text": f"Go on {place}.",
-                        "meta": {"medconceal": {EVALUATOR: labels}},
-                    }
-                )
-                turns.append({"role": "patient", "text": "Well."})
-            talk = {
-                "id": f"t{case}", "case_id": f"c{case}", "turns": turns, "factors": {"synthetic": True},
-                "reference": {"simulation": {"turn_rater": EVALUATOR}},
-            }  # fmt: skip
-            file.write(json.dumps(talk) + "\n")
-    return path
+    lines = []
+    for case in range(CASES):
+        turns: list[dict[str, Any]] = []
+        for place in range(TURNS):
+            labels: dict[str, Any] = {
+                "z": dict.fromkeys(FEATURES, 0.5) | {FEATURES[0]: float(noise[case, place])}
+            }
+            if intents is not None:
+                labels["intent"] = str(intents[case, place])
+            meta = {"medconceal": {EVALUATOR: labels}}
+            turns += [
+                {"role": "clinician", "text": f"Go on {place}.", "meta": meta},
+                {"role": "patient", "text": "Well."},
+            ]
+        lines.append(json.dumps({
+            "id": f"t{case}", "case_id": f"c{case}", "turns": turns, "factors": {"synthetic": True},
+            "reference": {"simulation": {"turn_rater": EVALUATOR}},
+        }))  # fmt: skip
+    (folder / "talks.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    return folder / "talks.jsonl"
 
 
-def with_second_rater(view: RatingsView, values: np.ndarray, metric: str) -> RatingsView:
-    """The view with a second rater's ratings of the clinician turns."""
+def evaluated(folder: Path, noise: Array, intents: Array | None = None) -> RatingsView:
+    return open_ratings_view(
+        bedside.score(talks(folder, noise, intents), folder / "run", metrics=["structure"]).run
+    )
+
+
+def beside(view: RatingsView, metric: str, *passes: Array) -> RatingsView:
+    """The view with a second rater's ratings, or labels, of the clinician turns."""
     rows = [
         {
             "transcript_id": f"t{case}", "case_id": f"c{case}", "unit": f"turn:{2 * place}", "metric": metric,
-            "rater": SECOND, "replicate": replicate, "value": float(values[case, place]) + shift,
+            "rater": SECOND, "replicate": replicate,
+            "value" if values.dtype.kind == "f" else "label": values[case, place].item(),
         }
-        for case in range(CASES)
-        for place in range(TURNS)
-        for replicate, shift in ((0, -0.05), (1, 0.05))
+        for replicate, values in enumerate(passes) for case in range(CASES) for place in range(TURNS)
     ]  # fmt: skip
     more = pl.DataFrame(rows).with_columns(pl.col("replicate").cast(view.ratings.schema["replicate"]))
     return replace(view, ratings=pl.concat([view.ratings, more], how="diagonal"))
+
+
+INTENT = "turn_evaluator.intent_probabilities"
+
+
+FLAT = np.full((CASES, TURNS), 0.5)
 
 
 def test_the_second_raters_passes_are_averaged_and_held_against_the_evaluator(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     own = random.uniform(0.2, 0.8, (CASES, TURNS)).round(3)
     theirs = (own + random.normal(0.1, 0.05, own.shape)).round(3)
-    run = bedside.score(talks(tmp_path, own), tmp_path / "run", metrics=["structure"]).run
     metric = f"turn_evaluator.{FEATURES[0]}"
-    view = with_second_rater(open_ratings_view(run), theirs, metric)
+    view = beside(evaluated(tmp_path, own), metric, theirs - 0.05, theirs + 0.05)
     (agreement,) = evaluator_agreements(view)
     assert (agreement.evaluator, agreement.rater, agreement.metric) == (EVALUATOR, SECOND, metric)
     assert (agreement.turns, agreement.cases) == (CASES * TURNS, CASES)
     assert agreement.means == pytest.approx((own.mean(), theirs.mean()))
-    assert agreement.difference.estimate == pytest.approx(own.mean() - theirs.mean())
+    assert definite(agreement.difference).estimate == pytest.approx(own.mean() - theirs.mean())
     by_hand = icc(np.column_stack([own.ravel(), theirs.ravel()]), clusters=np.repeat(np.arange(CASES), TURNS))
     assert agreement.agreement.estimate == pytest.approx(by_hand.estimate)
-    assert definite(agreement.agreement.interval).low == pytest.approx(definite(by_hand.interval).low)
+    assert ends(agreement.agreement.interval) == pytest.approx(ends(by_hand.interval))
     (table,) = build_tables(view, ["simulation_evaluator"])
     assert table.rows[0].group == "lab/evaluator and lab/second"
     assert [cell.text for cell in table.rows[0].cells][1:3] == ["24", "6"]
 
 
-def with_intents(view: RatingsView, *passes: np.ndarray) -> RatingsView:
-    """The view with a second rater's intents of the clinician turns."""
-    rows = [
-        {
-            "transcript_id": f"t{case}", "case_id": f"c{case}", "unit": f"turn:{2 * place}",
-            "metric": "turn_evaluator.intent_probabilities", "rater": SECOND, "replicate": replicate,
-            "label": str(intents[case, place]),
-        }
-        for replicate, intents in enumerate(passes)
-        for case in range(CASES)
-        for place in range(TURNS)
-    ]  # fmt: skip
-    more = pl.DataFrame(rows).with_columns(pl.col("replicate").cast(view.ratings.schema["replicate"]))
-    return replace(view, ratings=pl.concat([view.ratings, more], how="diagonal"))
-
-
 def test_agreement_on_intents_is_kappa(tmp_path: Path) -> None:
-    from sklearn.metrics import cohen_kappa_score
-
     random = np.random.default_rng(7)
     own = random.choice(["plan", "explain", "meta_probe"], (CASES, TURNS))
     theirs = np.where(random.random(own.shape) < 0.7, own, random.choice(["plan", "other"], own.shape))
     # The first two of three passes are right: the most frequent counts.
-    passes = (theirs, theirs, np.full_like(theirs, "other"))
-    noise = np.full((CASES, TURNS), 0.5)
-    run = bedside.score(talks(tmp_path, noise, own), tmp_path / "run", metrics=["structure"]).run
-    view = with_intents(open_ratings_view(run), *passes)
+    view = beside(evaluated(tmp_path, FLAT, own), INTENT, theirs, theirs, np.full_like(theirs, "other"))
     (agreement,) = evaluator_agreements(view)
     assert (agreement.part, agreement.evaluator, agreement.rater) == ("intent", EVALUATOR, SECOND)
     assert (agreement.turns, agreement.cases, agreement.passes) == (CASES * TURNS, CASES, 3)
@@ -503,40 +449,29 @@ def test_agreement_on_intents_is_kappa(tmp_path: Path) -> None:
     pooled = cohen_kappa_score(own.ravel(), theirs.ravel())
     assert agreement.agreement.estimate == pytest.approx(pooled)
     # The interval leaves out whole cases; its standard error is carried to Fisher's scale.
-    left_out = np.array(
-        [
-            cohen_kappa_score(np.delete(own, case, axis=0).ravel(), np.delete(theirs, case, axis=0).ravel())
-            for case in range(CASES)
-        ]
-    )
+    left_out = np.array([
+        cohen_kappa_score(np.delete(own, case, axis=0).ravel(), np.delete(theirs, case, axis=0).ravel())
+        for case in range(CASES)
+    ])  # fmt: skip
     error = np.sqrt((CASES - 1) / CASES * ((left_out - left_out.mean()) ** 2).sum()) / (1 - pooled**2)
-    half = student.ppf(0.975, CASES - 1) * error
-    low, high = definite(agreement.agreement.interval).low, definite(agreement.agreement.interval).high
-    assert (low, high) == pytest.approx(
-        (np.tanh(np.arctanh(pooled) - half), np.tanh(np.arctanh(pooled) + half))
-    )
+    half = scipy.stats.t.ppf(0.975, CASES - 1) * error
+    expected = (np.tanh(np.arctanh(pooled) - half), np.tanh(np.arctanh(pooled) + half))
+    assert ends(agreement.agreement.interval) == pytest.approx(expected)
     (table,) = build_tables(view, ["simulation_evaluator"])
-    assert any("Cohen's kappa" in note for note in table.notes)
-    assert any("Of several passes" in note for note in table.notes)
+    assert has_note(table, "Cohen's kappa")
+    assert has_note(table, "Of several passes")
 
 
 def test_a_label_that_is_no_intent_is_refused(tmp_path: Path) -> None:
-    own = np.full((CASES, TURNS), "plan")
-    run = bedside.score(
-        talks(tmp_path, np.full((CASES, TURNS), 0.5), own), tmp_path / "run", metrics=["structure"]
-    ).run
-    view = with_intents(open_ratings_view(run), np.full((CASES, TURNS), "Plan"))
-    with pytest.raises(
-        DataError, match=r"gives a turn the intent 'Plan'.*write one of gather_data"
-    ) as caught:
+    view = beside(
+        evaluated(tmp_path, FLAT, np.full((CASES, TURNS), "plan")), INTENT, np.full((CASES, TURNS), "Plan")
+    )
+    with pytest.raises(DataError, match="transcript t0, turn:0.*intent 'Plan'.*gather_data"):
         evaluator_agreements(view)
-    assert "transcript t0, turn:0" in str(caught.value)
 
 
 def test_without_a_second_rater_there_is_nothing(tmp_path: Path) -> None:
-    own = np.full((CASES, TURNS), 0.5)
-    run = bedside.score(talks(tmp_path, own), tmp_path / "run", metrics=["structure"]).run
-    assert evaluator_agreements(open_ratings_view(run)) == ()
+    assert evaluator_agreements(evaluated(tmp_path, FLAT)) == ()
 
 
 # -- judges and their own model --------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from bedside.reports.renderers.records import json_text
 from bedside.reports.tables.comparison import comparison_table
 from bedside.scoring.score import score
 from bedside.transcripts.read_options import ReadOptions
+from tests.analysis.builders import has_note, rating
 from tests.analysis.ratings_rows import view
 from tests.conftest import Call, conversation
 
@@ -228,7 +229,7 @@ def test_simulated_conversations_of_a_system_are_never_averaged_with_others_unas
     both = open_ratings_view(mixed, where={"synthetic": ["True", "False"]})
     assert [factor.name for factor in both.averaged_factors()] == ["synthetic"]
     (card,) = build_tables(both, ["simulation_card"])
-    assert any("numbers are of both together, as was asked for" in note for note in card.notes)
+    assert has_note(card, "numbers are of both together, as was asked for")
 
 
 @pytest.mark.slow
@@ -255,7 +256,7 @@ def test_systems_of_one_kind_each_stand_side_by_side(mixed: Run, tmp_path: Path)
     assert (mean_words(view, "clinic"), mean_words(view, "model")) == (10.0, 20.0)
     assert view.where({"synthetic": ["False"]}).systems() == ["clinic"]
     (card,) = build_tables(view, ["simulation_card"])
-    assert any("No system has both" in note for note in card.notes)
+    assert has_note(card, "No system has both")
 
 
 def test_levels_stand_in_order() -> None:
@@ -495,7 +496,7 @@ def judged_by_own(folder: Path, title: str, direction: str, levels: int) -> Path
     score([EXAMPLE], folder / "run", metrics=["turns"])
     run = Run(folder / "run")
     rows = [
-        (name, system, case, "transcript", "warmth", rater, 0, float(1 + position % levels), None, None, None)
+        rating(name, system, case, "warmth", rater, float(1 + position % levels))
         for position, (name, system, case) in enumerate(run.index.select("id", "system", "case_id").iter_rows())
         for rater in ("judge:m", "human:x")
     ]  # fmt: skip

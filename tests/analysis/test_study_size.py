@@ -18,7 +18,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.study_size import difference_table, kappa_table
 from bedside.scoring.score import score
 from bedside.stats import sample_size as planning
-from tests.analysis.builders import definite
+from tests.analysis.builders import definite, rating
 from tests.conftest import conversation
 
 
@@ -119,8 +119,7 @@ def test_a_pilot_can_be_one_part_of_a_study(tmp_path: Path, capsys: pytest.Captu
                     )
                 )  # fmt: skip
                 rows.append(
-                    (name, system, f"{setting}-{case}", "transcript", "warmth", "judge:m", 0,
-                     float(rng.normal(3, sd)), None, None, None)
+                    rating(name, system, f"{setting}-{case}", "warmth", "judge:m", float(rng.normal(3, sd)))
                 )  # fmt: skip
     path = tmp_path / "talks.jsonl"
     path.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))

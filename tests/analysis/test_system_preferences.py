@@ -27,7 +27,7 @@ from bedside.analysis.selection import NothingError
 from bedside.analysis.system_preferences import position_bias, system_preferences
 from bedside.core.errors import DataError
 from bedside.ratings.names import second_id
-from tests.analysis.builders import definite
+from tests.analysis.builders import definite, rating
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
 
 TRUE = {"A": 0.8, "B": 0.3, "C": -0.2, "D": -0.9}
@@ -212,21 +212,7 @@ def test_where_lower_is_better_the_lower_level_agrees() -> None:
     for case in range(6):
         study.prefer((f"a{case}", "a", f"c{case}"), f"b{case}", "judge:m", 1.0, rubric="burnout")
         for system, level in (("a", 1.0), ("b", 4.0)):
-            study.rows.append(
-                (
-                    f"{system}{case}",
-                    system,
-                    f"c{case}",
-                    "transcript",
-                    "burnout",
-                    "judge:m",
-                    0,
-                    level,
-                    None,
-                    None,
-                    None,
-                )
-            )
+            study.rows.append(rating(f"{system}{case}", system, f"c{case}", "burnout", "judge:m", level))
     view = study.view()
     (plain,) = preference_levels(view)
     assert plain.agreeing.estimate == 0

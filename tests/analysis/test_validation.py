@@ -335,17 +335,6 @@ def test_a_judge_that_never_flags_or_does_at_random_is_not_let_in() -> None:
     assert validation_of(view_of(truth, people, scale=scale)).stands_in is True
 
 
-def test_a_judge_that_never_flags_is_not_let_in() -> None:
-    """It wins the alternative annotator test: nine in ten units are no danger."""
-    _, people = danger(200, 0)
-    checked = validation_of(view_of(np.zeros(200), people))
-    assert definite(checked.alternative).winning_rate == 1
-    assert (checked.stands_in, checked.verdict) == (False, "not shown: it gives every unit the same, 0")
-    assert definite(checked.rarest).level == 1
-    assert definite(checked.rarest).judge.sensitivity.estimate == 0
-    assert definite(checked.rarest).judge.specificity.estimate == 1
-
-
 def test_a_judge_as_good_as_a_person_is_let_in() -> None:
     truth, people = danger(300, 5, prevalence=0.3)
     checked = validation_of(view_of(flipped(truth, 6, 0.05), people))
@@ -362,15 +351,6 @@ def test_too_little_gives_no_verdict() -> None:
     ):
         checked = validation_of(view_of(judge, said, transcripts=transcripts))
         assert (checked.stands_in, checked.verdict) == (None, f"can't be said: {words}")
-    spread = validation_of(view_of(truth, people, transcripts=np.repeat(np.arange(12), 10)))
-    assert spread.stands_in is True
-
-
-def test_turns_of_three_transcripts_are_no_120_units() -> None:
-    truth, people = danger(120, 7, prevalence=0.4)
-    checked = validation_of(view_of(truth, people, transcripts=np.repeat(np.arange(3), 40)))
-    assert checked.stands_in is None
-    assert checked.verdict == "can't be said: 120 units of 3 cases, fewer than 10 cases"
     spread = validation_of(view_of(truth, people, transcripts=np.repeat(np.arange(12), 10)))
     assert spread.stands_in is True
 

@@ -26,7 +26,7 @@ from bedside.reports.tables import TABLES
 from bedside.reports.tables.results import results_table
 from bedside.scoring.score import score
 from bedside.stats.intervals import mean_t
-from tests.analysis.builders import definite
+from tests.analysis.builders import definite, rating
 from tests.analysis.ratings_rows import Row, view
 from tests.conftest import conversation
 
@@ -298,7 +298,7 @@ def test_all_metrics_and_systems_at_once_are_the_same_values() -> None:
 
 def bounded_view(values: dict[str, list[float]], scales: dict[str, Scale] | None = None) -> RatingsView:
     rows: list[Any] = [
-        (f"t{case}", "one", f"c{case}", "transcript", metric, "human:anna", 0, value, None, None, None)
+        rating(f"t{case}", "one", f"c{case}", metric, "human:anna", value)
         for metric, listed in values.items()
         for case, value in enumerate(listed)
     ]
