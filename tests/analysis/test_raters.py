@@ -466,7 +466,7 @@ def test_a_label_that_is_no_intent_is_refused(tmp_path: Path) -> None:
     view = beside(
         evaluated(tmp_path, FLAT, np.full((CASES, TURNS), "plan")), INTENT, np.full((CASES, TURNS), "Plan")
     )
-    with pytest.raises(DataError, match="transcript t0, turn:0.*intent 'Plan'.*gather_data"):
+    with pytest.raises(DataError, match=r"transcript t0, turn:0.*intent 'Plan'.*gather_data"):
         evaluator_agreements(view)
 
 
