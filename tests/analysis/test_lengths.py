@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,9 @@ from tests.analysis.builders import ends
 from tests.analysis.ratings_rows import Row, of_system, view
 
 
-def lengthy(values: dict[tuple[str, str, int, str], float | None], rater: str = "judge:m") -> RatingsView:
+def lengthy(values: Mapping[tuple[str, str, int, str], float | None], rater: str = "judge:m") -> RatingsView:
     """Values by (system, case, length, metric)."""
-    rows = [(f"{s}-{c}-{n}", s, c, metric, rater, v) for (s, c, n, metric), v in values.items()]
+    rows: list[Row] = [(f"{s}-{c}-{n}", s, c, metric, rater, v) for (s, c, n, metric), v in values.items()]
     return view(rows, {f"{s}-{c}-{n}": n for s, c, n, _ in values})
 
 
@@ -62,12 +63,39 @@ def test_published_changes(base: float, change: float) -> None:
 
 
 def test_transcripts_of_a_case_and_passes_are_averaged() -> None:
-    rows = [(f"a{n}{k}", "A", "1", "empathy", "human:x", float(v)) for n, vs in ((20, (1, 3)), (80, (4, 6)))
-            for k, v in enumerate(vs)]  # fmt: skip
-    found = drift(view(rows, {row[0]: row[0][1:3] for row in rows}), "target_length")  # type: ignore[arg-type]
-    assert found.changes[0].change.estimate == pytest.approx(150)
-    assert found.changes[0].change.n == 1
-    assert found.changes[0].change.missing == "no interval: one pair"
+    values = {"a200": 1.0, "a201": 3.0, "a800": 4.0, "a801": 6.0}
+    rows: list[Row] = [(name, "A", "1", "empathy", "human:x", value) for name, value in values.items()]
+    (change,) = drift(view(rows, {name: name[1:3] for name in values}), "target_length").changes
+    assert change.change.estimate == pytest.approx(150)
+    assert (change.change.n, change.change.missing) == (1, "no interval: one pair")
+
+
+ONE = lengthy({("A", "1", 20, "empathy"): 1.0})
+
+
+TWO = lengthy({("A", "1", 20, "empathy"): 1.0, ("A", "1", 80, "empathy"): 2.0})
+
+
+BARE: list[Row] = [("t", "A", "1", "empathy", "human:x", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "by", "lengths", "error", "words"),
+    [
+        (ONE, "target_length", None, NothingError, "target_length 20: a change needs two lengths"),
+        (ONE, "length", None, NothingError, "factor 'length'; did you mean"),
+        (view(BARE), "target_length", None, NothingError, "no factors"),
+        (view(BARE, {"t": "long"}), "target_length", None, DataError, "transcript 't' is 'long'"),
+        (TWO, "target_length", (20, 30), DataError, "target_length 30; there are 20, 80"),
+        (TWO, "target_length", (80, 20), DataError, "80 is not shorter than 20"),
+    ],
+    ids=["one length", "no factor", "a plain file", "no number", "no such length", "descending"],
+)
+def test_what_is_no_change_of_lengths_is_refused(
+    ratings: RatingsView, by: str, lengths: tuple[int, int] | None, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        drift(ratings, by, lengths=lengths)
 
 
 def test_mean_of_absolute_changes_leaves_out_what_is_undefined() -> None:
@@ -96,25 +124,6 @@ def test_means_by_kind_of_raters() -> None:
     assert {mean.raters: mean.mean for mean in found.means} == {
         "people": 200, "algorithms": 300, "judge:m": 100, "all": 200
     }  # fmt: skip
-
-
-def test_no_length_no_factor_no_number_are_one_line() -> None:
-    one = lengthy({("A", "1", 20, "empathy"): 1.0})
-    with pytest.raises(
-        NothingError, match="every transcript has target_length 20: a change needs two lengths"
-    ):
-        drift(one, "target_length")
-    with pytest.raises(NothingError, match="no transcript has the factor 'length'; did you mean"):
-        drift(one, "length")
-    with pytest.raises(NothingError, match="plain file of ratings has no factors"):
-        drift(view([("t", "A", "1", "empathy", "human:x", 1.0)]), "target_length")
-    with pytest.raises(DataError, match="transcript 't' is 'long', which is no number"):
-        drift(view([("t", "A", "1", "empathy", "human:x", 1.0)], {"t": "long"}), "target_length")
-    two = lengthy({("A", "1", 20, "empathy"): 1.0, ("A", "1", 80, "empathy"): 2.0})
-    with pytest.raises(DataError, match="no transcript has target_length 30; there are 20, 80"):
-        drift(two, "target_length", lengths=(20, 30))
-    with pytest.raises(DataError, match="80 is not shorter than 20"):
-        drift(two, "target_length", lengths=(80, 20))
 
 
 def test_why_lengths_do_not_pair_is_said() -> None:
@@ -250,9 +259,9 @@ def test_bad_calls_end_in_one_line(
 def test_kinds_of_tables_say_nothing_where_there_is_nothing() -> None:
     bare = view(of_system("A", [1.0, 2.0]))
     for name, why in (
-        ("drift", "a plain file of ratings has no factors"),
-        ("length", "the ratings don't say how many messages a transcript has"),
-        ("deviation", "no reference corpus is named"),
+        ("drift", "no factors"),
+        ("length", "how many messages"),
+        ("deviation", "no reference"),
     ):
         with pytest.raises(NothingError, match=why):
             TABLES.load(name).make(bare)
@@ -261,15 +270,29 @@ def test_kinds_of_tables_say_nothing_where_there_is_nothing() -> None:
 # -- trends ----------------------------------------------------------------------------------------------
 
 
-def by_messages(
-    values: list[tuple[int, float | None]], metric: str = "empathy", system: str = "A"
-) -> list[Row]:
+def by_messages(values: Sequence[tuple[int, float | None]], system: str = "A") -> list[Row]:
     rows: list[Row] = []
     for index, (messages, value) in enumerate(values):
         name = f"{system}{index}"
-        rows.append((name, system, None, metric, "human:x", value))
+        rows.append((name, system, None, "empathy", "human:x", value))
         rows.append((name, system, None, "turns", "algorithm:structure@1", float(messages)))
     return rows
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([(4, 1.0), (4, 2.0), (4, 3.0)], "all transcripts have the same number of messages"),
+        ([(4, 1.0), (5, 1.0), (6, 1.0)], "all transcripts have the same value"),
+        ([(4, 1.0), (5, 2.0)], "fewer than three transcripts"),
+    ],
+)
+def test_what_does_not_vary_has_no_trend_and_says_why(values: list[tuple[int, float]], why: str) -> None:
+    (followed,) = trend(view(by_messages(values)), metrics=["empathy"])
+    assert followed.correlation.missing == why
+    if values[0][0] == values[1][0]:
+        assert [bin_words(each) for each in followed.bins] == ["all"]
+    assert bin_words(Bin(10, 11, mean_t([]), 0)) == "10"
 
 
 LONG = [(4, 1.0), (9, 2.0), (10, 4.0), (19, 3.0), (20, 6.0), (35, None), (50, 5.0)]
@@ -303,16 +326,6 @@ def test_trends_are_corrected_together_and_bins_are_quartiles_unless_given() -> 
     assert sum(each.mean.n + each.missing for each in found[0].bins) == len(LONG)
 
 
-def test_one_length_and_one_value_have_no_trend_and_say_why() -> None:
-    same = trend(view(by_messages([(4, 1.0), (4, 2.0), (4, 3.0)])), metrics=["empathy"])
-    assert same[0].correlation.missing == "all transcripts have the same number of messages"
-    assert [bin_words(each) for each in same[0].bins] == ["all"]
-    flat = trend(view(by_messages([(4, 1.0), (5, 1.0), (6, 1.0)])), metrics=["empathy"])
-    assert flat[0].correlation.missing == "all transcripts have the same value"
-    few = trend(view(by_messages([(4, 1.0), (5, 2.0)])), metrics=["empathy"])
-    assert few[0].correlation.missing == "fewer than three transcripts"
-
-
 def test_bad_edges_and_unknown_lengths_are_refused() -> None:
     for edges in ([20, 10], [], [0, 10], [10, 10]):
         with pytest.raises(DataError, match=r"must ascend|no edge is given"):
@@ -321,11 +334,6 @@ def test_bad_edges_and_unknown_lengths_are_refused() -> None:
         trend(view([("t", "A", None, "empathy", "human:x", 1.0)]))
     with pytest.raises(NothingError, match="no metric to follow has a value"):
         trend(view(by_messages([(4, None), (5, None)])), metrics=["empathy"])
-
-
-def test_bins_are_named_by_what_they_hold() -> None:
-    nothing = mean_t([])
-    assert bin_words(Bin(10, 11, nothing, 0)) == "10"
 
 
 def clustered(draw: np.random.Generator, cases: int, each: int) -> RatingsView:
