@@ -20,6 +20,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 import bedside
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.agreement_statistics import STATISTICS
+from bedside.analysis.choices import IccForm
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.annotation.answer_store import keep_answers
@@ -384,14 +385,15 @@ def test_alpha_and_icc_come_in_the_form_that_is_asked(tmp_path: Path) -> None:
     view = view_of(tmp_path, LEVELS)
     cells = np.array([ANNA, BEN, CLEO], dtype=float)
     for metric in ("nominal", "ordinal", "interval"):
-        people = row_of(agree(view, alpha=metric, raters=["human:*"]))  # type: ignore[arg-type]
+        people = row_of(agree(view, alpha=metric, raters=["human:*"]))
         expected = krippendorff.alpha(cells, level_of_measurement=metric)
         assert estimate_of(people, "alpha") == pytest.approx(expected, abs=1e-12)
     long = [(i, rater, value) for rater, row in enumerate(cells) for i, value in enumerate(row)]
     table = pl.DataFrame(long, schema=["item", "rater", "value"], orient="row").to_pandas()
     theirs = pingouin.intraclass_corr(table, targets="item", raters="rater", ratings="value")["ICC"]
     # In the order of Shrout and Fleiss: of one rater, then of the mean of all.
-    for form, expected in zip(("1,1", "2,1", "3,1", "1,k", "2,k", "3,k"), theirs, strict=True):
+    forms: tuple[IccForm, ...] = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+    for form, expected in zip(forms, theirs, strict=True):
         agreements = agree(view, icc=form, raters=["human:*"])
         assert estimate_of(agreements[0], "icc") == pytest.approx(expected, abs=1e-9)
         assert has_note(agreement_table(agreements), f"ICC: ICC({form}), ")

@@ -191,7 +191,7 @@ def test_audits_hide_no_error_and_no_agreement_beside_them() -> None:
     assert bedside.agree(frame, metrics=["warmth", "calm"], **how).names == ("agreement", "audits")
     assert bedside.agree(frame, metrics="warmth", **how).names == ("audits",)
     with pytest.raises(DataError, match="'rank' is not known"):
-        bedside.agree(frame, alpha="rank", **how)
+        bedside.agree(frame, alpha="rank", **how)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no metric 'heat' is rated"):
         bedside.agree(frame, metrics=["warmth", "heat"], **how)
 

@@ -73,9 +73,9 @@ def test_intervals_cover_what_all_would_have_been_rated() -> None:
                 for about in ("cases", "run"):
                     truth = MEANS if about == "cases" else at_hand
                     results = {
-                        "mean": (mean(units["A"], about=about), truth["A"]),  # type: ignore[arg-type]
+                        "mean": (mean(units["A"], about=about), truth["A"]),
                         "difference": (
-                            difference(units["A"], units["B"], about=about),  # type: ignore[arg-type]
+                            difference(units["A"], units["B"], about=about),
                             truth["A"] - truth["B"],
                         ),
                     }

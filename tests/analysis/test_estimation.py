@@ -15,7 +15,8 @@ import pytest
 import bedside
 from bedside.analysis.agreement import agree
 from bedside.analysis.checked_units import checked_units
-from bedside.analysis.estimation import Estimate, EstimateMethod, estimate
+from bedside.analysis.choices import EstimateMethod
+from bedside.analysis.estimation import Estimate, estimate
 from bedside.analysis.judge_accuracy import level_accuracy
 from bedside.analysis.rater_effects import rater_severities
 from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view

@@ -112,7 +112,7 @@ def test_mean_of_absolute_changes_leaves_out_what_is_undefined() -> None:
         ("from_zero", "undefined: the mean before is zero")
     ]
     (mean,) = found.means
-    assert (mean.mean, mean.n, mean.undefined) == (pytest.approx((50 + 75) / 2), 2, 1)
+    assert (mean.mean, mean.n, mean.undefined) == pytest.approx(((50 + 75) / 2, 2, 1))
 
 
 def test_means_by_kind_of_raters() -> None:
@@ -210,7 +210,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shown(*arguments: str) -> list[Any]:
     done = CliRunner().invoke(app, [*arguments, "--json"])
     assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+    tables: list[Any] = json.loads(done.stdout)
+    return tables
 
 
 @pytest.mark.slow
@@ -308,8 +309,8 @@ def test_bins_and_trend_are_what_a_slow_computation_gives() -> None:
         assert each.mean.estimate == pytest.approx(np.mean(there))
         expected = scipy.stats.t.interval(0.95, len(there) - 1, np.mean(there), scipy.stats.sem(there))
         assert ends(each.mean.interval) == pytest.approx(expected)
-    there = [(n, v) for n, v in LONG if v is not None]
-    expected = scipy.stats.spearmanr(*zip(*there, strict=True))
+    pairs = [(n, v) for n, v in LONG if v is not None]
+    expected = scipy.stats.spearmanr(*zip(*pairs, strict=True))
     assert found.correlation.estimate == pytest.approx(expected.statistic)
     assert found.correlation.p == pytest.approx(expected.pvalue)
     assert (found.correlation.n, found.correlation.dropped) == (6, 1)
@@ -380,11 +381,12 @@ def test_few_cases_of_several_transcripts_give_no_p() -> None:
 
 
 def test_deviation_is_the_absolute_difference_of_means_with_welchs_interval() -> None:
-    ours, theirs = [3.0, 4.0, 8.0, None], [7.0, 9.0, 11.0, 6.0]
+    ours: list[float | None] = [3.0, 4.0, 8.0, None]
+    theirs: list[float | None] = [7.0, 9.0, 11.0, 6.0]
     run = view(of_system("A", ours) + of_system("human", theirs))
     (found,) = deviation(run, "human")
     there = [value for value in ours if value is not None]
-    assert found.deviation == pytest.approx(abs(np.mean(there) - np.mean(theirs)))
+    assert found.deviation == pytest.approx(abs(np.mean(there) - 8.25))
     assert (found.n, found.missing, found.reference_n) == (3, 1, 4)
     expected = scipy.stats.ttest_ind(there, theirs, equal_var=False).confidence_interval()
     assert ends(found.difference.interval) == pytest.approx(tuple(expected))

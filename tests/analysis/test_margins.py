@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
 from bedside.analysis.gate import gate
-from bedside.analysis.non_inferiority import MarginTest, margins_of, within_margins
+from bedside.analysis.non_inferiority import Margin, MarginTest, margins_of, within_margins
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
 from bedside.ratings.scales import parse_scale
@@ -26,7 +27,7 @@ JUDGE = "judge:m"
 
 def rows(
     system: str,
-    values: list[float] | np.ndarray,
+    values: list[float] | np.ndarray[Any, Any],
     *,
     metric: str = "warmth",
     rater: str = JUDGE,
@@ -134,7 +135,7 @@ def test_settings_that_the_other_system_lacks_are_left_out_and_counted() -> None
 
 
 def test_transcripts_without_a_case_are_counted() -> None:
-    caseless = [(*row[:2], None, *row[3:]) for row in rows("A", BASE) + rows("B", BASE - NOISE)]
+    caseless: list[Row] = [(*row[:2], None, *row[3:]) for row in rows("A", BASE) + rows("B", BASE - NOISE)]
     (test,) = within_margins(view(caseless), {"warmth": margins_of("0.5:higher")[None]})
     assert (test.shared, test.caseless) == (0, 80)
     assert "80 transcripts without a case count as cases of their own." in margin_table([test]).notes
@@ -157,7 +158,7 @@ def test_zeros_and_ones_are_proportions() -> None:
 
 def test_the_same_values_are_equivalent_where_the_scale_is_known() -> None:
     same = view(rows("A", [4.0] * 50) + rows("B", [4.0] * 50))
-    margins = {"warmth": margins_of("0.3:higher")[None]}
+    margins: dict[str | None, Margin] = {"warmth": margins_of("0.3:higher")[None]}
     (unknown,) = within_margins(RatingsView(same.ratings, {}, None, "file"), margins)
     assert (unknown.verdict, "ends are not known" in (unknown.test.missing or "")) == ("not shown", True)
     (test,) = within_margins(replace(same, scales={"warmth": parse_scale("1-5")}), margins)
@@ -209,7 +210,9 @@ WOBBLE = np.tile((0.2, -0.2), 20)
 MARGIN = margins_of({"empathy": 0.3})
 
 
-def rated(system: str, values: np.ndarray, metric: str = "empathy", rater: str = "judge:m") -> list[Row]:
+def rated(
+    system: str, values: np.ndarray[Any, Any], metric: str = "empathy", rater: str = "judge:m"
+) -> list[Row]:
     return [(f"{system}{i}", system, f"c{i}", metric, rater, float(value)) for i, value in enumerate(values)]
 
 

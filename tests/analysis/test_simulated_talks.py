@@ -39,16 +39,12 @@ def test_all_conversations_are_known_with_and_without_a_transcript(run: Run) -> 
 
 def test_loss_is_counted_by_system_and_persona(run: Run) -> None:
     talks = definite(simulated_talks(open_ratings_view(run)))
-    by_system, by_persona = talks.loss("system"), talks.loss("persona")
-    assert (by_system.levels, definite(by_system).lost, definite(by_system).planned) == (
-        SYSTEMS,
-        (3, 0),
-        (12, 12),
-    )
-    assert (by_persona.levels, definite(by_persona).lost) == (("open", "terse"), (0, 3))
-    assert definite(by_system).differs
+    by_system, by_persona = (definite(talks.loss(name)) for name in ("system", "persona"))
+    assert (by_system.levels, by_system.lost, by_system.planned) == (SYSTEMS, (3, 0), (12, 12))
+    assert (by_persona.levels, by_persona.lost) == (("open", "terse"), (0, 3))
+    assert by_system.differs
     # Of eight ways to permute systems within three cases, two are as extreme: all lost with one system.
-    assert definite(by_system).test.p == pytest.approx(0.5, abs=0.03)
+    assert by_system.test.p == pytest.approx(0.5, abs=0.03)
     assert talks.loss("setting") is None
 
 

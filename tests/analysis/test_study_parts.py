@@ -318,7 +318,7 @@ def test_both_sides_are_of_the_same_systems() -> None:
     assert (pair.cases_a, pair.unmatched_a, pair.unmatched_b) == (8, 0, 4)
     assert "same systems (A, B)" in grouped.part.grouping
     (of_a,) = compare(group_view(ratings, "length", ["A"]), metrics=["smog"]).pairs
-    assert (of_a.cases_a, of_a.difference.estimate) == (8, pytest.approx(1.0))
+    assert (of_a.cases_a, of_a.difference.estimate) == pytest.approx((8, 1.0))
     assert of_a.mean_a == pytest.approx(np.mean([1 + case / 10 for case in range(8)]))
 
 

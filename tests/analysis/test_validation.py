@@ -251,7 +251,7 @@ def test_a_judges_agreement_with_itself_is_clustered_by_case(
     (card,) = validate(view, judges=["judge:m"], metrics=["empathy"])
     cases = np.repeat(np.arange(LENGTH_CASES), TRANSCRIPTS)
     passes = numbers[..., :2].reshape(-1, 2)
-    asked = {"metric": "ordinal", "scale": (1, 2, 3, 4, 5)}
+    asked: dict[str, Any] = {"metric": "ordinal", "scale": (1, 2, 3, 4, 5)}
     by_case = krippendorff_alpha(passes, clusters=cases, **asked)
     alone = krippendorff_alpha(passes, **asked)
     own = definite(card.validations[0].self_agreement)
@@ -419,7 +419,8 @@ def test_units_drawn_with_chances_that_differ_weigh_one_over_them(tmp_path: Path
 def test_weighted_sensitivity_is_the_populations() -> None:
     """Oversampling what the judge flags makes its sensitivity look better; weights undo that."""
     rng = np.random.default_rng(14)
-    weighted, plain = [], []
+    weighted: list[float] = []
+    plain: list[float] = []
     for _ in range(40):
         truth = (rng.random(1500) < 0.2).astype(float)
         judge = np.where(rng.random(1500) < np.where(truth == 1, 0.4, 0.1), 1 - truth, truth)
