@@ -23,6 +23,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.audits import audits_table
+from tests.analysis.builders import definite, ends, has_note, rating
 from tests.analysis.ratings_rows import view as rated_view
 
 JUDGE = "judge:invented"
@@ -39,16 +40,16 @@ def audit_view(rows: list[Audited], rubric: str = "warmth", scale: Scale = LEVEL
         name, _, turn = unit.partition("/")
         place = (name, "s", name, f"turn:{turn}" if turn else "transcript")
 
-        def rating(metric: str, rater: str, answer: Any, place: Any = place) -> tuple[Any, ...]:
+        def answered(metric: str, rater: str, answer: Any, place: Any = place) -> tuple[Any, ...]:
             value, label = (None, answer) if isinstance(answer, str) else (answer, None)
             return (*place, metric, rater, 0, value, label, None, None if answer is not None else "skipped")
 
-        table.append(rating(f"{rubric}.audited", JUDGE, shown))
+        table.append(answered(f"{rubric}.audited", JUDGE, shown))
         for person, own in answers.items():
             opinion = "agree" if own is None else "disagree" if own != "skipped" else None
-            table.append(rating(f"{rubric}.agrees", f"human:{person}", opinion))
+            table.append(answered(f"{rubric}.agrees", f"human:{person}", opinion))
             answer = None if own == "skipped" else shown if own is None else own
-            table.append(rating(f"{rubric}.audited", f"human:{person}", answer))
+            table.append(answered(f"{rubric}.audited", f"human:{person}", answer))
     scales = {f"{rubric}.audited": scale, f"{rubric}.agrees": Scale(("agree", "disagree"), False)}
     return RatingsView(frame_of(table, "audit"), scales, None, "the run")
 
@@ -71,8 +72,7 @@ def test_people_who_confirm_nearly_all_are_shown_as_such() -> None:
     verdict = whole(audit_view(rows))
     assert (verdict.units, verdict.answers, verdict.confirming) == (40, 40, 36)
     assert verdict.confirmed.estimate == 0.9
-    assert verdict.confirmed.interval is not None
-    assert (verdict.confirmed.interval.low, verdict.confirmed.interval.high) == pytest.approx(
+    assert ends(verdict.confirmed.interval) == pytest.approx(
         proportion_confint(36, 40, method="wilson"), abs=1e-12
     )
     assert dict(verdict.corrections) == {"lower": 3, "higher": 1}
@@ -133,8 +133,7 @@ def test_turns_are_clustered_by_transcript() -> None:
     ]
     verdict = whole(audit_view(rows, "question", LABELS))
     assert verdict.confirmed.estimate == pytest.approx(0.7)
-    interval = verdict.confirmed.interval
-    assert interval is not None
+    interval = definite(verdict.confirmed.interval)
     low, high = proportion_confint(7, 10, method="wilson")
     # Between Wilson's of ten and something wider; Wilson's of 200 would be .63 to .76.
     assert interval.low < low + 0.05
@@ -169,19 +168,7 @@ def test_agreement_points_to_the_table_of_audits(tmp_path: Any) -> None:
     rows: list[Audited] = [(f"t{n}", 4.0, {"anna": None, "ben": 3.0}) for n in range(12)]
     view = audit_view(rows)
     blind = frame_of(
-        (
-            f"t{n}",
-            "s",
-            f"t{n}",
-            "transcript",
-            "calm",
-            f"human:{who}",
-            0,
-            float(1 + (n + shift) % 5),
-            None,
-            None,
-            None,
-        )
+        rating(f"t{n}", "s", f"t{n}", "calm", f"human:{who}", float(1 + (n + shift) % 5))
         for n in range(12)
         for who, shift in (("anna", 0), ("ben", n % 2))
     )
@@ -204,7 +191,7 @@ def test_audits_hide_no_error_and_no_agreement_beside_them() -> None:
     assert bedside.agree(frame, metrics=["warmth", "calm"], **how).names == ("agreement", "audits")
     assert bedside.agree(frame, metrics="warmth", **how).names == ("audits",)
     with pytest.raises(DataError, match="'rank' is not known"):
-        bedside.agree(frame, alpha="rank", **how)
+        bedside.agree(frame, alpha="rank", **how)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no metric 'heat' is rated"):
         bedside.agree(frame, metrics=["warmth", "heat"], **how)
 
@@ -257,10 +244,9 @@ def test_answers_on_transcripts_of_one_case_are_drawn_together() -> None:
     apart, whole_cases = (whole(with_design(audit_view(rows), cases, even)) for cases in (alone, together))
     assert (apart.cases, whole_cases.cases, whole_cases.transcripts) == (48, 12, 48)
     assert apart.confirmed.estimate == whole_cases.confirmed.estimate == pytest.approx(2 / 3)
-    assert apart.confirmed.interval is not None
-    assert whole_cases.confirmed.interval is not None
     widths = [
-        bounds.high - bounds.low for bounds in (apart.confirmed.interval, whole_cases.confirmed.interval)
+        bounds.high - bounds.low
+        for bounds in (definite(apart.confirmed.interval), definite(whole_cases.confirmed.interval))
     ]
     # Four times as few independent answers: about twice as wide.
     assert widths[1] > 1.7 * widths[0]
@@ -280,7 +266,7 @@ def test_answers_on_units_drawn_with_unequal_chances_are_weighted() -> None:
     verdict = whole(view)
     assert verdict.chances == "unequal"
     assert verdict.confirmed.estimate == pytest.approx(0.1 * 0.2 + 0.9 * 0.9)
-    assert any("weighted by one over its unit's chance" in note for note in audits_table((verdict,)).notes)
+    assert has_note(audits_table((verdict,)), "weighted by one over its unit's chance")
 
 
 def test_audited_units_that_were_picked_are_left_out_where_others_were_drawn() -> None:
@@ -292,10 +278,10 @@ def test_audited_units_that_were_picked_are_left_out_where_others_were_drawn() -
     )
     verdict = whole(view)
     assert (verdict.units, verdict.picked, verdict.confirmed.estimate) == (10, 10, 1.0)
-    assert any("10 units picked for what they are" in note for note in audits_table((verdict,)).notes)
+    assert has_note(audits_table((verdict,)), "10 units picked for what they are")
     picked = whole(with_design(audit_view(rows), cases, dict.fromkeys(names, 0.0)))
     assert (picked.units, picked.picked, picked.chances) == (20, 0, "none")
-    assert any("is about these units" in note for note in audits_table((picked,)).notes)
+    assert has_note(audits_table((picked,)), "is about these units")
 
 
 def test_audits_are_no_metric_unless_a_pattern_with_a_dot_names_them() -> None:
@@ -303,10 +289,7 @@ def test_audits_are_no_metric_unless_a_pattern_with_a_dot_names_them() -> None:
     rows: list[Audited] = [(f"t{n}", float(1 + n % 5), {"anna": None}) for n in range(10)]
     audited = audit_view(rows)
     blind = frame_of(
-        [
-            (f"t{n}", "s", f"t{n}", "transcript", "warmth", "human:ben", 0, 3.0, None, None, None)
-            for n in range(10)
-        ],
+        [rating(f"t{n}", "s", f"t{n}", "warmth", "human:ben", 3.0) for n in range(10)],
         "blind",
     )
     view = replace(audited, ratings=pl.concat([audited.ratings, blind]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,12 @@ from bedside.metrics.protocols import medconceal
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES
 from bedside.ratings.table import frame_of
-from bedside.reports.contents import make_parts
+from bedside.reports.contents import make_parts, make_tables
+from bedside.reports.results_layout import ResultsOptions
+from bedside.reports.table_notes import divided_by, with_averaging_notes
+from bedside.reports.tables.results import TABLE as RESULTS
 from bedside.scoring.score import score
+from tests.analysis.builders import definite, has_note, rating
 from tests.conftest import conversation
 
 CASES = 20
@@ -35,41 +40,49 @@ def study(
         for case in range(CASES):
             name = f"{system}-{setting}-{case}"
             value = mean + draw.gauss(0, spread)
-            rows.append(
-                (name, system, f"c{case}", "transcript", metric, "judge:m", 0, value, None, None, None)
-            )
+            rows.append(rating(name, system, f"c{case}", metric, "judge:m", value))
             factors.append({"transcript_id": name, "setting": setting})
     return RatingsView(frame_of(rows), {}, pl.DataFrame(factors), "study")
 
 
+LEVELS = ("8", "16")
+
+
+def both_levels(**means: tuple[float, float]) -> dict[tuple[str, str], float]:
+    """The means of systems at 8 and at 16."""
+    return {
+        (system, level): mean
+        for system, own in means.items()
+        for level, mean in zip(LEVELS, own, strict=True)
+    }
+
+
+GPT = {("gpt", "8"): 0.40, ("gpt", "16"): 0.56, ("human", "8"): 0.64}
+
+
+GROWS = both_levels(a=(0.5, 0.5), b=(0.6, 0.9))
+
+
 def test_a_system_in_one_setting_is_compared_within_it() -> None:
     """gpt − human came out −.160, where the 8-turn setting alone gives −.240."""
-    view = study({("gpt", "8"): 0.40, ("gpt", "16"): 0.56, ("human", "8"): 0.64}, spread=0.0)
+    view = study(GPT, spread=0.0)
     (pair,) = compare(view, reference="human").pairs
     alone = compare(view.where({"setting": ["8"]}), reference="human").pairs[0]
     assert pair.difference.estimate == pytest.approx(-0.24)
     assert pair.differences == alone.differences
     assert (pair.unmatched_a, pair.unmatched_b) == (CASES, 0)
+    (row,) = deviation(view, "human")
+    assert row.deviation == pytest.approx(0.24)
+    assert (row.n, row.transcripts, row.reference_n) == (CASES, CASES, CASES)
 
 
 def test_a_case_is_compared_at_the_levels_that_both_have_there() -> None:
-    view = study(
-        {(system, setting): 0.1 * len(system) for system in ("a", "bb") for setting in ("8", "16")}, 0.0
-    )
-    lost = view.ratings.with_columns(
-        pl.when(pl.col("transcript_id").is_in(["bb-16-3", "a-8-4"]))
-        .then(None)
-        .otherwise("value")
-        .alias("value"),
-    )
+    view = study(both_levels(a=(0.1, 0.1), bb=(0.2, 0.2)), 0.0)
     # A value far off at a level that the other system lacks on this case would tell.
-    lost = lost.with_columns(
-        pl.when(pl.col("transcript_id").is_in(["a-16-3", "bb-8-4"]))
-        .then(9.0)
-        .otherwise("value")
-        .alias("value")
-    )
-    odd = RatingsView(lost, {}, view.factors, "study")
+    given = {"bb-16-3": None, "a-8-4": None, "a-16-3": 9.0, "bb-8-4": 9.0}
+    name = pl.col("transcript_id")
+    value = pl.when(name.is_in(list(given))).then(name.replace_strict(given, default=None)).otherwise("value")
+    odd = replace(view, ratings=view.ratings.with_columns(value.cast(pl.Float64()).alias("value")))
     (pair,) = compare(odd).pairs
     assert pair.cases_a == CASES
     assert pair.differences == pytest.approx([-0.1] * CASES)
@@ -79,16 +92,10 @@ def test_a_case_is_compared_at_the_levels_that_both_have_there() -> None:
 def test_a_transcript_without_a_case_is_of_no_case_that_is_called_like_it() -> None:
     """Its setting weighed in with those of the case."""
     places = [
-        ("c1", "a", None, "8"),
-        ("a-2", "a", "c1", "16"),
-        ("a-3", "a", "c1", "16"),
-        ("a-4", "a", "c1", "8"),
-    ]
-    places += [("b-1", "b", "c1", "8"), ("b-2", "b", "c1", "16")]
-    rows = [
-        (name, system, case, "transcript", "empathy", "judge:m", 0, 2.0, None, None, None)
-        for name, system, case, _ in places
-    ]
+        ("c1", "a", None, "8"), ("a-2", "a", "c1", "16"), ("a-3", "a", "c1", "16"), ("a-4", "a", "c1", "8"),
+        ("b-1", "b", "c1", "8"), ("b-2", "b", "c1", "16"),
+    ]  # fmt: skip
+    rows = [rating(name, system, case, "empathy", "judge:m", 2.0) for name, system, case, _ in places]
     factors = pl.DataFrame({"transcript_id": [p[0] for p in places], "setting": [p[3] for p in places]})
     view = RatingsView(frame_of(rows), {}, factors, "study")
     matched = matched_rows(view, view.transcript_values(["empathy"]), "a", "b").rows
@@ -99,12 +106,14 @@ def test_a_transcript_without_a_case_is_of_no_case_that_is_called_like_it() -> N
 
 def test_levels_weigh_alike_however_often_each_was_run() -> None:
     """Two runs at 8 and one at 16, against one of each."""
-    view = study({("a", "8"): 0.2, ("a", "16"): 0.8, ("b", "8"): 0.2, ("b", "16"): 0.8}, 0.0)
-    again = view.ratings.filter(pl.col("transcript_id").str.starts_with("a-8-")).with_columns(
-        pl.col("transcript_id") + "-again"
+    view = study(both_levels(a=(0.2, 0.8), b=(0.2, 0.8)), 0.0)
+    of_a = view.ratings.filter(pl.col("transcript_id").str.starts_with("a-8-"))
+    again = of_a.with_columns(pl.col("transcript_id") + "-again")
+    place = again.select("transcript_id", pl.lit("8").alias("setting"))
+    more = replace(
+        view, ratings=pl.concat([view.ratings, again]), factors=pl.concat([definite(view.factors), place])
     )
-    factors = pl.concat([view.factors, again.select("transcript_id", pl.lit("8").alias("setting"))])  # type: ignore[list-item]
-    (pair,) = compare(RatingsView(pl.concat([view.ratings, again]), {}, factors, "study")).pairs
+    (pair,) = compare(more).pairs
     assert pair.differences == pytest.approx([0.0] * CASES)
 
 
@@ -119,28 +128,18 @@ def test_nothing_is_matched_where_nothing_varies_within_a_case_or_no_level_is_sh
 
 
 def test_all_systems_at_once_are_matched_too() -> None:
-    view = study({("a", "8"): 0.4, ("a", "16"): 0.9, ("b", "8"): 0.4, ("b", "16"): 0.9, ("c", "8"): 0.4}, 0.0)
-    (overall,) = compare(view).overall
+    (overall,) = compare(study({**both_levels(a=(0.4, 0.9), b=(0.4, 0.9)), ("c", "8"): 0.4}, 0.0)).overall
     assert overall.test.statistic is None or overall.test.statistic == pytest.approx(0.0)
-
-
-def warnings_of(view: RatingsView, metric: str = "concern_f1") -> list[str]:
-    from bedside.reports.contents import make_tables
-
-    (table,) = make_tables(view, ["comparison"])
-    return [note for note in table.notes if "Averaged over" in note]
 
 
 def test_a_test_of_interaction_decides_whether_the_note_is_a_warning() -> None:
     # The sign of the difference flips by chance only: no warning. It grows fourfold without a flip: a warning.
-    same = study({("a", "8"): 0.5, ("a", "16"): 0.5, ("b", "8"): 0.501, ("b", "16"): 0.499})
-    (note,) = warnings_of(same)
-    assert note.startswith("Averaged over setting (8, 16): --where setting=LEVEL shows one.")
-    assert "No interaction of system and setting is shown" in note
-    assert "Warning" not in note
-    grows = study({("a", "8"): 0.5, ("a", "16"): 0.5, ("b", "8"): 0.6, ("b", "16"): 0.9})
-    (note,) = warnings_of(grows)
-    assert "Warning: how systems compare depends on setting: interaction on" in note
+    (same,) = make_tables(study(both_levels(a=(0.5, 0.5), b=(0.501, 0.499))), ["comparison"])
+    assert has_note(same, "Averaged over setting (8, 16)", "No interaction of system and setting is shown")
+    assert not has_note(same, "Warning")
+    grows = study(GROWS)
+    (table,) = make_tables(grows, ["comparison"])
+    assert has_note(table, "Warning: how systems compare depends on setting: interaction on")
     (factor,) = grows.averaged_factors()
     (tested,) = interactions(grows, factor, ["concern_f1"], [("a", "b")])
     assert (tested.a, tested.b, tested.factor, tested.test.n) == ("a", "b", "setting", CASES)
@@ -161,10 +160,9 @@ def test_chance_alone_seldom_warns() -> None:
 
 
 def test_transcripts_without_cases_are_units_themselves() -> None:
-    view = study({("a", "8"): 0.5, ("a", "16"): 0.5, ("b", "8"): 0.6, ("b", "16"): 0.9})
-    caseless = RatingsView(
-        view.ratings.with_columns(pl.lit(None, dtype=pl.String()).alias("case_id")), {}, view.factors, "study"
-    )
+    view = study(GROWS)
+    nameless = view.ratings.with_columns(pl.lit(None, dtype=pl.String()).alias("case_id"))
+    caseless = replace(view, ratings=nameless)
     (factor,) = caseless.averaged_factors()
     (tested,) = interactions(caseless, factor, ["concern_f1"], [("a", "b")])
     assert "Welch–James" in tested.test.method
@@ -198,8 +196,6 @@ def labelled_run(folder: Path, raters: tuple[str, ...]) -> Run:
 
 
 def precision(view: RatingsView) -> dict[str, float]:
-    from bedside.reports.contents import make_tables
-
     (table,) = make_tables(view, ["concerns"], suite=SUITES.load("medconceal"))
     return {
         f"{record['raters']} {record['level']}": record["value"]
@@ -217,7 +213,7 @@ def test_two_sets_of_labels_on_one_dialogue_stand_apart(tmp_path: Path) -> None:
         {"human:anna micro": 1.0, "human:ben micro": 1 / 3, "human:anna mean": 1.0, "human:ben mean": 1 / 3}
     )
     table = bedside.tables(two.run or "", "results")["results"]
-    assert any("Labels of several people lie over one transcript (anna, ben)" in note for note in table.notes)
+    assert has_note(table, "Labels of several people lie over one transcript (anna, ben)")
 
 
 def test_people_who_share_the_labelling_are_one_group(tmp_path: Path) -> None:
@@ -235,13 +231,6 @@ def test_people_who_share_the_labelling_are_one_group(tmp_path: Path) -> None:
 # -- other questions -------------------------------------------------------------------------------------
 
 
-def test_a_deviation_from_a_system_is_of_the_settings_that_both_have() -> None:
-    view = study({("gpt", "8"): 0.40, ("gpt", "16"): 0.56, ("human", "8"): 0.64}, spread=0.0)
-    (row,) = deviation(view, "human")
-    assert row.deviation == pytest.approx(0.24)
-    assert (row.n, row.transcripts, row.reference_n) == (CASES, CASES, CASES)
-
-
 def test_a_deviation_counts_each_case_once() -> None:
     """Two transcripts of each case that are the same tell no more than one of each."""
     once = study({("a", "8"): 0.4, ("b", "8"): 0.6})
@@ -254,33 +243,18 @@ def test_a_deviation_counts_each_case_once() -> None:
 
 
 def test_notes_say_which_levels_each_system_has() -> None:
-    from bedside.reports.contents import make_tables
-
-    view = study({("gpt", "8"): 0.4, ("gpt", "16"): 0.5, ("human", "8"): 0.6})
+    view = study(GPT)
     (results,) = make_tables(view, ["results"])
-    assert (
-        "Averaged over setting (8, 16); human has 8 only, so that means of systems are of different settings: "
-        "--where setting=LEVEL shows one." in results.notes
-    )
+    assert has_note(results, "Averaged over setting (8, 16); human has 8 only", "--where setting=LEVEL")
     (comparison,) = make_tables(view, ["comparison"])
-    assert (
-        "Averaged over the levels of setting that both systems have (gpt − human 8): --where setting=LEVEL shows one."
-        in comparison.notes
-    )
-    assert not any(
-        "Averaged" in note for table in make_tables(view.where({"setting": ["8"]})) for note in table.notes
-    )
+    assert has_note(comparison, "the levels of setting that both systems have (gpt − human 8)")
+    assert not any(has_note(table, "Averaged") for table in make_tables(view.where({"setting": ["8"]})))
 
 
 def test_a_table_divided_by_a_factor_averages_nothing_over_it() -> None:
-    from bedside.reports.results_layout import ResultsOptions
-    from bedside.reports.table_notes import divided_by, with_averaging_notes
-    from bedside.reports.tables.results import TABLE
-
-    view = study({(system, setting): 0.4 for system in "ab" for setting in ("8", "16")})
+    view = study(both_levels(a=(0.4, 0.4), b=(0.4, 0.4)))
     options = ResultsOptions(rows=("setting", "metric"), columns=("system",))
-    table = TABLE.make(view, 0, options)
-    assert table is not None
+    table = definite(RESULTS.make(view, 0, options))
     assert with_averaging_notes(table, view, besides=divided_by(options)) == table
     assert with_averaging_notes(table, view) != table
     figures = [drawing for part in make_parts(view) for drawing in part.figures]

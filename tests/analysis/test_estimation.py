@@ -12,8 +12,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+import bedside
+from bedside.analysis.agreement import agree
+from bedside.analysis.checked_units import checked_units
 from bedside.analysis.estimation import Estimate, estimate
-from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.judge_accuracy import level_accuracy
+from bedside.analysis.rater_effects import rater_severities
+from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
+from bedside.analysis.selection import EstimateMethod
+from bedside.analysis.validation import validate
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
@@ -22,13 +29,25 @@ from bedside.annotation.plan_file import sealed
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import RatingProposal
 from bedside.core.errors import DataError
+from bedside.ratings.learnt_units import LearntUnits, unit_digests, with_learnt
+from bedside.ratings.rubric_metrics import adjudicated_metric, final_labels, is_final
+from bedside.ratings.run import Run
+from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
+from bedside.reports.build import build_tables
 from bedside.reports.estimation import estimate_table
+from bedside.reports.explanation import explain
+from bedside.reports.renderers.markdown import markdown
+from bedside.reports.tables.agreement import agreement_table
 from bedside.scoring.score import score
 from bedside.stats import prediction_powered
 from bedside.stats.stratified_means import judged_units, mean
+from bedside.tuning.label_split import labelled_units
+from tests.analysis.builders import definite, ends, has_note, rating
+from tests.analysis.ratings_rows import Row, view
 from tests.analysis.test_validation import Study
 from tests.annotation.study import EMPATHY, JUDGE, rating_plan
+from tests.soak import budget
 
 
 @pytest.fixture(scope="module")
@@ -40,122 +59,126 @@ def by_name(estimates: tuple[Estimate, ...]) -> dict[tuple[str, str], Estimate]:
     return {(each.metric, each.quantity): each for each in estimates}
 
 
+def from_lines(folder: Path, header: str, lines: Sequence[str]) -> RatingsView:
+    (folder / "ratings.csv").write_text("\n".join([header, *lines]) + "\n")
+    return open_ratings_view(folder / "ratings.csv")
+
+
 def test_estimates_take_the_right_values(study: Study) -> None:
-    found = by_name(estimate(study.view, judge="judge:*"))
+    estimates = by_name(estimate(study.view, judge="judge:*"))
     rest = np.setdiff1d(np.arange(60), study.rated)
     human = {s: study.people[s][:, study.rated].mean(axis=0) for s in "AB"}
     judge = {s: study.judge[s].mean(axis=0) for s in "AB"}
     for s in "AB":
-        mine = found["empathy", s]
+        mine = estimates["empathy", s]
         assert (mine.labelled, mine.labelled_cases, mine.judged) == (20, 20, 60)
-        assert mine.naive.estimate == pytest.approx(judge[s].mean())
-        assert mine.human.estimate == pytest.approx(human[s].mean())
+        assert (mine.naive.estimate, mine.human.estimate) == pytest.approx((judge[s].mean(), human[s].mean()))
         expected = prediction_powered.mean(human[s], judge[s][study.rated], judge[s][rest], interval="t")
         assert mine.corrected.estimate == pytest.approx(expected.estimate)
-        assert mine.corrected.interval is not None
-        assert expected.interval is not None
-        assert mine.corrected.interval.low == pytest.approx(expected.interval.low)
-        assert found["safe", s].naive.estimate == pytest.approx(study.unsafe_judge[s].mean())
-    both = found["empathy", "A − B"]
+        assert definite(mine.corrected.interval).low == pytest.approx(definite(expected.interval).low)
+        assert mine.corrected.interval != mine.naive.interval
+        assert mine.corrected.method != mine.naive.method
+        assert estimates["safe", s].naive.estimate == pytest.approx(study.unsafe_judge[s].mean())
+    both = estimates["empathy", "A − B"]
     assert both.naive.estimate == pytest.approx((judge["A"] - judge["B"]).mean())
     assert both.labelled_pairs == 20
 
 
-def test_a_difference_is_that_of_the_means(study: Study) -> None:
+@pytest.mark.parametrize("method", ["prediction-powered", "rogan-gladen"])
+def test_a_difference_is_that_of_the_means(study: Study, method: EstimateMethod) -> None:
     """Of numbers and of zeros and ones, by whichever ratings; before, two methods contradicted each other."""
-    for method in ("prediction-powered", "rogan-gladen"):
-        found = by_name(estimate(study.view, judge="judge:m", method=method))  # type: ignore[arg-type]
-        for metric in ("empathy", "safe"):
-            for kind in ("naive", "human", "corrected"):
-                a, b, both = (getattr(found[metric, name], kind) for name in ("A", "B", "A − B"))
-                if both.estimate is None:
-                    assert method == "rogan-gladen"
-                    assert "zeros and ones" in both.missing
-                else:
-                    assert both.estimate == pytest.approx(a.estimate - b.estimate, abs=1e-12)
+    estimates = by_name(estimate(study.view, judge="judge:m", method=method))
+    for metric in ("empathy", "safe"):
+        for kind in ("naive", "human", "corrected"):
+            a, b, both = (getattr(estimates[metric, name], kind) for name in ("A", "B", "A − B"))
+            if both.estimate is None:
+                assert method == "rogan-gladen"
+                assert "zeros and ones" in both.missing
+            else:
+                assert both.estimate == pytest.approx(a.estimate - b.estimate, abs=1e-12)
 
 
 def test_zeros_and_ones_are_corrected_as_other_metrics_unless_asked(study: Study) -> None:
     for each in estimate(study.view, judge="judge:m", metrics=["safe"]):
         assert "prediction-powered" in each.corrected.method
-    found = by_name(estimate(study.view, judge="judge:m", method="rogan-gladen"))
-    share = found["safe", "A"].corrected
-    expected = prediction_powered.rogan_gladen(
-        study.safe["A"][study.rated], study.unsafe_judge["A"][study.rated], study.unsafe_judge["A"]
-    )
+    estimates = by_name(estimate(study.view, judge="judge:m", method="rogan-gladen"))
+    share = estimates["safe", "A"].corrected
+    judge = study.unsafe_judge["A"]
+    expected = prediction_powered.rogan_gladen(study.safe["A"][study.rated], judge[study.rated], judge)
     assert (share.estimate, share.interval) == (expected.estimate, expected.interval)
-    assert found["empathy", "A"].corrected.missing == "Rogan and Gladen's method is for zeros and ones"
-    with pytest.raises(DataError, match="cases like these"):
-        estimate(study.view, judge="judge:m", method="rogan-gladen", about="run")
-    with pytest.raises(DataError, match="unknown"):
-        estimate(study.view, judge="judge:m", about="everything")  # type: ignore[arg-type]
-
-
-def test_the_corrected_interval_is_never_the_naive_one(study: Study) -> None:
-    for one in estimate(study.view, judge="judge:m", metrics=["empathy"]):
-        assert one.corrected.interval != one.naive.interval
-        assert one.corrected.method != one.naive.method
-    table = estimate_table(estimate(study.view, judge="judge:m"))
-    assert [column.title for column in table.columns][2:5] == [
-        "Judge alone (naive)",
-        "People alone",
-        "Corrected",
-    ]
+    assert "zeros and ones" in str(estimates["empathy", "A"].corrected.missing)
 
 
 def test_the_estimand_is_named_and_chosen(study: Study) -> None:
     cases = estimate(study.view, judge="judge:m", metrics=["empathy"])
     run = estimate(study.view, judge="judge:m", metrics=["empathy"], about="run")
-    assert any("cases like these" in note for note in estimate_table(cases).notes)
-    assert any("this run's transcripts alone" in note for note in estimate_table(run).notes)
+    assert has_note(estimate_table(cases), "cases like these")
+    assert has_note(estimate_table(run), "this run's transcripts alone")
+    titles = [column.title for column in estimate_table(cases).columns]
+    assert titles[2:5] == ["Judge alone (naive)", "People alone", "Corrected"]
     for wide, narrow in zip(cases, run, strict=True):
         assert wide.corrected.estimate == pytest.approx(narrow.corrected.estimate)
-        assert wide.corrected.interval is not None
-        assert narrow.corrected.interval is not None
-        assert narrow.corrected.interval.high < wide.corrected.interval.high
+        assert definite(narrow.corrected.interval).high < definite(wide.corrected.interval).high
         assert narrow.naive.interval is None
-        assert narrow.naive.missing == "no interval: every unit was rated, so that its mean is known"
+        assert "every unit was rated" in str(narrow.naive.missing)
 
 
 def test_where_people_rated_everything_the_corrected_mean_is_theirs(tmp_path: Path) -> None:
-    path = tmp_path / "all.csv"
-    path.write_text("item,system,anna,judge:m\n" + "".join(f"i{n},A,{n % 5},{n % 4}\n" for n in range(20)))
-    view = open_ratings_view(path)
-    (found,) = estimate(view, judge="judge:m")
-    assert (found.corrected.estimate, found.corrected.interval) == (
-        found.human.estimate,
-        found.human.interval,
+    view = from_lines(tmp_path, "item,system,anna,judge:m", [f"i{n},A,{n % 5},{n % 4}" for n in range(20)])
+    (cases,) = estimate(view, judge="judge:m")
+    assert (cases.corrected.estimate, cases.corrected.interval) == (
+        cases.human.estimate,
+        cases.human.interval,
     )
     (known,) = estimate(view, judge="judge:m", about="run")
-    assert known.corrected.estimate == 2
-    assert known.corrected.interval is None
+    assert (known.corrected.estimate, known.corrected.interval) == (2, None)
     assert known.corrected.missing
 
 
-def test_a_handful_of_labels_corrects_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "few.csv"
-    lines = [f"i{n},A,{n % 5 if n < 9 else 'NA'},{(n + 1) % 5}" for n in range(40)]
-    path.write_text("item,system,anna,judge:m\n" + "\n".join(lines) + "\n")
-    found = estimate(open_ratings_view(path), judge="judge:m")[0]
-    assert found.labelled == 9
-    assert found.corrected.estimate is None
-    assert found.corrected.missing == "people rated 9 cases, fewer than 10: too few to correct the judge"
+@pytest.mark.parametrize(
+    ("units", "labelled", "cases"), [(40, 9, 40), (80, 30, 8)], ids=["transcripts", "of few cases"]
+)
+def test_a_handful_of_labels_corrects_nothing(units: int, labelled: int, cases: int, tmp_path: Path) -> None:
+    lines = [f"i{n},A,c{n % cases},{n % 5 if n < labelled else 'NA'},{(n * 7) % 5}" for n in range(units)]
+    (few,) = estimate(from_lines(tmp_path, "item,system,case,anna,judge:m", lines), judge="judge:m")
+    number = min(labelled, cases)
+    assert (few.labelled, few.labelled_cases, few.corrected.estimate) == (labelled, number, None)
+    assert (
+        few.corrected.missing == f"people rated {number} cases, fewer than 10: too few to correct the judge"
+    )
 
 
-def test_transcripts_of_few_cases_are_a_handful_too(tmp_path: Path) -> None:
-    path = tmp_path / "few.csv"
-    lines = [f"i{n},A,c{n % 8},{n % 5 if n < 30 else 'NA'},{(n * 7) % 5}" for n in range(80)]
-    path.write_text("item,system,case,anna,judge:m\n" + "\n".join(lines) + "\n")
-    (found,) = estimate(open_ratings_view(path), judge="judge:m")
-    assert (found.labelled, found.labelled_cases) == (30, 8)
-    assert found.corrected.missing == "people rated 8 cases, fewer than 10: too few to correct the judge"
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"judge": "judge:x"}, "no rater matches 'judge:x'"),
+        ({"judge": "*"}, "raters match '\\*'"),
+        ({"method": "rogan-gladen", "about": "run"}, "cases like these"),
+        ({"about": "everything"}, "'everything'"),
+    ],
+)
+def test_what_cannot_be_done_says_so(study: Study, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        estimate(study.view, **{"judge": "judge:m", **options})
 
 
-def test_what_cannot_be_done_says_so(study: Study) -> None:
-    with pytest.raises(DataError, match="no rater matches 'judge:x'"):
-        estimate(study.view, judge="judge:x")
-    with pytest.raises(DataError, match="raters match"):
-        estimate(study.view, judge="*")
+TURNS = [{"role": "clinician", "text": "How was your week?"}, {"role": "patient", "text": "Hard."}]
+
+
+def judged_run(folder: Path, talks: Sequence[tuple[str, str, str, dict[str, str], float]]) -> Run:
+    """A run of (name, system, case, factors, the judge's level of empathy)."""
+    lines = [
+        json.dumps({"id": name, "system": system, "case_id": case, "turns": TURNS, "factors": factors})
+        for name, system, case, factors, _ in talks
+    ]
+    (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
+    rows = [
+        rating(name, system, case, "empathy", JUDGE, float(level)) for name, system, case, _, level in talks
+    ]
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    return run
 
 
 class Planned:
@@ -165,39 +188,24 @@ class Planned:
         rng = np.random.default_rng(seed)
         self.kinds = ["routine"] * routine + ["crisis"] * crisis
         self.names = [f"t{n:03}" for n in range(len(self.kinds))]
-        centre = np.where(np.array(self.kinds) == "crisis", 1.8, 3.4)
+        self.crisis = np.array(self.kinds) == "crisis"
+        centre = np.where(self.crisis, 1.8, 3.4)
         self.truth = np.clip(np.round(centre + rng.normal(0, 0.8, centre.size)), 1, 5)
         # The judge is far too kind where it matters.
-        errors = rng.integers(-1, 2, centre.size) + np.where(np.array(self.kinds) == "crisis", 2, 0)
+        errors = rng.integers(-1, 2, centre.size) + np.where(self.crisis, 2, 0)
         self.judge = np.clip(self.truth + errors, 1, 5)
-        turns = [{"role": "clinician", "text": "How was your week?"}, {"role": "patient", "text": "Hard."}]
-        lines = [
-            json.dumps(
-                {"id": name, "system": "A", "case_id": f"c{name}", "turns": turns, "factors": {"kind": kind}}
-            )
-            for name, kind in zip(self.names, self.kinds, strict=True)
-        ]
-        (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-        self.run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
-        rows = [
-            (name, "A", f"c{name}", "transcript", "empathy", JUDGE, 0, float(level), None, None, None)
-            for name, level in zip(self.names, self.judge, strict=True)
-        ]
-        with self.run.locked():
-            self.run.add(frame_of(rows).lazy(), self.run.manifest)
+        talks = zip(self.names, self.kinds, self.judge.tolist(), strict=True)
+        self.run = judged_run(folder, [(n, "A", f"c{n}", {"kind": kind}, level) for n, kind, level in talks])
         self.level = dict(zip(self.names, self.truth, strict=True))
 
     def rated(self, plan: AnnotationPlan) -> AnnotationPlan:
         """The plan, once all its raters have said what they think of every item."""
-        keep_answers(
-            self.run,
-            plan,
-            [
-                RaterAnswer(item.id, rater, "submitted", {"empathy": (f"{self.level[item.transcript]:.0f}",)})
-                for item in plan.items
-                for rater in plan.raters_of[item.id]
-            ],
-        )
+        answers = [
+            RaterAnswer(item.id, rater, "submitted", {"empathy": (f"{self.level[item.transcript]:.0f}",)})
+            for item in plan.items
+            for rater in plan.raters_of[item.id]
+        ]
+        keep_answers(self.run, plan, answers)
         return plan
 
     def plan(self, **options: Any) -> AnnotationPlan:
@@ -218,26 +226,22 @@ def test_an_oversampled_stratum_counts_as_large_as_it_is(tmp_path: Path) -> None
     """25 of 30 crisis and 25 of 270 routine transcripts: before, the crisis ones made up half of the mean."""
     study = Planned(tmp_path, routine=270, crisis=30)
     seen = study.seen(study.rated(study.plan(by=("system", "kind"), per=25)))
-    (found,) = estimate(study.view(), judge=JUDGE)
-    crisis = np.array(study.kinds) == "crisis"
-    means = [study.truth[seen & kind].mean() for kind in (crisis, ~crisis)]
-    assert found.human.estimate == pytest.approx(0.1 * means[0] + 0.9 * means[1])
-    direct = mean(judged_units(study.judge, np.where(seen, study.truth, np.nan), cells=crisis))
-    assert found.corrected.estimate == pytest.approx(direct.estimate)
-    assert direct.interval is not None
-    assert found.corrected.interval is not None
-    assert found.corrected.interval.low == pytest.approx(direct.interval.low)
-    assert found.corrected.interval.low < study.truth.mean() < found.corrected.interval.high
-    unweighted = prediction_powered.mean(
-        study.truth[seen], study.judge[seen], study.judge[~seen], interval="t"
-    )
-    assert unweighted.interval is not None
-    assert unweighted.interval.high < study.truth.mean(), "the weights matter here"
-    assert found.samples[0].by == ("kind",)
-    table = estimate_table((found,))
-    assert any("drawn by kind" in note for note in table.notes)
-    assert any("mix of kind" in note for note in table.notes)
-    assert not any("not known" in note for note in table.notes)
+    (result,) = estimate(study.view(), judge=JUDGE)
+    means = [study.truth[seen & kind].mean() for kind in (study.crisis, ~study.crisis)]
+    assert result.human.estimate == pytest.approx(0.1 * means[0] + 0.9 * means[1])
+    direct = mean(judged_units(study.judge, np.where(seen, study.truth, np.nan), cells=study.crisis))
+    assert result.corrected.estimate == pytest.approx(direct.estimate)
+    low, high = ends(result.corrected.interval)
+    assert low == pytest.approx(definite(direct.interval).low)
+    assert low < study.truth.mean() < high
+    judge, truth = study.judge, study.truth
+    unweighted = prediction_powered.mean(truth[seen], judge[seen], judge[~seen], interval="t")
+    assert definite(unweighted.interval).high < study.truth.mean(), "the weights matter here"
+    assert result.samples[0].by == ("kind",)
+    table = estimate_table((result,))
+    assert has_note(table, "drawn by kind")
+    assert has_note(table, "mix of kind")
+    assert not has_note(table, "not known")
 
 
 def test_a_cell_with_one_label_is_joined_and_that_is_said(tmp_path: Path) -> None:
@@ -253,7 +257,7 @@ def test_a_cell_with_one_label_is_joined_and_that_is_said(tmp_path: Path) -> Non
     )
     (found,) = estimate(view, judge=JUDGE)
     assert found.samples[0].joined == ((("crisis",), ("routine",)),)
-    assert any("fewer than two cases of a cell" in note for note in estimate_table((found,)).notes)
+    assert has_note(estimate_table((found,)), "fewer than two cases of a cell")
     assert found.human.estimate == pytest.approx(
         view.ratings.filter(pl.col("rater").str.starts_with("human:"))["value"].mean()
     )
@@ -284,15 +288,13 @@ def _worst(study: Planned, plan: AnnotationPlan) -> list[RatingProposal]:
 
 
 def test_what_the_judge_did_not_rate_and_unknown_chances_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
     lines = [f"i{n},A,{n % 5},{'NA' if n in (3, 4) else n % 4}" for n in range(20)]
     lines += [f"j{n},A,NA,{n % 4}" for n in range(20)]
-    path.write_text("item,system,anna,judge:m\n" + "\n".join(lines) + "\n")
-    (found,) = estimate(open_ratings_view(path), judge="judge:m")
-    assert (found.labelled, found.samples[0].unjudged, found.samples[0].assumed) == (18, 2, 18)
-    notes = estimate_table((found,)).notes
-    assert any("2 transcripts that people rated and the judge didn't" in note for note in notes)
-    assert any("18 transcripts that people rated came to be drawn is not known" in note for note in notes)
+    (result,) = estimate(from_lines(tmp_path, "item,system,anna,judge:m", lines), judge="judge:m")
+    assert (result.labelled, result.samples[0].unjudged, result.samples[0].assumed) == (18, 2, 18)
+    table = estimate_table((result,))
+    assert has_note(table, "2 transcripts that people rated and the judge didn't")
+    assert has_note(table, "18 transcripts that people rated came to be drawn is not known")
 
 
 def test_several_transcripts_of_a_case_widen_the_interval(tmp_path: Path) -> None:
@@ -300,47 +302,38 @@ def test_several_transcripts_of_a_case_widen_the_interval(tmp_path: Path) -> Non
     rng = np.random.default_rng(3)
     people, judge = rng.integers(1, 6, 30), rng.integers(1, 6, 30)
 
-    def found(copies: int) -> Estimate:
-        path = tmp_path / f"{copies}.csv"
+    def of_copies(copies: int) -> Estimate:
         lines = [
-            f"i{n}-{copy},c{n},A,{people[n] if n < 15 else 'NA'},{judge[n]}"
-            for n in range(30)
+            f"i{n}-{copy},c{n},A,{people[n] if n < 15 else 'NA'},{judge[n]}" for n in range(30)
             for copy in range(copies)
-        ]
-        path.write_text("item,case,system,anna,judge:m\n" + "\n".join(lines) + "\n")
-        return estimate(open_ratings_view(path), judge="judge:m")[0]
+        ]  # fmt: skip
+        return estimate(from_lines(tmp_path, "item,case,system,anna,judge:m", lines), judge="judge:m")[0]
 
-    one, ten = found(1), found(10)
+    single, ten = of_copies(1), of_copies(10)
     assert (ten.labelled, ten.labelled_cases) == (150, 15)
-    for kind in ("naive", "human"):
-        narrow, wide = getattr(one, kind), getattr(ten, kind)
+    for narrow, wide in ((single.naive, ten.naive), (single.human, ten.human)):
         assert wide.estimate == pytest.approx(narrow.estimate)
-        assert wide.interval.low == pytest.approx(narrow.interval.low)
-        assert wide.interval.high == pytest.approx(narrow.interval.high)
-    assert any("summed by case" in note for note in estimate_table((ten,)).notes)
-    assert not any("summed by case" in note for note in estimate_table((one,)).notes)
+        assert ends(wide.interval) == pytest.approx(ends(narrow.interval))
+    assert has_note(estimate_table((ten,)), "summed by case")
+    assert not has_note(estimate_table((single,)), "summed by case")
 
 
 def test_people_who_labelled_other_things_are_not_averaged(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    lines = ["item,rater,metric,value"]
-    for n in range(20):
-        lines += [f"i{n},{rater},{metric},{1 + (n + len(rater)) % 3}" for metric in ("concern_precision", "empathy")
-                  for rater in ("anna", "ben", "judge:m")]  # fmt: skip
-    path.write_text("\n".join(lines) + "\n")
-    view = open_ratings_view(path)
+    lines = [
+        f"i{n},{rater},{metric},{1 + (n + len(rater)) % 3}" for n in range(20)
+        for metric in ("concern_precision", "empathy") for rater in ("anna", "ben", "judge:m")
+    ]  # fmt: skip
+    view = from_lines(tmp_path, "item,rater,metric,value", lines)
     assert view.label_sets() == ["concern_precision"]
-    with pytest.raises(DataError, match="either one's or the other's"):
+    with pytest.raises(
+        DataError, match="concern_precision follows from labels, and human:anna and human:ben"
+    ):
         estimate(view, judge="judge:m")
     of_anna = by_name(estimate(view, judge="judge:m", people=["human:anna"]))
     assert of_anna["concern_precision", "all"].labelled == 20
     # What the judge didn't rate is no matter.
-    others = replace(
-        view,
-        ratings=view.ratings.filter(
-            ~((pl.col("metric") == "concern_precision") & (pl.col("rater") == "judge:m"))
-        ),
-    )
+    judged = (pl.col("metric") == "concern_precision") & (pl.col("rater") == "judge:m")
+    others = replace(view, ratings=view.ratings.filter(~judged))
     assert {each.metric for each in estimate(others, judge="judge:m")} == {"empathy"}
 
 
@@ -349,32 +342,21 @@ class Uneven:
 
     def __init__(self, folder: Path, systems_by_case: Sequence[str]) -> None:
         rng = np.random.default_rng(4)
-        turns = [{"role": "clinician", "text": "How was your week?"}, {"role": "patient", "text": "Hard."}]
-        lines, rows, self.level = [], [], {}
+        talks: list[tuple[str, str, str, dict[str, str], float]] = []
+        self.level = {}
         for case, systems in enumerate(systems_by_case):
             for system in systems:
                 name = f"{system}{case:03}"
                 # Cases of many systems are the hard ones.
                 self.level[name] = int(np.clip(rng.normal(4 if len(systems) == 1 else 2, 0.7), 1, 5))
-                lines.append(
-                    json.dumps(
-                        {"id": name, "system": system, "case_id": f"c{case}", "turns": turns, "factors": {}}
-                    )
-                )
                 judged = float(np.clip(self.level[name] + rng.integers(-1, 2), 1, 5))
-                rows.append(
-                    (name, system, f"c{case}", "transcript", "empathy", JUDGE, 0, judged, None, None, None)
-                )
-        (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-        self.run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
-        with self.run.locked():
-            self.run.add(frame_of(rows).lazy(), self.run.manifest)
+                talks.append((name, system, f"c{case}", {}, judged))
+        self.run = judged_run(folder, talks)
 
     def rated(self, **options: Any) -> AnnotationPlan:
         """A plan of half of all, as plans of format 1 were, once it is answered."""
-        made = rating_plan(
-            self.run, rubrics=(EMPATHY,), raters=("anna",), overlap=1, **{"per": 60, **options}
-        )
+        options = {"per": 60, **options}
+        made = rating_plan(self.run, rubrics=(EMPATHY,), raters=("anna",), overlap=1, **options)
         plan = sealed(made.model_copy(update={"format": 1}))
         answers = [
             RaterAnswer(item.id, "anna", "submitted", {"empathy": (f"{self.level[item.transcript]}",)})
@@ -384,34 +366,242 @@ class Uneven:
         return plan
 
 
-def test_a_plan_that_drew_whole_cases_of_unequal_size_corrects_nothing(tmp_path: Path) -> None:
-    """As plans of format 1 did: transcripts of large cases came more rarely than stated."""
-    study = Uneven(tmp_path, ["A"] * 30 + ["ABC"] * 30)
-    plan = study.rated()
-    view = open_ratings_view(study.run.path)
-    for found in estimate(view, judge=JUDGE):
-        for result in (found.human, found.corrected):
-            assert result.estimate is None
-            assert f"plan {plan_hash(plan)} drew the transcripts of a case together" in str(result.missing)
-        assert found.naive.estimate is not None
-    assert view.ratings.filter(pl.col("rater") == "human:anna")["drawn"].unique().to_list() == [None]
-
-
 @pytest.mark.parametrize(
-    ("systems_by_case", "options"),
+    ("systems_by_case", "options", "right"),
     [
-        (["AB"] * 60, {}),
-        (["A"] * 30 + ["ABC"] * 30, {"by": ("system",), "per": 20}),
-        (["A"] * 120, {}),
+        (["A"] * 30 + ["ABC"] * 30, {}, False),
+        (["AB"] * 60, {}, True),
+        (["A"] * 30 + ["ABC"] * 30, {"by": ("system",), "per": 20}, True),
+        (["A"] * 120, {}, True),
+    ],
+    ids=[
+        "whole cases of unequal size",
+        "equally many transcripts a case",
+        "systems are strata",
+        "one system",
     ],
 )
-def test_plans_of_before_whose_chances_are_right_still_do(
-    systems_by_case: list[str], options: dict[str, Any], tmp_path: Path
+def test_plans_of_format_1_correct_only_where_their_chances_are_right(
+    systems_by_case: list[str], options: dict[str, Any], right: bool, tmp_path: Path
 ) -> None:
-    """Where cases have equally many transcripts, systems are strata, or there is one system."""
+    """They drew whole cases: transcripts of large cases came more rarely than stated."""
     study = Uneven(tmp_path, systems_by_case)
     plan = study.rated(**options)
     assert plan.format == 1
     view = open_ratings_view(study.run.path)
-    assert all(found.corrected.estimate is not None for found in estimate(view, judge=JUDGE))
-    assert view.ratings.filter(pl.col("rater") == "human:anna")["drawn"].null_count() == 0
+    for result in estimate(view, judge=JUDGE):
+        assert result.naive.estimate is not None
+        assert (result.corrected.estimate is not None, result.human.estimate is not None) == (right, right)
+        for own in (result.human, result.corrected):
+            assert right or f"plan {plan_hash(plan)} drew the transcripts of a case together" in str(
+                own.missing
+            )
+    drawn = view.ratings.filter(pl.col("rater") == "human:anna")["drawn"]
+    assert drawn.null_count() == (0 if right else len(drawn))
+
+
+# -- final labels by adjudication ------------------------------------------------------------------------
+
+
+INVENTED = "judge:invented/model"
+
+
+def adjudicated_view(rows: list[Row], levels: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0)) -> RatingsView:
+    whole = view(rows)
+    final = final_labels(whole.ratings, whole.name)
+    kept = whole.ratings.filter(~is_final())
+    return replace(whole, ratings=kept, final=final, scales={"empathy": Scale(levels, True)})
+
+
+def row(name: str, rater: str, value: float | None, metric: str = "empathy") -> Row:
+    return name, "a", name, metric, rater, value
+
+
+def drawn_study(rng: np.random.Generator, adjudicated: bool) -> RatingsView:
+    """200 transcripts of one system that a judge rated, 60 of them two people, who are milder than the truth."""
+    rows = []
+    truths = rng.normal(3, 1, 200)
+    rated = set(rng.permutation(200)[:60].tolist())
+    for number, truth in enumerate(truths):
+        name = f"t{number:03}"
+        rows.append(row(name, INVENTED, level(truth + rng.normal(0.5, 0.7))))
+        if number in rated:
+            both = [level(truth + 0.4 + rng.normal(0, 0.6)) for _ in range(2)]
+            rows += [row(name, f"human:{who}", said) for who, said in zip("xy", both, strict=True)]
+            if adjudicated and both[0] != both[1]:
+                rows.append(row(name, "human:z", level(truth), adjudicated_metric("empathy")))
+    return adjudicated_view(rows)
+
+
+def level(latent: float) -> float:
+    return float(np.clip(np.round(latent), 1, 5))
+
+
+def settled_mean() -> float:
+    """What people say of a transcript in the long run, where what they differ on is settled by the truth."""
+    rng = np.random.default_rng(0)
+    truths = rng.normal(3, 1, 400_000)
+    first, second = (
+        np.clip(np.round(truths + 0.4 + rng.normal(0, 0.6, truths.size)), 1, 5) for _ in range(2)
+    )
+    return float(np.where(first == second, first, np.clip(np.round(truths), 1, 5)).mean())
+
+
+@pytest.mark.soak
+@pytest.mark.slow
+def test_corrected_means_cover_what_people_say_when_it_is_settled() -> None:
+    truth, studies = settled_mean(), budget(60, 1000)
+    rng = np.random.default_rng(5)
+    covered, of_originals = 0, 0
+    for _ in range(studies):
+        both = []
+        state = rng.bit_generator.state
+        for adjudicated in (True, False):
+            rng.bit_generator.state = state
+            (result,) = estimate(drawn_study(rng, adjudicated), judge=INVENTED)
+            interval = definite(result.corrected.interval)
+            both.append(interval.low <= truth <= interval.high)
+        covered += both[0]
+        of_originals += both[1]
+    assert covered / studies >= 0.95 - 3.1 * np.sqrt(0.05 * 0.95 / studies)
+    # The raters' own mean is about something else, as they are mild.
+    assert of_originals / studies < 0.9
+
+
+def small_view() -> RatingsView:
+    rows = []
+    levels = {"p": (1, 1, 2), "q": (2, 4, 4), "r": (3, 3, 3), "s": (5, 1, 1), "t": (4, 4, 5)}
+    for name, (x, y, judged) in levels.items():
+        rows += [row(name, "human:x", x), row(name, "human:y", y), row(name, INVENTED, judged)]
+    rows += [
+        row("q", "human:z", 4.0, "empathy.adjudicated"),
+        row("s", "human:z", 2.0, "empathy.adjudicated"),
+        row("t", "human:z", None, "empathy.adjudicated"),
+    ]
+    return adjudicated_view(rows)
+
+
+def test_people_s_value_is_the_final_label_where_there_is_one() -> None:
+    study = small_view()
+    for part, expected in (
+        (study, {"p": 1, "q": 4, "r": 3, "s": 2, "t": 4}),
+        (replace(study, final=study.final.clear()), {"p": 1, "q": 3, "r": 3, "s": 3, "t": 4}),
+    ):
+        values = part.transcript_values(["empathy"]).filter(pl.col("group") == PEOPLE)
+        assert dict(values.select("transcript_id", "value").iter_rows()) == expected
+
+
+def test_the_reference_is_one_vote_and_the_people_stay() -> None:
+    study = small_view()
+    units = checked_units(study.ratings, INVENTED, 0, study.final_labels("empathy"))
+    assert units.adjudicated == 2
+    assert units.people.tolist() == [[1, 1], [2, 4], [3, 3], [5, 1], [4, 4]]
+    assert units.reference.tolist() == [[1, 1], [4, None], [3, 3], [2, None], [4, 4]]
+    assert units.people_numbers().tolist() == [1, 4, 3, 2, 4]
+    # Of the units that are 4 (the final label of q, and t), the judge says so of q alone.
+    accuracy = level_accuracy(units, 4.0)
+    assert accuracy.judge.sensitivity.estimate == pytest.approx(1 / 2)
+    assert accuracy.judge.specificity.estimate == pytest.approx(1)
+    without = level_accuracy(checked_units(study.ratings, INVENTED, 0), 4.0)
+    # Two votes of t, one of the two of q.
+    assert without.judge.sensitivity.estimate == pytest.approx(0.5 / 1.5)
+    assert accuracy.people == without.people
+
+
+def test_what_is_learnt_from_is_the_final_label_and_severity_is_of_the_originals() -> None:
+    study = small_view()
+    units, _, _ = labelled_units(study, "empathy")
+    assert {unit.transcript: unit.consensus for unit in units} == {"p": 1, "q": 4, "r": 3, "s": 2, "t": 4}
+    assert all(set(unit.ratings) == {"human:x", "human:y"} for unit in units)
+    raters = {severity.rater for severity in rater_severities(study, ["empathy"])}
+    assert raters == {"human:x", "human:y"}
+
+
+def test_tables_say_how_many_units_were_adjudicated() -> None:
+    study = small_view()
+    words = markdown(agreement_table(agree(study)))
+    assert "final label of an adjudicator where there is one (Empathy 2 units)" in words
+    (table,) = build_tables(study, ["results"])
+    (cell,) = {str(record["cell"]) for record in table.records if record.get("raters") == PEOPLE}
+    assert "Empathy: 2 units were adjudicated" in markdown(table)
+    explained = explain(study, table, cell)
+    text = "\n".join(map(markdown, explained.tables))
+    assert "Empathy: 2 units were adjudicated" in text
+    assert "empathy.adjudicated" in text
+
+
+def test_labels_of_a_plain_file_are_final_too(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    lines = ["transcript_id,unit,metric,rater,value"]
+    lines += [f"t{number},transcript,empathy,human:x,{1 + number % 5}" for number in range(6)]
+    lines += [f"t{number},transcript,empathy,human:y,{1 + (number + 1) % 5}" for number in range(6)]
+    lines += ["t0,transcript,empathy.adjudicated,human:z,2"]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    study = open_ratings_view(path)
+    assert study.final_labels("empathy") == {("t0", "transcript"): 2.0}
+    assert study.raters() == ["human:x", "human:y"]
+    assert study.raters(["human:z"]) == ["human:z"]
+    assert study.metrics() == ["empathy"]
+
+
+# -- units that a rater learnt from ----------------------------------------------------------------------
+
+
+RATER = "judge:m+empathy@1"
+
+
+@pytest.fixture(scope="module")
+def learnt_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """40 transcripts of 40 cases; the rater is perfect on the 20 it learnt from, and a coin on the others."""
+    folder = tmp_path_factory.mktemp("fresh")
+    talks = folder / "talks.jsonl"
+    turns = [{"role": "clinician", "text": "How are you?"}, {"role": "patient", "text": "Well."}]
+    talks.write_text(
+        "".join(
+            json.dumps({"id": f"t{n:02}", "system": "s", "case_id": f"c{n:02}", "turns": turns}) + "\n"
+            for n in range(40)
+        )
+    )
+    made = bedside.score(talks, folder / "run", metrics=["structure"]).run
+    random = np.random.default_rng(1)
+    rows = []
+    for number in range(40):
+        truth, guess = float(random.integers(1, 6)), float(random.integers(1, 6))
+        for rater, value in (
+            ("human:a", truth), ("human:b", truth), ("judge:m", guess), (RATER, truth if number < 20 else guess),
+        ):  # fmt: skip
+            rows.append(rating(f"t{number:02}", "s", f"c{number:02}", "empathy", rater, value))  # fmt: skip
+    digests = frozenset(unit_digests((f"t{n:02}", f"c{n:02}") for n in range(20)))
+    with made.locked():
+        made.add(frame_of(rows).lazy(), with_learnt(made.manifest, LearntUnits(RATER, "empathy", digests)))
+    return made
+
+
+@pytest.mark.slow
+def test_agreement_and_validation_count_fresh_units_only(learnt_run: Run) -> None:
+    rows = {row.rater: row for row in bedside.agree(learnt_run).results if row.kind == "mean"}
+    assert (rows[RATER].units, rows[RATER].learnt) == (20, 20)
+    assert (rows["judge:m"].units, rows["judge:m"].learnt) == (40, 0)
+    assert abs(rows[RATER].statistics["kappa"].estimate or 0) < 0.5
+    cards = {card.rater: card.validations[0] for card in bedside.validate(learnt_run).results}
+    assert (cards[RATER].with_people, cards[RATER].learnt) == (20, 20)
+    assert (cards["judge:m"].with_people, cards["judge:m"].learnt) == (40, 0)
+    for tables in (bedside.agree(learnt_run), bedside.validate(learnt_run, judges=[RATER])):
+        notes = " ".join(note for table in tables for note in table.notes)
+        assert f"{RATER}: 20 units that people rated are left out" in notes
+
+
+def test_where_all_was_learnt_from_there_is_no_verdict(learnt_run: Run) -> None:
+    view = open_ratings_view(learnt_run)
+    learnt = replace(view, ratings=view.ratings.filter(pl.col("transcript_id") < "t20"))
+    with pytest.raises(bedside.BedsideError, match=r"is what judge:m\+empathy@1 learnt from"):
+        validate(learnt, judges=[RATER])
+
+
+def test_an_estimate_is_of_the_other_cases(learnt_run: Run) -> None:
+    tables = bedside.estimate(learnt_run, judge=RATER, metrics=["empathy"])
+    (estimate,) = tables.results
+    assert (estimate.labelled, estimate.judged, estimate.learnt) == (20, 20, 20)
+    notes = " ".join(note for table in tables for note in table.notes)
+    assert "20 transcripts that people rated are left out" in notes
+    assert "the judge didn't" not in notes

@@ -23,10 +23,14 @@ from bedside.analysis.non_inferiority import margins_of
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import StudyPart, checked_match
 from bedside.core.errors import DataError
+from bedside.ratings.run import Run
 from bedside.ratings.study_design import NO_CASE, NOT_CROSSED
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
-from tests.conftest import DATA, conversation
+from bedside.scoring.transcript_pairs import paired_transcripts
+from bedside.transcripts import Transcript
+from tests.analysis.builders import definite, has_note, rating
+from tests.conftest import conversation
 from tests.soak import budget
 
 #: A transcript: its name, system, case, value and factors.
@@ -42,7 +46,7 @@ def study(
 ) -> RatingsView:
     """A view of these transcripts, each rated by all raters alike."""
     rows = [
-        (name, system, case, "transcript", METRIC, rater, 0, value, None, None, None)
+        rating(name, system, case, METRIC, rater, value)
         for name, system, case, value, _ in talks
         for rater in raters
     ]
@@ -83,14 +87,18 @@ def half_completed(outcome: str = "completed", **more: Any) -> list[Talk]:
     return talks
 
 
-STUDIES = [
-    pytest.param(half_completed(), id="completed"),
-    pytest.param(half_completed(synthetic=True), id="simulated"),
-    pytest.param(half_completed("symptom_free"), id="a name that nobody knows"),
-]
+def transcripts_of(talks: Sequence[Talk]) -> list[Transcript]:
+    return [
+        conversation(("clinician", "Hello?"), ("patient", "Hello."), id=name, system=system, case_id=case, factors=own)
+        for name, system, case, _, own in talks
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize("talks", STUDIES)
+@pytest.mark.parametrize(
+    "talks",
+    [half_completed(), half_completed(synthetic=True), half_completed("symptom_free")],
+    ids=["completed", "simulated", "a name that nobody knows"],
+)
 def test_an_outcome_is_never_matched(talks: list[Talk]) -> None:
     """It was: of B only what it completed was left, A − B was −1.00, and the gate passed the worse system."""
     view = study(talks, raters=("judge:m", "human:anna"))
@@ -99,41 +107,25 @@ def test_an_outcome_is_never_matched(talks: list[Talk]) -> None:
         assert (pair.mean_a, pair.mean_b, pair.unmatched_a, pair.unmatched_b) == (4.0, 3.0, 0, 0)
     assert by_of(view) == ("target_length",)
     (results,) = make_tables(view, ["results"])
-    assert {(r["system"], r["value"]) for r in results.records if r["metric"] == METRIC} == {
-        ("A", 4.0),
-        ("B", 3.0),
-    }
-    for each in standings(view, METRIC):
-        assert [(standing.system, standing.mean.estimate) for standing in each.systems] == [
-            ("A", 4.0),
-            ("B", 3.0),
-        ]
-        assert each.against_means == ()
-        assert each.systems[0].ranks == (1, 1)
-    held = gate(view, baseline="A", margins=margins_of({METRIC: 0.5}), raters=["judge:m"])
-    assert not held.passed
-    assert held.margins[0].test.estimate == pytest.approx(-1.0)
-    differences = {each.quantity: each for each in estimate(view, judge="judge:m")}
-    assert differences["A − B"].naive.estimate == pytest.approx(1.0)
-    assert differences["A − B"].human.estimate == pytest.approx(1.0)
+    values = {(r["system"], r["value"]) for r in results.records if r["metric"] == METRIC}
+    assert values == {("A", 4.0), ("B", 3.0)}
+    for board in standings(view, METRIC):
+        assert [(place.system, place.mean.estimate) for place in board.systems] == [("A", 4.0), ("B", 3.0)]
+        assert (board.against_means, board.systems[0].ranks) == ((), (1, 1))
+    verdict = gate(view, baseline="A", margins=margins_of({METRIC: 0.5}), raters=["judge:m"])
+    assert not verdict.passed
+    assert verdict.margins[0].test.estimate == pytest.approx(-1.0)
+    difference = {each.quantity: each for each in estimate(view, judge="judge:m")}["A − B"]
+    assert (difference.naive.estimate, difference.human.estimate) == pytest.approx((1.0, 1.0))
 
 
 def test_no_conversations_are_paired_by_how_they_came_out(tmp_path: Path) -> None:
     """Judges and people compare A's conversation with B's at the same length, completed or not."""
-    from bedside.scoring.score import score
-    from bedside.scoring.transcript_pairs import paired_transcripts
-
-    talks = [
-        conversation(
-            ("clinician", "Hello?"), ("patient", "Hello."), id=name, system=system, case_id=case, factors=own
-        )
-        for name, system, case, _, own in half_completed()
-    ]
-    pairs = paired_transcripts(score(talks, tmp_path / "run", metrics=["structure"]).run)
+    run = bedside.score(transcripts_of(half_completed()), tmp_path / "run", metrics=["structure"]).run
+    pairs = paired_transcripts(run)
     assert (pairs.matched_by, len(pairs.pairs), pairs.without_partner) == (("target_length",), 24, ())
-    assert all(
-        a.partition("-")[2] == b.partition("-")[2] for a, b in (pair.transcripts for pair in pairs.pairs)
-    )
+    lengths = [[name.partition("-")[2] for name in pair.transcripts] for pair in pairs.pairs]
+    assert all(a == b for a, b in lengths)
 
 
 # -- what is asked ---------------------------------------------------------------------------------------
@@ -143,60 +135,47 @@ def test_what_was_asked_goes_before() -> None:
     talks = half_completed("symptom_free")
     matched = only(study(talks, match=("symptom_free",)))
     # Of B the completed half is left, and of A what it has beside them.
-    assert (matched.difference.estimate, matched.unmatched_b) == (pytest.approx(-1.0), 12)
+    assert matched.difference.estimate == pytest.approx(-1.0)
+    assert matched.unmatched_b == 12
     assert only(study(talks, match=())).difference.estimate == pytest.approx(1.0)
-    declared = study(talks, declared={"symptom_free": "condition"})
-    assert by_of(declared) == ("symptom_free", "target_length")
-    crossed = study(talks, declared={"target_length": "outcome"})
-    assert by_of(crossed) == ()
+    assert by_of(study(talks, declared={"symptom_free": "condition"})) == ("symptom_free", "target_length")
+    assert by_of(study(talks, declared={"target_length": "outcome"})) == ()
 
 
 def test_what_is_asked_must_be_there_and_no_outcome(tmp_path: Path) -> None:
-    talks = [
-        conversation(
-            ("clinician", "Hello?"), ("patient", "Hello."), id=name, system=system, case_id=case, factors=own
-        )
-        for name, system, case, _, own in half_completed(arm="x")
-    ]
-    run = bedside.score(talks, tmp_path / "run", metrics=["structure"]).run
-    with pytest.raises(bedside.BedsideError, match="no transcript has the factor 'target_lenght'"):
-        bedside.compare(run, match="target_lenght")
-    with pytest.raises(bedside.BedsideError, match="completed is an outcome"):
-        bedside.compare(run, match="completed")
-    notes = bedside.compare(run, match="none")["comparison"].notes
-    assert any("matched by no factor" in note for note in notes)
+    run = bedside.score(transcripts_of(half_completed(arm="x")), tmp_path / "run", metrics=["structure"]).run
+    for match, words in (
+        ("target_lenght", "factor 'target_lenght'"),
+        ("completed", "completed is an outcome"),
+    ):
+        with pytest.raises(bedside.BedsideError, match=words):
+            bedside.compare(run, match=match)
+    assert has_note(bedside.compare(run, match="none")["comparison"], "matched by no factor")
 
 
 def test_kinds_are_declared_where_files_are_read(tmp_path: Path) -> None:
-    talks = [
-        conversation(
-            ("clinician", "Hello?"), ("patient", "Hello."), id=name, system=system, case_id=case, factors=own
-        )
-        for name, system, case, _, own in half_completed("calm")
-    ]
     file = tmp_path / "talks.jsonl"
-    file.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
-    options = bedside.ReadOptions(conditions=("calm",), outcomes=("target_length",))
-    run = bedside.score(file, tmp_path / "run", metrics=["structure"], options=options).run
-    assert run.declared_kinds == {"calm": "condition", "target_length": "outcome"}
+    file.write_bytes(b"".join(talk.to_json() + b"\n" for talk in transcripts_of(half_completed("calm"))))
+
+    def scored(folder: str, **options: Any) -> Run:
+        read = bedside.ReadOptions(**options)
+        return bedside.score(file, tmp_path / folder, metrics=["structure"], options=read).run
+
+    kinds = {"calm": "condition", "target_length": "outcome"}
+    run = scored("run", conditions=("calm",), outcomes=("target_length",))
+    assert run.declared_kinds == kinds
     assert open_ratings_view(run).matching(("A", "B")).by == ("calm",)
-    assert bedside.read_account(file, options).kinds_of_factors() == {
-        "target_length": "outcome",
-        "calm": "condition",
-    }
+    options = bedside.ReadOptions(conditions=("calm",), outcomes=("target_length",))
+    assert bedside.read_account(file, options).kinds_of_factors() == kinds
     # Scored again, what is declared then takes the place of it.
-    again = bedside.score(
-        file, run.path, metrics=["structure"], options=bedside.ReadOptions(outcomes=("calm",))
-    ).run
-    assert again.declared_kinds == {"calm": "outcome"}
-    kept = bedside.score(file, run.path, metrics=["structure"]).run
-    assert kept.declared_kinds == {"calm": "outcome"}
+    assert scored("run", outcomes=("calm",)).declared_kinds == {"calm": "outcome"}
+    assert scored("run").declared_kinds == {"calm": "outcome"}
     for wrong, words in (
-        ({"conditions": ("clam",)}, "no transcript has the factor 'clam'; did you mean calm"),
+        ({"conditions": ("clam",)}, "'clam'; did you mean calm"),
         ({"conditions": ("calm",), "outcomes": ("calm",)}, "calm is named as a condition and as an outcome"),
     ):
         with pytest.raises(bedside.BedsideError, match=words):
-            bedside.score(file, tmp_path / "new", metrics=["structure"], options=bedside.ReadOptions(**wrong))
+            scored("new", **wrong)
         assert not (tmp_path / "new").exists()
 
 
@@ -220,7 +199,8 @@ def test_an_incidental_column_changes_nothing_where_no_case_pairs(with_case: boo
     talks = unpaired(with_case)
     values = [[value for _, own, _, value, _ in talks if own == system] for system in ("high", "low")]
     expected = scipy.stats.mannwhitneyu(*values, method="asymptotic")
-    for rows in (talks, [(*talk[:4], {}) for talk in talks]):
+    plain: list[Talk] = [(*talk[:4], {}) for talk in talks]
+    for rows in (talks, plain):
         pair = only(study(rows))
         assert (pair.cases_a, pair.cases_b) == (84, 16)
         assert pair.test.p == pytest.approx(expected.pvalue)
@@ -228,30 +208,23 @@ def test_an_incidental_column_changes_nothing_where_no_case_pairs(with_case: boo
     (factor,) = view.matching(("high", "low")).unmatched
     assert (factor.name, factor.why) == ("topic", NO_CASE)
     # As the systems' rows would be kept by hand: at topics that both have.
-    topics = [{own["topic"] for _, name, _, _, own in talks if name == system} for system in ("high", "low")]
-    both = topics[0] & topics[1]
-    assert factor.kept == sum(own["topic"] in both for *_, own in talks)
+    high, low = (
+        {own["topic"] for _, name, _, _, own in talks if name == system} for system in ("high", "low")
+    )
+    assert factor.kept == sum(own["topic"] in high & low for *_, own in talks)
     (table,) = make_tables(view, ["comparison"])
-    assert (
-        f"Not matched by topic, as {NO_CASE}, so nothing is left out for it; --match topic keeps {factor.kept} of 100 "
-        "transcripts." in table.notes
+    assert has_note(
+        table, f"Not matched by topic, as {NO_CASE}", f"--match topic keeps {factor.kept} of 100 "
     )
 
 
 @pytest.mark.slow
-def test_all_sessions_of_a_corpus_enter(tmp_path: Path) -> None:
+def test_all_sessions_of_a_corpus_enter(annomi: Path, tmp_path: Path) -> None:
     """AnnoMI by its quality of counselling: 38 and 15 sessions entered, by topics that both kinds have."""
-    file = DATA / "annomi" / "annomi_dev.csv"
-    if not file.exists():
-        pytest.skip("no AnnoMI beside the project")
     options = bedside.ReadOptions(columns={"system": "mi_quality"})
-    run = bedside.score(file, tmp_path / "run", options=options).run
-    view = open_ratings_view(run)
-    values = view.transcript_values(["percent_change_talk"]).drop_nulls("value")
-    of_people = values.filter(pl.col("group") == "people")
-    by_system = [
-        of_people.filter(pl.col("system") == system)["value"].to_numpy() for system in ("high", "low")
-    ]
+    view = open_ratings_view(bedside.score(annomi, tmp_path / "run", options=options).run)
+    values = view.transcript_values(["percent_change_talk"]).drop_nulls("value").filter(group="people")
+    by_system = [values.filter(system=system)["value"].to_numpy() for system in ("high", "low")]
     expected = scipy.stats.mannwhitneyu(*by_system, method="asymptotic")
     (pair,) = (p for p in compare(view, metrics=["percent_change_talk"]).pairs if p.raters == "people")
     assert (pair.cases_a, pair.cases_b) == (by_system[0].size, by_system[1].size) == (78, 14)
@@ -259,6 +232,13 @@ def test_all_sessions_of_a_corpus_enter(tmp_path: Path) -> None:
     assert round(expected.pvalue, 3) == 0.025
     (whole,) = (p for p in compare(view, metrics=["open_question_ratio"]).pairs if p.raters == "people")
     assert (whole.cases_a, whole.cases_b) == (84, 16)
+
+
+def lost_levels(cases: int, name: str = "variant", levels: int = 3) -> list[Talk]:
+    """Twelve cases of two systems, of which B lost a level of some."""
+    return crossed(
+        levels, lambda system, case, level: system == "B" and case < cases and level == levels - 1, name
+    )
 
 
 # -- what the design decides -----------------------------------------------------------------------------
@@ -279,11 +259,11 @@ def crossed(
 
 def test_a_factor_of_unknown_kind_is_matched_where_it_is_crossed_with_systems_on_cases() -> None:
     # B lost a level of two cases: compared with all of A, it would be off by the level.
-    pair = only(study(crossed(3, lambda system, case, level: system == "B" and case < 2 and level == 2)))
+    pair = only(study(lost_levels(2)))
     assert pair.difference.estimate == pytest.approx(0.0)
     assert (pair.unmatched_a, pair.unmatched_b) == (2, 0)
     # Where most of it is another's, it is said, and nothing is left out.
-    view = study(crossed(3, lambda system, case, level: system == "B" and case < 8 and level == 2))
+    view = study(lost_levels(8))
     assert by_of(view) == ()
     (factor,) = view.matching(("A", "B")).unmatched
     assert (factor.name, factor.why, factor.kept) == ("variant", NOT_CROSSED, 72 - 8 - 8)
@@ -335,7 +315,7 @@ def test_what_comes_about_by_chance_is_not_named_under_such_a_name(name: str) ->
     "name", ["len", "value", "n", "level", "share", "there", "systems", "metric", "group", "weight"]
 )
 def test_a_factor_may_be_called_as_columns_are(name: str) -> None:
-    lost = crossed(3, lambda system, case, level: system == "B" and case < 2 and level == 2, name)
+    lost = lost_levels(2, name)
     for view in (study(lost), study(lost, match=(name,)), study(lost, declared={name: "condition"})):
         pair = only(view)
         assert by_of(view) == (name,)
@@ -345,11 +325,10 @@ def test_a_factor_may_be_called_as_columns_are(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["system", "case_id"])
 def test_nothing_is_matched_by_what_is_called_as_systems_and_cases_are(name: str) -> None:
-    lost = crossed(3, lambda system, case, level: system == "B" and case < 2 and level == 2, name)
-    assert by_of(study(lost)) == ()
-    assert only(study(lost)).difference.estimate == pytest.approx(1.0 - (10 * 1.0 + 2 * 0.5) / 12)
-    view = study(lost)
-    with pytest.raises(bedside.BedsideError, match=f"systems are not matched by {name}"):
+    view = study(lost_levels(2, name))
+    assert by_of(view) == ()
+    assert only(view).difference.estimate == pytest.approx(1.0 - (10 * 1.0 + 2 * 0.5) / 12)
+    with pytest.raises(bedside.BedsideError, match=f"not matched by {name}"):
         checked_match([name], view.factors, view.kinds(), "study")
 
 
@@ -372,16 +351,15 @@ def test_the_gate_asks_where_it_hangs_on_a_factor_whether_a_system_passes() -> N
 
 def test_a_factor_of_many_levels_is_asked_about_only_where_it_matters() -> None:
     assert by_of(study(crossed(12))) == ("variant",)
-    lost = crossed(12, lambda system, case, level: system == "B" and case == 0 and level == 0)
-    with pytest.raises(bedside.BedsideError) as error:
+    lost = lost_levels(1, levels=12)
+    with pytest.raises(
+        bedside.BedsideError, match=r"286 of 287 transcripts.*`match=variant` or `match=none`"
+    ):
         compare(study(lost))
-    assert "matched by it, 286 of 287 transcripts enter; not matched, all" in str(error.value)
-    assert "`match=variant` or `match=none`" in str(error.value)
     assert only(study(lost, match=("variant",))).unmatched_a == 1
     assert only(study(lost, match=())).unmatched_a == 0
     assert only(study(lost, declared={"variant": "condition"})).unmatched_a == 1
-    persona = crossed(12, lambda system, case, level: system == "B" and case == 0 and level == 0, "persona")
-    assert only(study(persona)).unmatched_a == 1
+    assert only(study(lost_levels(1, "persona", 12))).unmatched_a == 1
 
 
 def test_a_level_with_one_transcript_a_system_matches_nothing() -> None:
@@ -484,11 +462,9 @@ def tallies(seeds: Iterable[int], design: str) -> dict[str, Tally]:
             plain = only(study(simulated(seed, effect, "nothing", design)))
             for column, tally in counts.items():
                 pair = only(study(simulated(seed, effect, column, design)))
-                interval = pair.difference.interval
-                assert interval is not None
-                assert pair.test.p is not None
+                interval = definite(pair.difference.interval)
                 tally.covered += interval.low <= effect <= interval.high
-                tally.rejected += effect == 0 and pair.test.p < 0.05
+                tally.rejected += effect == 0 and definite(pair.test.p) < 0.05
                 tally.moved += pair.difference.estimate != pytest.approx(plain.difference.estimate)
                 if effect:
                     assert (pair.difference.estimate or 0) > 0

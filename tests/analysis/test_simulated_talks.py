@@ -18,6 +18,7 @@ from bedside.analysis.simulated_talks import (
 )
 from bedside.core.errors import DataError
 from bedside.ratings.run import Run
+from tests.analysis.builders import definite
 from tests.analysis.simulated_run import CASES, LOST, SYSTEMS, simulated_run, simulation
 
 
@@ -27,8 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_all_conversations_are_known_with_and_without_a_transcript(run: Run) -> None:
-    talks = simulated_talks(open_ratings_view(run))
-    assert talks is not None
+    talks = definite(simulated_talks(open_ratings_view(run)))
     assert (len(talks.talks), len(talks.finished), talks.others) == (24, 21, 0)
     assert talks.systems == SYSTEMS
     assert {
@@ -42,11 +42,8 @@ def test_all_conversations_are_known_with_and_without_a_transcript(run: Run) -> 
 
 
 def test_loss_is_counted_by_system_and_persona(run: Run) -> None:
-    talks = simulated_talks(open_ratings_view(run))
-    assert talks is not None
-    by_system, by_persona = talks.loss("system"), talks.loss("persona")
-    assert by_system is not None
-    assert by_persona is not None
+    talks = definite(simulated_talks(open_ratings_view(run)))
+    by_system, by_persona = (definite(talks.loss(name)) for name in ("system", "persona"))
     assert (by_system.levels, by_system.lost, by_system.planned) == (SYSTEMS, (3, 0), (12, 12))
     assert (by_persona.levels, by_persona.lost) == (("open", "terse"), (0, 3))
     assert by_system.differs
@@ -64,17 +61,16 @@ def test_only_complete_cases_can_be_looked_at(run: Run) -> None:
         "Only cases that are complete for all systems are looked at: 4 of 6 combinations of case, persona, setting "
         "and length have every conversation."
     ]
-    talks = simulated_talks(view)
-    assert talks is not None
+    talks = definite(simulated_talks(view))
     assert not any(talk.lost for talk in talks.talks)
 
 
 def test_a_part_of_a_study_has_its_own_losses(run: Run) -> None:
-    talks = simulated_talks(open_ratings_view(run).where({"persona": ["open"]}))
-    assert talks is not None
+    talks = definite(simulated_talks(open_ratings_view(run).where({"persona": ["open"]})))
     assert len(talks.talks) == 12
-    talks = simulated_talks(open_ratings_view(run).where({"setting": ["26 messages"], "repeat": ["2"]}))
-    assert talks is not None
+    talks = definite(
+        simulated_talks(open_ratings_view(run).where({"setting": ["26 messages"], "repeat": ["2"]}))
+    )
     assert (len(talks.talks), sum(talk.lost for talk in talks.talks)) == (12, 2)
 
 
@@ -82,8 +78,7 @@ def test_transcripts_without_the_folder_know_of_no_failures(tmp_path: Path) -> N
     talks_file = tmp_path / "copied.jsonl"
     shutil.copy(simulation(tmp_path / "talks") / "transcripts.jsonl", talks_file)
     run = bedside.score(talks_file, tmp_path / "run", metrics=["structure"]).run
-    talks = simulated_talks(open_ratings_view(run))
-    assert talks is not None
+    talks = definite(simulated_talks(open_ratings_view(run)))
     assert (len(talks.talks), talks.simulations) == (21, ())
     assert talks.loss("system") is None
     with pytest.raises(DataError, match="doesn't know which conversations failed; score the folder"):
@@ -99,8 +94,7 @@ def test_other_transcripts_are_counted_beside(tmp_path: Path) -> None:
     real = tmp_path / "real.jsonl"
     real.write_text(json.dumps({"id": "r", "turns": [{"role": "patient", "text": "Hello."}]}) + "\n", "utf-8")
     run = bedside.score([folder, real], tmp_path / "run", metrics=["structure"]).run
-    talks = simulated_talks(open_ratings_view(run))
-    assert talks is not None
+    talks = definite(simulated_talks(open_ratings_view(run)))
     assert talks.others == 1
     alone = open_ratings_view(run, where={"synthetic": ["False"]})
     assert alone.transcripts()["transcript_id"].to_list() == ["r"]
@@ -113,8 +107,7 @@ def test_other_transcripts_are_counted_beside(tmp_path: Path) -> None:
 
 def test_a_run_without_texts_knows_all_but_flags(tmp_path: Path) -> None:
     run = simulated_run(tmp_path, text=False)
-    talks = simulated_talks(open_ratings_view(run))
-    assert talks is not None
+    talks = definite(simulated_talks(open_ratings_view(run)))
     assert len(talks.talks) == 24
     assert all(talk.flags is None for talk in talks.talks)
 

@@ -18,6 +18,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.study_size import difference_table, kappa_table
 from bedside.scoring.score import score
 from bedside.stats import sample_size as planning
+from tests.analysis.builders import definite, rating
 from tests.conftest import conversation
 
 
@@ -54,8 +55,9 @@ def test_raters_of_ordered_levels_need_fewer_transcripts_than_raters_who_guess()
 def test_every_pair_of_simulated_raters_has_the_kappa_asked_for() -> None:
     """A study of that size with that many raters reaches the half-width, by another seed."""
     plan = planning.simulated_items_for_kappa(0.7, 0.12, shares=[0.3, 0.7], raters=3, simulations=100, seed=1)
-    assert plan.n is not None
-    again = planning.simulated_half_width(plan.n, 0.7, shares=[0.3, 0.7], raters=3, simulations=200, seed=9)
+    again = planning.simulated_half_width(
+        definite(plan.n), 0.7, shares=[0.3, 0.7], raters=3, simulations=200, seed=9
+    )
     assert again.reached == pytest.approx(0.12, abs=0.01)
 
 
@@ -69,15 +71,13 @@ def test_the_power_of_few_cases_is_that_of_the_exact_test() -> None:
     """Where the formula says 6 cases and .80, the test finds the difference in .63 of the studies."""
     sizes = sizes_for_difference(1.5, sd=1)
     cases = sizes.by_test[1].cases
-    assert cases.n is not None
-    assert cases.reached is not None
     rng = np.random.default_rng(11)
-    studies = rng.normal(1.5, 1, size=(1500, cases.n))
+    studies = rng.normal(1.5, 1, size=(1500, definite(cases.n)))
     by_hand, of_fewer = (
         float((scipy_wilcoxon(studies[:, :n], axis=1, method="exact").pvalue <= 0.05).mean())
-        for n in (cases.n, cases.n - 1)
+        for n in (definite(cases.n), definite(cases.n) - 1)
     )
-    assert cases.reached == pytest.approx(by_hand, abs=0.035)
+    assert definite(cases.reached) == pytest.approx(by_hand, abs=0.035)
     assert by_hand > 0.8 - 0.035
     assert of_fewer < 0.7
 
@@ -119,8 +119,7 @@ def test_a_pilot_can_be_one_part_of_a_study(tmp_path: Path, capsys: pytest.Captu
                     )
                 )  # fmt: skip
                 rows.append(
-                    (name, system, f"{setting}-{case}", "transcript", "warmth", "judge:m", 0,
-                     float(rng.normal(3, sd)), None, None, None)
+                    rating(name, system, f"{setting}-{case}", "warmth", "judge:m", float(rng.normal(3, sd)))
                 )  # fmt: skip
     path = tmp_path / "talks.jsonl"
     path.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))

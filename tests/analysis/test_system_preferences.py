@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from scipy.special import logit
 from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
+from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.pair_preferences import (
     FAILED,
     ONE_SYSTEM,
@@ -28,6 +30,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.core.errors import DataError
 from bedside.ratings.names import second_id
+from tests.analysis.builders import definite, ends, rating
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
 
 TRUE = {"A": 0.8, "B": 0.3, "C": -0.2, "D": -0.9}
@@ -46,12 +49,26 @@ def study() -> RatingsView:
 def small() -> PreferenceStudy:
     """One judge, two systems: a better in both orders, a reversal, a tie twice, a tie once, and one order alone."""
     study = PreferenceStudy()
-    for case, (one, other) in enumerate([(1.0, 0.0), (1.0, 1.0), (0.5, 0.5), (1.0, 0.5), (0.0, None)]):
-        study.prefer((f"a{case}", "a", f"c{case}"), f"b{case}", "judge:m", one)
+    for case, (first, second) in enumerate([(1.0, 0.0), (1.0, 1.0), (0.5, 0.5), (1.0, 0.5), (0.0, None)]):
+        study.prefer((f"a{case}", "a", f"c{case}"), f"b{case}", "judge:m", first)
         study.tell(f"b{case}", "b", f"c{case}")
-        if other is not None:
-            study.prefer((f"b{case}", "b", f"c{case}"), f"a{case}", "judge:m", other)
+        if second is not None:
+            study.prefer((f"b{case}", "b", f"c{case}"), f"a{case}", "judge:m", second)
     return study
+
+
+def verdicts_of(study: RatingsView) -> dict[str, dict[tuple[str, str], float]]:
+    """By rater and pair in order, whether the first of the two is preferred: 1, the second: −1, or neither: 0."""
+    shares: dict[str, dict[tuple[str, str], list[float]]] = {}
+    for row in study.preferences.iter_rows(named=True):
+        first, second = row["transcript_id"], second_id(row["unit"])
+        pair = (min(first, second), max(first, second))
+        share = row["value"] if first < second else 1 - row["value"]
+        shares.setdefault(row["rater"], {}).setdefault(pair, []).append(share)
+    return {
+        rater: {pair: float(np.sign(np.mean(own) - 0.5)) for pair, own in pairs.items()}
+        for rater, pairs in shares.items()
+    }
 
 
 def test_verdicts_on_two_systems_by_hand() -> None:
@@ -87,32 +104,27 @@ def test_a_pair_that_is_shown_again_the_other_way_round_is_in_both_orders() -> N
     study.prefer(("a1", "a", "c1"), "b1", "human:x", 1.0)
     study.tell("b1", "b", "c1")
     (shown,) = system_preferences(study.view())
-    assert shown.position.orders is not None
-    assert (shown.position.orders.reversed.estimate, shown.position.orders.to_first) == (1.0, 1)
+    assert (definite(shown.position.orders).reversed.estimate, definite(shown.position.orders).to_first) == (
+        1.0,
+        1,
+    )
     assert shown.position.one_order == 1
 
 
 def test_what_was_put_in_comes_out(study: RatingsView) -> None:
     people, judge = system_preferences(study)
     assert (people.raters, judge.raters) == ("people", "judge:m")
-    assert judge.systems[0].system == "A"
-    assert judge.systems[-1].system == "D"
-    assert (judge.systems[0].ranks, judge.systems[-1].ranks) == ((1, 1), (4, 4))
-    first = judge.position.first
-    assert first.interval is not None
+    best, worst = judge.systems[0], judge.systems[-1]
+    assert (best.system, worst.system, best.ranks, worst.ranks) == ("A", "D", (1, 1), (4, 4))
     # A taste of .65 for the first of two equals moves less where they aren't equal.
-    assert 0.5 < first.interval.low < 0.65
-    assert first.p is not None
-    assert first.p < 0.001
-    assert judge.position_effect is not None
-    assert judge.position_effect.interval is not None
-    assert 0 < judge.position_effect.interval.low < logit(0.65)
+    assert 0.5 < ends(judge.position.first.interval)[0] < 0.65
+    assert definite(judge.position.first.p) < 0.001
+    assert 0 < ends(definite(judge.position_effect).interval)[0] < logit(0.65)
     assert judge.position.passes is not None
     assert people.position.orders is None
     assert not people.position.balanced
-    assert people.position_effect is not None
-    assert people.position_effect.interval is not None
-    assert people.position_effect.interval.low < 0 < people.position_effect.interval.high
+    low, high = ends(definite(people.position_effect).interval)
+    assert low < 0 < high
 
 
 def test_letters_and_ranks_are_those_of_the_tests(study: RatingsView) -> None:
@@ -135,57 +147,35 @@ def test_agreement_is_scikit_learn_s_of_both_ways_round(study: RatingsView) -> N
         "judge:m",
         "people",
     )
-    verdicts: dict[str, dict[tuple[str, str], list[float]]] = {}
-    for row in study.preferences.iter_rows(named=True):
-        first, second = row["transcript_id"], second_id(row["unit"])
-        share = row["value"] if first < second else 1 - row["value"]
-        key = (min(first, second), max(first, second))
-        verdicts.setdefault(row["rater"], {}).setdefault(key, []).append(share)
-    signs = {
-        rater: {pair: float(np.sign(np.mean(shares) - 0.5)) for pair, shares in pairs.items()}
-        for rater, pairs in verdicts.items()
-    }
+    signs = verdicts_of(study)
     duos = [("human:anna", "human:ben")], [("judge:m", "human:anna"), ("judge:m", "human:ben")]
     for agreement, raters in zip((among, beside), duos, strict=True):
-        ours = [signs[one][pair] for one, other in raters for pair in signs[other]]
-        theirs = [signs[other][pair] for _, other in raters for pair in signs[other]]
+        ours = np.array([signs[one][pair] for one, other in raters for pair in signs[other]])
+        theirs = np.array([signs[other][pair] for _, other in raters for pair in signs[other]])
         assert agreement.verdicts == len(ours)
-        assert agreement.same.estimate == pytest.approx(np.equal(ours, theirs).mean())
-        both = (np.array(ours), np.array(theirs))
-        doubled = [np.concatenate([values, -values]) for values in both]
+        assert agreement.same.estimate == pytest.approx((ours == theirs).mean())
+        doubled = [np.concatenate([values, -values]) for values in (ours, theirs)]
         assert agreement.kappa.estimate == pytest.approx(cohen_kappa_score(*doubled))
-        decided = (both[0] != 0) & (both[1] != 0)
-        assert agreement.decided.estimate == pytest.approx((both[0] == both[1])[decided].mean())
+        decided = (ours != 0) & (theirs != 0)
+        assert agreement.decided.estimate == pytest.approx((ours == theirs)[decided].mean())
 
 
 def test_levels_beside_preferences(study: RatingsView) -> None:
     people, judge = preference_levels(study)
-    levels = {
-        row["transcript_id"]: row["value"]
-        for row in study.ratings.filter(pl.col("rater") == "judge:m").iter_rows(named=True)
-    }
-    shares: dict[tuple[str, str], list[float]] = {}
-    for row in study.preferences.filter(pl.col("rater") == "judge:m").iter_rows(named=True):
-        first, second = row["transcript_id"], second_id(row["unit"])
-        key = (min(first, second), max(first, second))
-        shares.setdefault(key, []).append(row["value"] if first == key[0] else 1 - row["value"])
+    of_judge = study.ratings.filter(pl.col("rater") == "judge:m")
+    levels = dict(of_judge.select("transcript_id", "value").iter_rows())
     signs = [
-        (np.sign(np.mean(own) - 0.5), np.sign(levels[low] - levels[high]))
-        for (low, high), own in shares.items()
+        (verdict, np.sign(levels[low] - levels[high]))
+        for (low, high), verdict in verdicts_of(study)["judge:m"].items()
     ]
-    settled = [(verdict, level) for verdict, level in signs if verdict and level]
-    assert judge.agreeing.estimate == pytest.approx(np.mean([verdict == level for verdict, level in settled]))
+    settled = [verdict == level for verdict, level in signs if verdict and level]
+    assert judge.agreeing.estimate == pytest.approx(np.mean(settled))
     assert judge.level_ties == sum(bool(verdict) and not level for verdict, level in signs)
     assert judge.verdict_ties == sum(bool(level) and not verdict for verdict, level in signs)
-    assert (
-        judge.pairs
-        == len(signs)
-        == judge.agreeing.n + judge.level_ties + judge.verdict_ties + judge.both_ties
-    )
+    ties = judge.level_ties + judge.verdict_ties + judge.both_ties
+    assert judge.pairs == len(signs) == judge.agreeing.n + ties
     strengths = {system.system: system.strength.estimate for system in system_preferences(study)[1].systems}
-    means = [
-        np.mean([level for name, level in levels.items() if name.startswith(system)]) for system in strengths
-    ]
+    means = [np.mean([level for name, level in levels.items() if name.startswith(s)]) for s in strengths]
     assert judge.correlation == pytest.approx(kendalltau(list(strengths.values()), means).statistic)
     assert people.raters == "people"
 
@@ -212,33 +202,32 @@ def test_where_lower_is_better_the_lower_level_agrees() -> None:
     for case in range(6):
         study.prefer((f"a{case}", "a", f"c{case}"), f"b{case}", "judge:m", 1.0, rubric="burnout")
         for system, level in (("a", 1.0), ("b", 4.0)):
-            study.rows.append(
-                (
-                    f"{system}{case}",
-                    system,
-                    f"c{case}",
-                    "transcript",
-                    "burnout",
-                    "judge:m",
-                    0,
-                    level,
-                    None,
-                    None,
-                    None,
-                )
-            )
+            study.rows.append(rating(f"{system}{case}", system, f"c{case}", "burnout", "judge:m", level))
     view = study.view()
     (plain,) = preference_levels(view)
     assert plain.agreeing.estimate == 0
-    lower = {"burnout": "lower"}
     facts = RatingsView.facts
 
     class LowerView(RatingsView):
-        def facts(self, name: str) -> object:  # type: ignore[override]
-            return replace(facts(self, name), direction=lower.get(name, "none"))
+        def facts(self, name: str) -> MetricFacts:
+            return replace(facts(self, name), direction="lower" if name == "burnout" else "none")
 
     turned = LowerView(view.ratings, view.scales, None, view.name, preferences=view.preferences)
     assert preference_levels(turned)[0].agreeing.estimate == 1
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"rubrics": ["empaty"]}, "compared by 'empaty'"),
+        ({"raters": ["human:bem"]}, "'human:bem'"),
+        ({"systems": ["E"]}, "system 'E'"),
+        ({"systems": ["A"]}, "no two of these systems"),
+    ],
+)
+def test_names_that_are_not_there_are_refused(study: RatingsView, named: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        chosen_preferences(study, **named)
 
 
 def test_what_is_not_counted_is_told() -> None:
@@ -268,14 +257,6 @@ def test_names_choose_what_counts(study: RatingsView) -> None:
     (rows,) = preference_rows(chosen)
     assert rows.systems == ("A", "D")
     assert set(rows.rows["rater"]) == {"human:anna", "human:ben"}
-    for named, message in (
-        ({"rubrics": ["empaty"]}, "compared by 'empaty'"),
-        ({"raters": ["human:bem"]}, "'human:bem'"),
-        ({"systems": ["E"]}, "system 'E'"),
-        ({"systems": ["A"]}, "no two of these systems"),
-    ):
-        with pytest.raises(DataError, match=message):
-            chosen_preferences(study, **named)
 
 
 def test_nothing_compared_is_said() -> None:

@@ -9,19 +9,25 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bedside.analysis.case_values import case_means, case_values
+from bedside.analysis.checked_units import mean_within, value_bounds
 from bedside.analysis.missing_bounds import missing_bounds, scale_ends
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.cli import main
-from bedside.ratings.scales import Scale
+from bedside.ratings.scales import Scale, parse_scale
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_parts
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.results import results_table
 from bedside.scoring.score import score
+from bedside.stats.intervals import mean_t
+from tests.analysis.builders import definite, rating
+from tests.analysis.ratings_rows import Row, view
 from tests.conftest import conversation
 
 FIVE = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
@@ -162,8 +168,7 @@ def table_of(view: RatingsView) -> Any:
 def test_the_table_shows_the_means_of_the_results() -> None:
     view = view_of(*judged("A", 4, 4, 4, None), *judged("B", 3, 3, 4, 4))
     table = table_of(view)
-    results = results_table(view, ["warmth"])
-    assert results is not None
+    results = definite(results_table(view, ["warmth"]))
     reported = {
         record["system"]: record["value"] for record in results.records if record.get("metric") == "warmth"
     }
@@ -215,3 +220,122 @@ def test_a_report_has_them_and_they_can_be_asked_for_alone(
     capsys.readouterr()
     (written,) = (tmp_path / "out").glob("missing_bounds.csv")
     assert "empathy/A" in written.read_text("utf-8")
+
+
+# -- one value a case and system -------------------------------------------------------------------------
+
+
+RNG = np.random.default_rng(5)
+#: Up to four transcripts a case and system, some without a value, some without a case.
+ROWS: list[Row] = [
+    (
+        f"t{n}",
+        str(RNG.choice(["A", "B"])),
+        None if n % 11 == 0 else f"c{RNG.integers(12)}",
+        "smog",
+        "algorithm:r@1",
+        None if n % 7 == 0 else float(RNG.normal()),
+    )
+    for n in range(70)
+]
+
+
+@pytest.mark.parametrize("system", ["A", "B"])
+def test_a_case_has_the_mean_of_its_transcripts(system: str) -> None:
+    by_case: dict[str, list[float | None]] = {}
+    for transcript, of_system, case, *_, value in ROWS:
+        if of_system == system:
+            by_case.setdefault(case or f"\0{transcript}", []).append(value)
+    present = {
+        case: [value for value in values if value is not None]
+        for case, values in by_case.items()
+        if any(value is not None for value in values)
+    }
+    ours = case_values(view(ROWS).transcript_values(["smog"]), system)
+    assert ours.cases == tuple(sorted(present))
+    assert ours.values == pytest.approx([np.mean(present[case]) for case in sorted(present)])
+    assert list(ours.transcripts) == [len(present[case]) for case in sorted(present)]
+    assert ours.missing == sum(value is None for values in by_case.values() for value in values)
+    assert ours.missing_cases == len(by_case) - len(present)
+    assert ours.n_transcripts == sum(map(len, present.values()))
+    assert not ours.is_single
+
+
+def test_passes_and_people_of_a_transcript_count_once_whatever_their_number() -> None:
+    rows: list[Row] = [
+        ("x", "A", "1", "warmth", "human:anna", 1.0),
+        ("x", "A", "1", "warmth", "human:ben", 2.0),
+        ("x", "A", "1", "warmth", "human:cleo", 3.0),
+        ("y", "A", "1", "warmth", "human:anna", 5.0),
+    ]
+    ours = case_values(view(rows).transcript_values(["warmth"]), "A")
+    assert (ours.cases, list(ours.values), list(ours.transcripts)) == (("1",), [3.5], [2])
+
+
+def test_transcripts_without_a_case_or_a_system_are_cases_of_their_own() -> None:
+    rows: list[Row] = [(f"t{n}", None, None, "smog", "algorithm:r@1", float(n)) for n in range(4)]
+    values = view(rows).transcript_values(["smog"])
+    ours = case_values(values, None)
+    assert (list(ours.values), ours.is_single) == ([0.0, 1.0, 2.0, 3.0], True)
+    assert case_values(values, "A").n == 0
+    some = ours.of((ours.cases[2], ours.cases[0]))
+    assert (list(some.values), some.n) == ([2.0, 0.0], 2)
+
+
+def test_all_metrics_and_systems_at_once_are_the_same_values() -> None:
+    rows = [*ROWS, *((name, s, c, "pace", r, v) for name, s, c, _, r, v in ROWS)]
+    values = view(rows).transcript_values(["smog", "pace"])
+    together = case_means(values)
+    for (system, metric), part in values.group_by("system", "metric"):
+        alone = case_values(part, str(system))
+        same = together.filter(system=system, metric=metric).drop_nulls("value")
+        assert tuple(same["case"]) == alone.cases
+        assert same["value"].to_numpy() == pytest.approx(alone.values, rel=1e-12)
+
+
+# -- the ends of values ----------------------------------------------------------------------------------
+
+
+def bounded_view(values: dict[str, list[float]], scales: dict[str, Scale] | None = None) -> RatingsView:
+    rows: list[Any] = [
+        rating(f"t{case}", "one", f"c{case}", metric, "human:anna", value)
+        for metric, listed in values.items()
+        for case, value in enumerate(listed)
+    ]
+    return RatingsView(frame_of(rows), scales or {}, None, "ratings")
+
+
+def test_a_scale_says_where_values_end() -> None:
+    scales = {
+        "a": parse_scale("1-5"),
+        "b": parse_scale("mild<moderate<severe"),
+        "c": parse_scale("yes/no"),
+        "d": parse_scale("none/open/closed"),
+    }
+    view = bounded_view({}, scales)
+    assert [value_bounds(view, name) for name in "abcd"] == [(1, 5), (0, 2), (0, 1), (None, None)]
+
+
+def test_else_the_metrics_family_says_it() -> None:
+    view = bounded_view({"turns": [1, 0, 1]})
+    assert value_bounds(view, "reveal_rate") == (0, 1)
+    assert value_bounds(view, "turns")[1] is None, "zeros and ones alone don't make a count a share"
+    assert value_bounds(view, "flesch_reading_ease.clinician") == (None, None)
+    assert value_bounds(view, "percent_open_questions") == (0, 100)
+
+
+def test_of_an_unknown_metric_zeros_and_ones_alone_are_shares() -> None:
+    view = bounded_view({"solved": [0, 1, 1], "points": [0, 1, 2]})
+    assert value_bounds(view, "solved") == (0, 1)
+    assert value_bounds(view, "points") == (None, None)
+
+
+def test_values_beyond_the_ends_have_students_interval() -> None:
+    values = np.array([0.5, 0.9, 1.2])
+    assert mean_within(values, (0, 1)).interval == mean_t(values).interval
+    within = definite(mean_within(values, (0, 1), linearised=True).interval)
+    assert 0 < within.low < values.mean() < within.high < 1
+    cut = definite(mean_within(np.array([0.0, 0.1, 3.0]), (0, None)).interval)
+    assert cut.low == 0
+    assert mean_within(np.array([]), (0, 1)).missing == "no values"
+    assert mean_within(values, (None, None)).estimate == pytest.approx(2.6 / 3)
