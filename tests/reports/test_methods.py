@@ -24,7 +24,7 @@ from bedside.reports.contents import make_tables
 from bedside.reports.methods import methods
 from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.report_settings import ReportSettings
-from bedside.reports.results_layout import statistic_text
+from bedside.reports.results_notes import statistic_text
 from bedside.scoring.run_transcripts import library_versions
 from bedside.stats.result import Result
 from bedside.transcripts import read_transcripts
