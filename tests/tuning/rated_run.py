@@ -33,7 +33,7 @@ def talks(texts: Sequence[str], per_case: int = 1) -> list[Transcript]:
 def rated_run(
     folder: Path,
     size: int,
-    ratings: Mapping[str, Sequence[Any]],
+    ratings: Mapping[str, Any],
     *,
     metric: str = "empathy",
     per_case: int = 1,
@@ -51,9 +51,7 @@ def rated_run(
     return Run(folder)
 
 
-def add_ratings(
-    run: Run, ratings: Mapping[str, Sequence[Any]], *, metric: str = "empathy", per_case: int = 1
-) -> None:
+def add_ratings(run: Run, ratings: Mapping[str, Any], *, metric: str = "empathy", per_case: int = 1) -> None:
     """More of them; those of the same key are replaced."""
     rows = []
     for rater, values in ratings.items():

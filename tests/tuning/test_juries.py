@@ -185,7 +185,7 @@ def test_a_jury_is_a_rater_like_others(tmp_path: Path) -> None:
     assert all(words in explanation for words in (rater, "judge:a", "so it seems"))
     assert f"{rater} is a jury of judge:a, judge:b, judge:c" in " ".join(methods(run, open_ratings_view(run)))
     (gain, *_) = tables.results[0].gains
-    own = next(v for v in bedside.validate(run, judges=[rater]).results[0].validations)
+    own: Any = next(v for v in bedside.validate(run, judges=[rater]).results[0].validations)
     assert gain.own == pytest.approx(own.mean.statistics["kappa"].estimate)
 
 
@@ -290,7 +290,9 @@ def test_a_jury_of_noise_beats_its_best_member_in_no_more_than_one_of_twenty() -
         weights = level_weights(judges[:30], people[:30].mean(axis=1), cases[:30], np.ones(30)).weights
         jury = levels(judges[30:] @ np.array(weights))
         gains = [
-            kappa_gain(jury, judges[30:, k], people[30:], scale=LEVELS, clusters=np.array(cases[30:]))
+            kappa_gain(
+                list(jury), list(judges[30:, k]), people[30:], scale=LEVELS, clusters=np.array(cases[30:])
+            )
             for k in range(3)
         ]
         facts = MetricFacts("x", "X", "Ratings")

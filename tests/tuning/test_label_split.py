@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -86,7 +87,7 @@ def test_weights_are_one_over_unequal_chances() -> None:
     ],
     ids=["few", "one level", "share"],
 )
-def test_labels_that_show_nothing_are_refused(view: RatingsView, how: dict[str, float], words: str) -> None:
+def test_labels_that_show_nothing_are_refused(view: RatingsView, how: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError, match=words):
         split_labels(view, "empathy", **how)
 

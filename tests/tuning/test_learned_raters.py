@@ -249,7 +249,7 @@ def test_the_command_learns_and_score_uses_the_file(call: Call, tmp_path: Path) 
 @pytest.mark.slow
 def test_out_of_fold_every_label_counts(tmp_path: Path) -> None:
     run = study(tmp_path / "run")
-    trial = bedside.learn_rater(run, "empathy", tmp_path / "e.npz", split=1).results
+    trial: Any = bedside.learn_rater(run, "empathy", tmp_path / "e.npz", split=1).results
     assert trial.out_of_fold
     assert trial.mean.units == 48
     assert [gain.units for gain in trial.gains] == [48, 48]
@@ -272,7 +272,7 @@ def test_annomi_s_quality_is_told_from_words_as_well_as_another_model_tells_it(
             for name, label in gold.items()]  # fmt: skip
     with run.locked():
         run.add(frame_of(rows).lazy(), run.manifest)
-    trial = bedside.learn_rater(run, "quality", tmp_path / "q.npz", scales="quality=low<high").results
+    trial: Any = bedside.learn_rater(run, "quality", tmp_path / "q.npz", scales="quality=low<high").results
     kappa = trial.mean.statistics["kappa"]
     learnt = learnt_in(Run(run.path).manifest)[0].digests
     said_of = {
@@ -337,7 +337,7 @@ def test_embeddings_belong_to_the_rater(tmp_path: Path) -> None:
     transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
     run = study(tmp_path / "run")
     file = tmp_path / "deep.npz"
-    trial = bedside.learn_rater(run, "empathy", file, features=f"embeddings:{folder}").results
+    trial: Any = bedside.learn_rater(run, "empathy", file, features=f"embeddings:{folder}").results
     # Random weights, but words of two kinds: their mean vectors still tell them apart.
     assert trial.mean.statistics["kappa"].estimate > 0.3
     rater = load_rater(file, folder)

@@ -215,7 +215,8 @@ def test_the_figures_are_the_houses() -> None:
     figures = held_out_figures(labelled, before, after, LEVELS)
     table = people_table(labelled)
     cases = np.array([unit.case for unit in labelled])
-    people = np.where(np.isnan(table), None, table.astype(object))
+    people = table.astype(object)
+    people[np.isnan(table)] = None
     assert figures.ceiling == mean_pairwise_kappa(people, scale=LEVELS, clusters=cases)
     assert figures.before.interval is not None
     kept, units = np.arange(40) != 3, rated_units(table, cases=cases)

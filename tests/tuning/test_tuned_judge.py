@@ -152,7 +152,7 @@ def test_a_lone_round_is_one_and_a_preview_asks_nothing(run: Run) -> None:
     assert not (run.path / "judgements.sqlite").exists()
     for wrong in (bedside.preview_tuning, bedside.tune_judge):
         with pytest.raises(bedside.BedsideError, match="`rounds`: names are text, and 3 is not"):
-            wrong(run, JUDGE, rubric="empathy", rounds=3)  # type: ignore[operator]
+            wrong(run, JUDGE, rubric="empathy", rounds=3)  # type: ignore[arg-type]
 
 
 def test_the_budget_decides_how_many_wordings_are_tried(run: Run) -> None:

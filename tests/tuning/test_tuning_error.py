@@ -80,8 +80,11 @@ def tuned(design: Design, judges: Judges, seed: int) -> tuple[TuningChoice, Resu
     units, everywhere = rated_units(people[half], case[half])
     choice = choose(units, [CandidateLevels(row[half], everywhere) for row in said], seed=seed)
     after = mapped(said[choice.candidate][~half], choice.positions, LEVELS)
-    cells = np.where(np.isnan(people[~half]), None, people[~half].astype(object))
-    gain = kappa_gain(after, said[0][~half], cells, scale=LEVELS, clusters=case[~half].astype(str))
+    cells = people[~half].astype(object)
+    cells[np.isnan(people[~half])] = None
+    gain = kappa_gain(
+        list(after), list(said[0][~half]), cells, scale=LEVELS, clusters=case[~half].astype(str)
+    )
     return choice, gain
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def rated_run(folder: Path, cases: int = 30, per_case: int = 2, people: int = 3,
     return run
 
 
-def qualities(count: int, seed: int = 3) -> np.ndarray:
+def qualities(count: int, seed: int = 3) -> np.ndarray[Any, Any]:
     """The quality of each transcript."""
     return np.random.default_rng(seed).normal(0, 1, count)
 

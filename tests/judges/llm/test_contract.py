@@ -87,7 +87,7 @@ def test_clients_are_imported_without_what_they_need() -> None:
 
 
 class Echo:
-    max_prompt_tokens = None
+    max_prompt_tokens: int | None = None
 
     async def complete(self, request: Request) -> Reply:
         return Reply(request.single())

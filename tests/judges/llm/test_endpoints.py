@@ -34,9 +34,7 @@ NAMES = ("empathy", "partnership", "values_detected", "open_question", "effectiv
 QUICK = Patience(first_wait=0.02, longest_wait=0.3)
 
 
-def judge(
-    path: Path, name: ModelName, transcripts: Any, names: tuple[str, ...] = NAMES, **options: Any
-) -> Any:
+def judge(path: Path, name: Any, transcripts: Any, names: tuple[str, ...] = NAMES, **options: Any) -> Any:
     rows: list[Any] = []
     judged = judge_transcripts(
         transcripts,

@@ -58,9 +58,9 @@ def tiny_scorer(libraries: None) -> Scorer:
     return Scorer(*tiny())
 
 
-def saved(path: Path, *kind: str, **how: Any) -> Path:
+def saved(path: Path, kind: str = "GPT2", **how: Any) -> Path:
     """A model in a folder, as a user has it."""
-    for part in tiny(*kind, **how):
+    for part in tiny(kind, **how):
         part.save_pretrained(path)
     return path
 

@@ -33,7 +33,7 @@ NAMES = {
     "http://localhost/v1?key=hunter22secret#m": SECRET,
 }
 #: By what stands in the file; None where there is none.
-FILES = {
+FILES: dict[str | None, str] = {
     None: "endpoints.yaml: the file of endpoints can't be read (No such file or directory); check its path",
     "[]": NO_LIST,
     f"address: {A}#m": NO_LIST,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Run:
             else turn
         )
 
-    spread = {"case_spread": 0.08, "talk_spread": 0.05}
+    spread: dict[str, Any] = {"case_spread": 0.08, "talk_spread": 0.05}
     talks = simulated_talks({"A": 0.55, "B": 0.45}, 30, seed=1, turns=24, **spread)
     made = [replace(talk, turns=tuple(map(longer, talk.turns))) for talk in talks]
     return score(made, tmp_path_factory.mktemp("probed") / "run", suite="default", metrics=["turns"]).run
@@ -111,7 +112,7 @@ def test_each_probe_finds_what_was_put_in(study: Run) -> None:
     mean = np.mean([float(talk.factors["quality"]) for talk in study.transcripts()])
     for variant in ("order", "by-patient", "forged-end"):
         # It answers 5 with a chance of one half.
-        assert near(effects["injection", variant], (1 - mean) * SPAN / 2), variant
+        assert near(effects["injection", variant], float(1 - mean) * SPAN / 2), variant
         assert effects["injection", variant].reading == "moved"
     assert near(effects["injection", "ready-reply"], 0.0)
     # It doesn't look at who said what.
