@@ -444,6 +444,7 @@ def test_every_provider_goes_to_its_class() -> None:
         print(json.dumps(made))
         """,
         json.dumps({provider: model for provider, (_, model, _) in CLASSES.items()}),
+        folder=ROOT,
         **environment,
     )
     made = json.loads(out.splitlines()[-1])
