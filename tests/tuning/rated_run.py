@@ -33,7 +33,7 @@ def talks(texts: Sequence[str], per_case: int = 1) -> list[Transcript]:
 def rated_run(
     folder: Path,
     size: int,
-    ratings: Mapping[str, Sequence[Any]],
+    ratings: Mapping[str, Any],
     *,
     metric: str = "empathy",
     per_case: int = 1,
@@ -42,11 +42,7 @@ def rated_run(
     """A run of ``size`` conversations, rated by each rater with one value (or a list of passes) a conversation.
 
     Args:
-        folder: the run's.
-        size: how many conversations.
         ratings: by rater; numbers or labels, None or NaN where it gave none.
-        metric: the metric.
-        per_case: conversations a case.
         texts: what the clinician says in each.
     """
     made = talks(texts or [f"How are you on day {number}?" for number in range(size)], per_case)
@@ -55,9 +51,7 @@ def rated_run(
     return Run(folder)
 
 
-def add_ratings(
-    run: Run, ratings: Mapping[str, Sequence[Any]], *, metric: str = "empathy", per_case: int = 1
-) -> None:
+def add_ratings(run: Run, ratings: Mapping[str, Any], *, metric: str = "empathy", per_case: int = 1) -> None:
     """More of them; those of the same key are replaced."""
     rows = []
     for rater, values in ratings.items():
@@ -77,6 +71,13 @@ def add_ratings(
 def levels(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Numbers as levels from 1 to 5."""
     return np.clip(np.round(values), 1, 5)
+
+
+def noisy(
+    random: np.random.Generator, truth: np.ndarray[Any, Any], spreads: Mapping[str, float]
+) -> dict[str, Any]:
+    """Levels of raters who see the truth with noise of their own spread."""
+    return {rater: levels(truth + random.normal(0, spread, truth.size)) for rater, spread in spreads.items()}
 
 
 def of_rater(run: Run, pattern: str, metric: str = "empathy") -> pl.DataFrame:

@@ -20,20 +20,22 @@ from bedside.reports.methods import methods
 from bedside.stats.reliability import krippendorff_alpha
 from tests.conftest import Call
 from tests.soak import budget
-from tests.tuning.rated_run import LEVELS, add_ratings, levels, of_rater, rated_run
+from tests.tuning.rated_run import LEVELS, add_ratings, levels, noisy, of_rater, rated_run
 
 JUDGES = ("judge:a", "judge:b", "judge:c")
 
 
+PEOPLE = ("human:anna", "human:ben")
+
+
 def values(run: Run, metric: str = "empathy") -> list[Any]:
-    rows = of_rater(run, "jury:", metric)
-    return [
-        label if label is not None else value for value, label in rows.select("value", "label").iter_rows()
-    ]
+    rows = of_rater(run, "jury:", metric).select("value", "label").iter_rows()
+    return [value if label is None else label for value, label in rows]
 
 
-def errors(run: Run, metric: str = "empathy") -> list[str | None]:
-    return of_rater(run, "jury:", metric)["error"].to_list()
+def alike(folder: Path, *levels: float) -> Run:
+    """A run whose judges all give these levels."""
+    return rated_run(folder / "run", len(levels), dict.fromkeys(JUDGES, levels))
 
 
 def test_the_median_of_three_is_the_middle_one(tmp_path: Path) -> None:
@@ -48,56 +50,44 @@ def test_the_median_of_three_is_the_middle_one(tmp_path: Path) -> None:
     assert all(f"{by_judge[judge][0]:g} ({judge})" in reason for judge in JUDGES)
 
 
-def test_between_two_levels_the_median_is_missing_and_says_so(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 3, {"judge:a": [2, 3, 4], "judge:b": [2, 4, 2]})
-    bedside.jury(run, "panel", ["a", "b"])
-    assert values(run) == [2, None, None]
-    assert errors(run) == [
-        None, "the judges are tied: their median lies between 3 and 4",
-        "the judges are tied: their median lies between 2 and 4",
-    ]  # fmt: skip
+PAIR = ([2, 3, 4], [2, 4, 2])
+MEANS = ([1, 3, 5], [2, 4, 5], [2, [3, 4], 1])
+LABELS = (["open", "open", "none"], ["open", "none", "open"], ["none", "closed", "none"])
+PASSES = ([[5, 1, 1]], [[4]], [[4]])
+ABSENT = ([3, 3], [3, None], [4, 3])
 
 
-def test_the_mean_goes_to_the_nearest_level_and_stands_beside_it(tmp_path: Path) -> None:
-    run = rated_run(
-        tmp_path / "run", 3, {"judge:a": [1, 3, 5], "judge:b": [2, 4, 5], "judge:c": [2, [3, 4], 1]}
-    )
-    bedside.jury(run, "panel", JUDGES, by="mean")
-    assert values(run) == [2, None, 4]
-    assert values(run, "empathy.expected") == pytest.approx([5 / 3, 3.5, 11 / 3])
-    assert errors(run)[1] == "the judges are tied: their mean lies halfway between 3 and 4"
-
-
-def test_labels_go_by_most_votes_and_a_tie_is_missing(tmp_path: Path) -> None:
-    by_judge = {"judge:a": ["open", "open", "none"], "judge:b": ["open", "none", "open"],
-                "judge:c": ["none", "closed", "none"]}  # fmt: skip
-    run = rated_run(tmp_path / "run", 3, by_judge, metric="kind")
-    for rule in ("median", "mean", "majority"):
-        bedside.jury(run, "panel", JUDGES, by=rule)
-        assert values(run, "kind") == ["open", None, "none"]
-        assert errors(run, "kind")[1] == "the judges are tied between closed and none and open"
-
-
-def test_passes_are_taken_together_first(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 1, {"judge:a": [[5, 1, 1]], "judge:b": [[4]], "judge:c": [[4]]})
-    bedside.jury(run, "panel", JUDGES, by="mean")
-    assert values(run, "empathy.expected") == pytest.approx([(7 / 3 + 4 + 4) / 3])
-    bedside.jury(run, "panel", JUDGES, by="median")
-    assert values(run) == [4]
-    bedside.jury(run, "panel", JUDGES, by="majority")
-    assert values(run) == [4]
-
-
-def test_a_missing_member_makes_the_rating_missing_unless_a_quorum_is_reached(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 2, {"judge:a": [3, 3], "judge:b": [3, None], "judge:c": [4, 3]})
-    bedside.jury(run, "panel", JUDGES)
-    assert values(run) == [3, None]
-    assert errors(run)[1] == "1 of 3 judges gave no rating (judge:b)"
-    bedside.jury(run, "panel", JUDGES, quorum=2)
-    assert values(run) == [3, 3]
-    assert of_rater(run, "jury:")["reason"][1].endswith("1 judge gave none (judge:b)")
-    with pytest.raises(BedsideError, match="quorum"):
-        bedside.jury(run, "panel", JUDGES, quorum=4)
+@pytest.mark.parametrize(
+    ("ratings", "how", "combined", "expected", "errors"),
+    [
+        (PAIR, {}, [2, None, None], None, {1: "median lies between 3 and 4", 2: "median lies between 2 and 4"}),
+        (MEANS, {"by": "mean"}, [2, None, 4], [5 / 3, 3.5, 11 / 3], {1: "mean lies halfway between 3 and 4"}),
+        *((LABELS, {"by": rule}, ["open", None, "none"], None, {1: "tied between closed and none and open"})
+          for rule in ("median", "mean", "majority")),
+        # The passes of a judge are taken together first.
+        (PASSES, {"by": "mean"}, [3], [(7 / 3 + 4 + 4) / 3], {}),
+        (PASSES, {"by": "median"}, [4], None, {}),
+        (PASSES, {"by": "majority"}, [4], None, {}),
+        (ABSENT, {}, [3, None], None, {1: "1 of 3 judges gave no rating (judge:b)"}),
+        (ABSENT, {"quorum": 2}, [3, 3], None, {}),
+    ],
+)  # fmt: skip
+def test_members_are_combined_or_the_rating_is_missing_and_says_why(
+    ratings: Any, how: dict[str, Any], combined: list[Any], expected: list[float] | None, errors: dict[int, str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    by_judge = dict(zip(JUDGES, ratings, strict=False))
+    metric = "kind" if ratings is LABELS else "empathy"
+    run = rated_run(tmp_path / "run", len(combined), by_judge, metric=metric)
+    bedside.jury(run, "panel", list(by_judge), **how)
+    assert values(run, metric) == combined
+    if expected is not None:
+        assert values(run, "empathy.expected") == pytest.approx(expected)
+    rows = of_rater(run, "jury:", metric)
+    assert {place for place, error in enumerate(rows["error"]) if error is not None} == errors.keys()
+    assert all(rows["error"][place].endswith(words) for place, words in errors.items())
+    if how.get("quorum"):
+        assert rows["reason"][1].endswith("1 judge gave none (judge:b)")
 
 
 @pytest.mark.slow
@@ -123,7 +113,7 @@ def test_no_rating_of_a_jury_outlives_what_it_rests_on(tmp_path: Path) -> None:
 
 
 def test_a_jury_of_other_members_is_another_rater_and_replaces_the_old(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 4, {judge: [1, 2, 3, 4] for judge in JUDGES})
+    run = alike(tmp_path, 1, 2, 3, 4)
     first = bedside.jury(run, "panel", JUDGES).results[0].jury.rater
     second = bedside.jury(run, "panel", JUDGES[:2]).results[0].jury.rater
     other = bedside.jury(run, "board", JUDGES).results[0].jury.rater
@@ -133,43 +123,42 @@ def test_a_jury_of_other_members_is_another_rater_and_replaces_the_old(tmp_path:
 
 
 def test_a_lone_name_is_one(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 4, {judge: [1, 2, 3, 4] for judge in JUDGES})
+    run = alike(tmp_path, 1, 2, 3, 4)
     lone = bedside.jury(run, "panel", JUDGES, metrics="empathy", rounds="all", scales="empathy=1-5")
     listed = bedside.jury(
         run, "panel", list(JUDGES), metrics=["empathy"], rounds=["all"], scales=["empathy=1-5"]
     )
     assert lone == listed
-    with pytest.raises(BedsideError, match="two members"):
-        bedside.jury(run, "panel", "judge:a")
 
 
 def test_ratings_of_a_jury_are_not_imported(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 2, {judge: [1, 2] for judge in JUDGES})
+    run = alike(tmp_path, 1, 2)
     file = tmp_path / "more.csv"
     file.write_text("item,rater,metric,value\nt000,jury:panel@median-abc,empathy,2\n")
-    with pytest.raises(BedsideError, match="jury, whose ratings are made from its members"):
+    with pytest.raises(BedsideError, match="jury"):
         bedside.import_ratings(run.path, file, scales="empathy=1-5")
 
 
 @pytest.mark.parametrize(
-    ("members", "words"),
+    ("members", "quorum", "words"),
     [
-        (["judge:a"], "two members"),
-        (["judge:a", "human:anna"], "a person"),
-        (["judge:a", "judge:x"], "rated nothing"),
+        (["judge:a"], None, "two members"),
+        ("judge:a", None, "two members"),
+        (["judge:a", "human:anna"], None, "human:anna is a person"),
+        (["judge:a", "judge:x"], None, "judge:x has rated nothing"),
+        (["judge:a", "judge:b"], 3, "quorum of 3"),
     ],
 )
-def test_what_is_no_jury_is_refused(tmp_path: Path, members: list[str], words: str) -> None:
+def test_what_is_no_jury_is_refused(tmp_path: Path, members: Any, quorum: int | None, words: str) -> None:
     run = rated_run(tmp_path / "run", 2, {"judge:a": [1, 2], "judge:b": [1, 2], "human:anna": [1, 2]})
     with pytest.raises(BedsideError, match=words):
-        bedside.jury(run, "panel", members)
+        bedside.jury(run, "panel", members, quorum=quorum)
     assert of_rater(run, "jury:").is_empty()
 
 
 def test_members_agreement_is_the_house_s(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
-    truth = random.normal(3, 1, 60)
-    by_judge = {judge: levels(truth + random.normal(0, 0.8, 60)) for judge in JUDGES}
+    by_judge = noisy(random, random.normal(3, 1, 60), dict.fromkeys(JUDGES, 0.8))
     run = rated_run(tmp_path / "run", 60, by_judge)
     (answer,) = bedside.jury(run, "panel", JUDGES).results
     alpha = krippendorff_alpha(np.array(list(by_judge.values())).T, metric="ordinal", scale=LEVELS)
@@ -180,9 +169,9 @@ def test_members_agreement_is_the_house_s(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_jury_is_a_rater_like_others(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
-    truth = random.normal(3, 1.2, 60)
-    raters = {judge: levels(truth + random.normal(0, 0.7, 60)) for judge in JUDGES}
-    raters |= {person: levels(truth + random.normal(0, 0.5, 60)) for person in ("human:anna", "human:ben")}
+    raters = noisy(
+        random, random.normal(3, 1.2, 60), {**dict.fromkeys(JUDGES, 0.7), **dict.fromkeys(PEOPLE, 0.5)}
+    )
     run = rated_run(tmp_path / "run", 60, raters)
     tables = bedside.jury(run, "panel", JUDGES)
     rater = tables.results[0].jury.rater
@@ -193,12 +182,10 @@ def test_a_jury_is_a_rater_like_others(tmp_path: Path) -> None:
     assert any(row.rater == rater for row in bedside.agree(run).results)
     assert bedside.estimate(run, judge=rater).results
     explanation = str(bedside.explain(run, f"empathy/{rater}"))
-    assert rater in explanation
-    assert "judge:a" in explanation
-    assert "so it seems" in explanation
+    assert all(words in explanation for words in (rater, "judge:a", "so it seems"))
     assert f"{rater} is a jury of judge:a, judge:b, judge:c" in " ".join(methods(run, open_ratings_view(run)))
     (gain, *_) = tables.results[0].gains
-    own = next(v for v in bedside.validate(run, judges=[rater]).results[0].validations)
+    own: Any = next(v for v in bedside.validate(run, judges=[rater]).results[0].validations)
     assert gain.own == pytest.approx(own.mean.statistics["kappa"].estimate)
 
 
@@ -207,12 +194,8 @@ def test_learnt_weights_find_the_better_judges_and_what_they_learnt_from_is_no_e
     tmp_path: Path,
 ) -> None:
     random = np.random.default_rng(5)
-    truth = random.normal(3, 1.2, 120)
-    raters = {
-        judge: levels(truth + random.normal(0, spread, 120))
-        for judge, spread in zip(JUDGES, (0.4, 1.2, 2.5), strict=True)
-    }
-    raters |= {person: levels(truth + random.normal(0, 0.4, 120)) for person in ("human:anna", "human:ben")}
+    spreads = {**dict(zip(JUDGES, (0.4, 1.2, 2.5), strict=True)), **dict.fromkeys(PEOPLE, 0.4)}
+    raters = noisy(random, random.normal(3, 1.2, 120), spreads)
     run = rated_run(tmp_path / "run", 120, raters, per_case=2)
     tables = bedside.jury(run, "panel", JUDGES, by="weights", metrics="empathy")
     (answer,) = tables.results
@@ -255,7 +238,7 @@ def test_votes_weigh_by_how_often_a_judge_is_right(tmp_path: Path) -> None:
 def test_the_command_makes_a_jury(call: Call, tmp_path: Path) -> None:
     random = np.random.default_rng(7)
     truth = random.normal(3, 1.2, 40)
-    raters = {judge: levels(truth + random.normal(0, 0.7, 40)) for judge in JUDGES}
+    raters = noisy(random, truth, dict.fromkeys(JUDGES, 0.7))
     rated_run(tmp_path / "run", 40, {**raters, "human:anna": levels(truth)})
     code, out, err = call("judge", "jury", "run", "--jury", "panel=judge:a,b,judge:c", "--jury-by", "mean")
     assert code == 0, err
@@ -302,15 +285,14 @@ def test_a_jury_of_noise_beats_its_best_member_in_no_more_than_one_of_twenty() -
     random = np.random.default_rng(9)
     runs, won = budget(60, 1000), 0
     for _ in range(runs):
-        judges, people = (
-            random.integers(1, 6, (60, 3)).astype(float),
-            random.integers(1, 6, (60, 2)).astype(float),
-        )
+        judges, people = (random.integers(1, 6, (60, raters)).astype(float) for raters in (3, 2))
         cases = [str(unit // 2) for unit in range(60)]
         weights = level_weights(judges[:30], people[:30].mean(axis=1), cases[:30], np.ones(30)).weights
         jury = levels(judges[30:] @ np.array(weights))
         gains = [
-            kappa_gain(jury, judges[30:, k], people[30:], scale=LEVELS, clusters=np.array(cases[30:]))
+            kappa_gain(
+                list(jury), list(judges[30:, k]), people[30:], scale=LEVELS, clusters=np.array(cases[30:])
+            )
             for k in range(3)
         ]
         facts = MetricFacts("x", "X", "Ratings")
@@ -349,7 +331,7 @@ def test_the_difference_of_kappas_covers_what_is_true() -> None:
 
 
 def test_a_jury_named_wrongly_is_told(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 2, {judge: [1, 2] for judge in JUDGES})
+    run = alike(tmp_path, 1, 2)
     with pytest.raises(BedsideError, match="no jury is called"):
         jury_agreement(open_ratings_view(run), "panel")
     assert of_rater(run, "judge:").height == 6
@@ -362,38 +344,34 @@ def test_judges_that_are_asked_make_a_jury_that_follows_more_passes(call: Call, 
     talk = tmp_path / "talk.jsonl"
     talk.write_text('{"id": "a", "turns": [{"role": "clinician", "text": "Hello."}]}\n')
     with JudgeServer() as server:
-        base = server.judge.partition("#")[0]
-        judges = [f"{base}#{name}" for name in ("one", "two", "three")]
+        judges = [f"{server.url}#{name}" for name in ("one", "two", "three")]
         named = [part for judge in judges for part in ("--judge", judge)]
-        command = ("score", talk, "--metrics", "turns", "--rubrics", "empathy", *named, "--out", "run")
-        jury = ("--jury", f"panel={judges[0]},judge:two,three", "--jury-by", "median")
-        code, out, err = call(*command, *jury)
+        scoring = ("score", talk, "--metrics", "turns", "--rubrics", "empathy")
+        command = (*scoring, *named, "--out", "run")
+        jury = ("--jury", f"panel={judges[0]},judge:two,three")
+        code, out, err = call(*command, *jury, "--jury-by", "median")
         assert code == 0, err
         assert "jury:panel@median-" in out
         run = Run(tmp_path / "run")
         assert run.contents.line().endswith("by 3 judges, 1 jury, 1 algorithm")
-        first = of_rater(run, "jury:")
-        assert first.height == 1
+        assert of_rater(run, "jury:").height == 1
         # More passes of one of them, without a word of the jury: its rating is made anew.
-        code, _, err = call(
-            "score", talk, "--metrics", "turns", "--rubrics", "empathy", "--judge", judges[0], "--passes", "3",
-            "--out", "run",
-        )  # fmt: skip
+        code, _, err = call(*scoring, "--judge", judges[0], "--passes", "3", "--out", "run")
         assert code == 0, err
         run = Run(tmp_path / "run")
-        assert of_rater(run, "judge:one").height == 3
-        assert of_rater(run, "jury:").height == 1
+        assert (of_rater(run, "judge:one").height, of_rater(run, "jury:").height) == (3, 1)
         asked = len(server.received)
-        code, _, err = call(*command, "--jury", "panel=one,tow,three")
-        assert code == 2
-        assert "--jury: 'tow' is none of the judges that are asked; did you mean " in err
-        code, _, err = call(*command[:-1], "new", "--max-cost", "1")
-        assert code == 2
-        assert "--max-cost: what one costs isn't known" in err
+        for wrong, words in (
+            (
+                (*command, "--jury", "panel=one,tow,three"),
+                "--jury: 'tow' is none of the judges that are asked",
+            ),
+            ((*command[:-1], "new", "--max-cost", "1"), "--max-cost: what one costs isn't known"),
+            ((*command, "--jury", "panel=one"), "--jury"),
+            ((*command, *jury, "--jury-by", "weights"), "judge jury RUN"),
+        ):
+            code, _, err = call(*wrong)
+            assert code == 2
+            assert words in err
         assert not (tmp_path / "new").exists()
-        code, _, err = call(*command, "--jury", "panel=one")
-        assert code == 2
-        code, _, err = call(*command, *jury[:2], "--jury-by", "weights")
-        assert code == 2
-        assert "judge jury RUN" in err
         assert len(server.received) == asked

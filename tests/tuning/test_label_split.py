@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -49,8 +50,9 @@ def test_no_case_is_in_both_parts_and_nothing_is_lost() -> None:
 def test_the_seed_decides_and_the_order_of_rows_does_not() -> None:
     view = view_of(20)
     shuffled = replace(view, ratings=view.ratings.sample(fraction=1.0, shuffle=True, seed=1))
-    assert names(split_labels(view, "empathy", seed=1)) == names(split_labels(shuffled, "empathy", seed=1))
-    assert names(split_labels(view, "empathy", seed=1)) != names(split_labels(view, "empathy", seed=2))
+    orders = ((view, 1), (shuffled, 1), (view, 2))
+    first, same, other = (names(split_labels(ratings, "empathy", seed=seed)) for ratings, seed in orders)
+    assert first == same != other
 
 
 def test_a_transcript_without_a_case_is_its_own() -> None:
@@ -76,16 +78,18 @@ def test_weights_are_one_over_unequal_chances() -> None:
         assert unit.weight == (2.0 if unit.transcript.endswith("1") else 4.0)
 
 
-def test_too_few_labels_are_refused_with_how_many_are_needed() -> None:
-    with pytest.raises(DataError) as refused:
-        split_labels(view_of(8, per_case=1), "empathy")
-    assert "people rated 8 units of 8 cases" in refused.value.what
-    assert "needs 24 of 11" in refused.value.what
-    assert "16 more units" in str(refused.value.todo)
-    with pytest.raises(DataError, match="single level"):
-        split_labels(view_of(20, level=3), "empathy")
-    with pytest.raises(DataError, match="above 0 and below 1"):
-        split_labels(view_of(20), "empathy", share=1)
+@pytest.mark.parametrize(
+    ("view", "how", "words"),
+    [
+        (view_of(8, per_case=1), {}, "people rated 8 units of 8 cases .* needs 24 of 11: .* 16 more units"),
+        (view_of(20, level=3), {}, "single level of empathy"),
+        (view_of(20), {"share": 1}, "above 0 and below 1"),
+    ],
+    ids=["few", "one level", "share"],
+)
+def test_labels_that_show_nothing_are_refused(view: RatingsView, how: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        split_labels(view, "empathy", **how)
 
 
 def test_what_was_learnt_from_before_is_never_held_out() -> None:

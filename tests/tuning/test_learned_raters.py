@@ -7,19 +7,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.core.errors import BedsideError, DataError, InputError
+from bedside.metrics.coders.learned.trained_coder import load_card
 from bedside.ratings.learnt_units import learnt_in, unit_digests
 from bedside.ratings.run import Run
-from bedside.tuning.learned_rater import load_rater, save_rater
-from bedside.tuning.level_model import FeatureScale, fit_level_model
-from bedside.tuning.rater_training import teach_rater, try_rater
-from bedside.tuning.unit_features import UnitFeatures, unit_features
+from bedside.ratings.table import frame_of
+from bedside.reports.validation import card_tables
+from bedside.scoring.run_transcripts import kept_transcripts
+from bedside.tuning import level_model
+from bedside.tuning.label_split import labelled_units
+from bedside.tuning.learned_rater import add_learned_ratings, load_rater, save_rater
+from bedside.tuning.level_model import FeatureScale, LevelModel, fit_level_model
+from bedside.tuning.rater_training import _targets, teach_rater, try_rater
+from bedside.tuning.unit_features import GRAM_COLUMNS, UnitFeatures, unit_features
 from tests.conftest import Call
 from tests.soak import budget
-from tests.tuning.rated_run import LEVELS, levels, of_rater, rated_run, talks
+from tests.tuning.rated_run import LEVELS, noisy, of_rater, rated_run, talks
 
 _LOW, _HIGH = ("fine", "okay", "weather", "anyway"), ("sad", "feel", "hard", "understand")
 
@@ -34,10 +42,8 @@ def study(folder: Path, size: int = 48, *, known: float = 1.2, seed: int = 5) ->
     """A run whose text tells its quality, rated by three people, a good judge and one that knows nothing."""
     random = np.random.default_rng(seed)
     truth = random.normal(3, 1.2, size)
-    raters = {
-        f"human:{name}": levels(truth + random.normal(0, 0.5, size)) for name in ("anna", "ben", "cleo")
-    }
-    raters["judge:good"] = levels(truth + random.normal(0, 0.3, size))
+    people = dict.fromkeys(("human:anna", "human:ben", "human:cleo"), 0.5)
+    raters = noisy(random, truth, {**people, "judge:good": 0.3})
     raters["judge:guess"] = random.integers(1, 6, size).astype(float)
     return rated_run(folder, size, raters, per_case=2, texts=said(random, truth, known))
 
@@ -71,16 +77,8 @@ def test_what_it_learnt_from_is_no_evidence(learned: tuple[Run, Path, Any]) -> N
     assert dict(card.facts)["Kind"].startswith("learned rater")
     (entry,) = learnt_in(run.manifest)
     assert entry.rater == tables.results.rater
-    held_out = [
-        unit for unit in bedside.agree(run).results if unit.rater == entry.rater and unit.kind == "mean"
-    ]
-    assert held_out[0].units == 24
-
-
-def test_the_report_has_its_card(learned: tuple[Run, Path, Any]) -> None:
-    from bedside.reports.validation import card_tables
-
-    run, _, tables = learned
+    means = [row for row in bedside.agree(run).results if row.rater == entry.rater and row.kind == "mean"]
+    assert means[0].units == 24
     titles = [table.title for table in card_tables(open_ratings_view(run))]
     assert f"Judge card: {tables.results.rater}" in titles
 
@@ -95,10 +93,8 @@ def test_its_file_rates_another_run_alike(learned: tuple[Run, Path, Any], tmp_pa
     other = bedside.score(renamed, tmp_path / "other", metrics=["turns"]).run
     assert bedside.rate(other, file) == tables.results.rater
     other = Run(other.path)
-    assert (
-        of_rater(other, "algorithm:learned")["value"].to_list()
-        == of_rater(run, "algorithm:learned")["value"].to_list()
-    )
+    values = [of_rater(each, "algorithm:learned")["value"].to_list() for each in (other, run)]
+    assert values[0] == values[1]
     digests = learnt_in(other.manifest)[0].digests
     known = [bool(set(unit_digests([(talk.id, talk.case_id)])) & digests) for talk in renamed]
     assert sum(known) == 24
@@ -115,19 +111,12 @@ def test_a_file_says_the_same_again_and_damage_is_told(
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.npz").write_text("no archive")
     for name in ("cut.npz", "text.npz", "absent.npz"):
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=name):
             load_rater(tmp_path / name)
+    with pytest.raises(InputError):  # a coder's file is another thing
+        load_card(file)
     with pytest.raises(InputError, match=r"\.npz"):
         save_rater(rater, tmp_path / "rater.pkl")
-
-
-def test_a_coder_is_no_learned_rater_and_the_other_way_round(
-    learned: tuple[Run, Path, Any], tmp_path: Path
-) -> None:
-    from bedside.metrics.coders.learned.trained_coder import load_card
-
-    with pytest.raises(InputError):
-        load_card(learned[1])
 
 
 def test_other_languages_and_silence_are_missing(learned: tuple[Run, Path, Any]) -> None:
@@ -158,18 +147,19 @@ def test_a_metric_on_no_scale_is_refused(tmp_path: Path) -> None:
 
 def flat(rows: np.ndarray[Any, Any]) -> UnitFeatures:
     """Features that are vectors alone."""
-    from scipy.sparse import csr_matrix
-
-    from bedside.tuning.unit_features import GRAM_COLUMNS
-
     return UnitFeatures(csr_matrix((len(rows), GRAM_COLUMNS)), np.zeros((len(rows), 1)), rows)
+
+
+def fitted(
+    features: UnitFeatures, targets: np.ndarray[Any, Any], *, ordered: bool
+) -> tuple[LevelModel, float]:
+    """A model where every unit is a case of its own."""
+    return fit_level_model(features, targets, [str(unit) for unit in range(len(targets))], ordered=ordered)
 
 
 def test_its_model_of_levels_is_the_proportional_odds_model() -> None:
     """Beside statsmodels' OrderedModel: that maximises one likelihood, ours the sum of those of all thresholds."""
     from statsmodels.miscmodels.ordinal_model import OrderedModel
-
-    from bedside.tuning import level_model
 
     random = np.random.default_rng(0)
     rows = random.normal(0, 1, (400, 2))
@@ -190,17 +180,11 @@ def test_its_model_of_levels_is_the_proportional_odds_model() -> None:
 
 
 def test_two_levels_are_ridge_logistic_regression() -> None:
-    from sklearn.linear_model import LogisticRegression
-
-    from bedside.tuning import level_model
-
     random = np.random.default_rng(1)
     rows = random.normal(0, 1, (60, 5))
     answers = (rows[:, 0] + random.normal(0, 1, 60) > 0).astype(int)
     features = flat(rows)
-    model, strength = fit_level_model(
-        features, np.eye(2)[answers], [str(unit) for unit in range(60)], ordered=True
-    )
+    model, strength = fitted(features, np.eye(2)[answers], ordered=True)
     dense = FeatureScale.of(features).dense(features)
     oracle = LogisticRegression(C=strength, tol=1e-8, max_iter=10_000).fit(dense, answers)
     np.testing.assert_allclose(
@@ -211,15 +195,11 @@ def test_two_levels_are_ridge_logistic_regression() -> None:
 
 
 def test_labels_are_learnt_as_scikit_learn_learns_them() -> None:
-    from sklearn.linear_model import LogisticRegression
-
     random = np.random.default_rng(2)
     rows = random.normal(0, 1, (90, 4))
     answers = (rows[:, :3] + random.normal(0, 0.5, (90, 3))).argmax(axis=1)
     features = flat(rows)
-    model, strength = fit_level_model(
-        features, np.eye(3)[answers], [str(unit) for unit in range(90)], ordered=False
-    )
+    model, strength = fitted(features, np.eye(3)[answers], ordered=False)
     dense = FeatureScale.of(features).dense(features)
     oracle = LogisticRegression(C=strength, tol=1e-8, max_iter=10_000).fit(dense, answers)
     np.testing.assert_allclose(model.probabilities(features), oracle.predict_proba(dense), atol=0.01)
@@ -231,7 +211,7 @@ def test_levels_are_given_as_often_as_people_give_them() -> None:
     rows = random.normal(0, 1, (200, 3))
     answers = np.digitize(rows[:, 0] + random.normal(0, 2, 200), [-2, -1, 1, 2])
     targets = np.eye(5)[answers]
-    model, _ = fit_level_model(flat(rows), targets, [str(unit) for unit in range(200)], ordered=True)
+    model, _ = fitted(flat(rows), targets, ordered=True)
     fresh = flat(random.normal(0, 1, (4000, 3)))
     shares = np.bincount(model.choices(fresh), minlength=5) / 4000
     np.testing.assert_allclose(shares, targets.mean(axis=0), atol=0.08)
@@ -268,7 +248,7 @@ def test_the_command_learns_and_score_uses_the_file(call: Call, tmp_path: Path) 
 @pytest.mark.slow
 def test_out_of_fold_every_label_counts(tmp_path: Path) -> None:
     run = study(tmp_path / "run")
-    trial = bedside.learn_rater(run, "empathy", tmp_path / "e.npz", split=1).results
+    trial: Any = bedside.learn_rater(run, "empathy", tmp_path / "e.npz", split=1).results
     assert trial.out_of_fold
     assert trial.mean.units == 48
     assert [gain.units for gain in trial.gains] == [48, 48]
@@ -282,11 +262,8 @@ def test_annomi_s_quality_is_told_from_words_as_well_as_another_model_tells_it(
 ) -> None:
     """Half of AnnoMI's sessions, high or low by experts: TF-IDF and logistic regression stand beside it."""
     from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import cohen_kappa_score
     from sklearn.pipeline import make_pipeline
-
-    from bedside.ratings.table import frame_of
 
     run = bedside.score(annomi, tmp_path / "run", metrics=["turns"]).run
     gold = dict(run.factors.select("transcript_id", "mi_quality").iter_rows())
@@ -294,7 +271,7 @@ def test_annomi_s_quality_is_told_from_words_as_well_as_another_model_tells_it(
             for name, label in gold.items()]  # fmt: skip
     with run.locked():
         run.add(frame_of(rows).lazy(), run.manifest)
-    trial = bedside.learn_rater(run, "quality", tmp_path / "q.npz", scales="quality=low<high").results
+    trial: Any = bedside.learn_rater(run, "quality", tmp_path / "q.npz", scales="quality=low<high").results
     kappa = trial.mean.statistics["kappa"]
     learnt = learnt_in(Run(run.path).manifest)[0].digests
     said_of = {
@@ -323,18 +300,9 @@ def test_where_labels_are_noise_nothing_is_learnt_in_nineteen_of_twenty(tmp_path
     for number in range(runs):
         size = 48
         ratings = {f"human:{name}": random.integers(1, 6, size).astype(float) for name in ("anna", "ben")}
-        run = rated_run(
-            tmp_path / f"run{number}",
-            size,
-            ratings,
-            per_case=2,
-            texts=said(random, random.normal(3, 1, size)),
-        )
-        view = open_ratings_view(run)
-        taught = teach_rater(view, "empathy", share=0.5, seed=number)
-        from bedside.scoring.run_transcripts import kept_transcripts
-        from bedside.tuning.learned_rater import add_learned_ratings
-
+        texts = said(random, random.normal(3, 1, size))
+        run = rated_run(tmp_path / f"run{number}", size, ratings, per_case=2, texts=texts)
+        taught = teach_rater(open_ratings_view(run), "empathy", share=0.5, seed=number)
         with run.locked():
             add_learned_ratings(run, taught.rater, kept_transcripts(run))
         kappa = try_rater(open_ratings_view(run), taught.rater).mean.statistics["kappa"]  # type: ignore[union-attr]
@@ -344,9 +312,6 @@ def test_where_labels_are_noise_nothing_is_learnt_in_nineteen_of_twenty(tmp_path
 
 
 def test_the_consensus_between_two_levels_counts_half_for_each(tmp_path: Path) -> None:
-    from bedside.tuning.label_split import labelled_units
-    from bedside.tuning.rater_training import _targets
-
     run = rated_run(tmp_path / "run", 2, {"human:anna": [3, 5], "human:ben": [4, 5]})
     units, _, _ = labelled_units(open_ratings_view(run), "empathy")
     np.testing.assert_array_equal(_targets(units, LEVELS), [[0, 0, 0.5, 0.5, 0], [0, 0, 0, 0, 1]])
@@ -371,7 +336,7 @@ def test_embeddings_belong_to_the_rater(tmp_path: Path) -> None:
     transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
     run = study(tmp_path / "run")
     file = tmp_path / "deep.npz"
-    trial = bedside.learn_rater(run, "empathy", file, features=f"embeddings:{folder}").results
+    trial: Any = bedside.learn_rater(run, "empathy", file, features=f"embeddings:{folder}").results
     # Random weights, but words of two kinds: their mean vectors still tell them apart.
     assert trial.mean.statistics["kappa"].estimate > 0.3
     rater = load_rater(file, folder)

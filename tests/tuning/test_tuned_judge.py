@@ -14,6 +14,9 @@ from bedside.judges.llm.protocol import LanguageModelError
 from bedside.judges.rubrics.rubric_files import RUBRICS, parse_rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
+from bedside.scoring.judging_orders import JudgingOrder, JudgingWork
+from bedside.scoring.run_judging import judging
+from bedside.scoring.run_transcripts import kept_transcripts
 from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome, prepared_split, tune
 from bedside.tuning.tuned_rubric import with_history, write_tuned_rubric
 from tests.tuning.tuned_run import (
@@ -48,8 +51,7 @@ def test_a_map_repairs_a_compressed_scale(run: Run) -> None:
     assert outcome.tuned.level_map
     assert outcome.shown
     assert outcome.figures.before.estimate is not None
-    assert outcome.gain.estimate is not None
-    assert outcome.gain.estimate > 0.15
+    assert (outcome.gain.estimate or 0) > 0.15
     assert outcome.tuned.definition == outcome.base.definition
 
 
@@ -72,8 +74,8 @@ def test_examples_are_chosen_where_they_help(run: Run) -> None:
 def test_nothing_held_out_reaches_a_prompt_that_learns(run: Run) -> None:
     judge = FaultyJudge(needs_examples, PROPOSAL)
     outcome, _ = tuned(run, judge, wordings=2, examples=3)
-    held_out = {unit.transcript.partition("-")[2] for unit in outcome.split.held_out}
-    training = {unit.transcript.partition("-")[2] for unit in outcome.split.training}
+    parts = (outcome.split.held_out, outcome.split.training)
+    held_out, training = ({unit.transcript.partition("-")[2] for unit in part} for part in parts)
     assert not held_out & training
     results = 0
     for prompt in judge.prompts:
@@ -84,10 +86,8 @@ def test_nothing_held_out_reaches_a_prompt_that_learns(run: Run) -> None:
             assert [number for number in held_out if f"Held{number}" in rated] == of_held_out
             assert len(of_held_out) == 1
             results += 1
-        for number in held_out:
-            assert f"Remark{number}" not in prompt
-            assert f"talk-{number}" not in prompt
-            assert f"at {number}." not in prompt
+        for words in ("Remark{}", "talk-{}", "at {}."):
+            assert not [number for number in held_out if words.format(number) in prompt]
     assert results == 2 * len(held_out)
     # And those come last, once everything is chosen.
     places = [any(f"Held{number}" in prompt for number in held_out) for prompt in judge.prompts]
@@ -122,9 +122,7 @@ def test_after_a_stop_nothing_is_asked_twice_and_the_result_is_the_same(run: Run
     with pytest.raises(KeyboardInterrupt):
         tuned(run, first, wordings=2, examples=2)
     again = tune(run, outcome.split, order, client=lambda: second)
-    assert again.tuned == outcome.tuned
-    assert again.gain == outcome.gain
-    assert again.candidates == outcome.candidates
+    assert (again.tuned, again.gain, again.candidates) == (outcome.tuned, outcome.gain, outcome.candidates)
     answered = len(first.prompts)
     assert len(second.prompts) <= len(whole.prompts) - answered + order.settings.max_concurrency
     assert tune(run, outcome.split, order, client=lambda: FaultyJudge(compressed)).calls == 0
@@ -154,7 +152,7 @@ def test_a_lone_round_is_one_and_a_preview_asks_nothing(run: Run) -> None:
     assert not (run.path / "judgements.sqlite").exists()
     for wrong in (bedside.preview_tuning, bedside.tune_judge):
         with pytest.raises(bedside.BedsideError, match="`rounds`: names are text, and 3 is not"):
-            wrong(run, JUDGE, rubric="empathy", rounds=3)  # type: ignore[operator]
+            wrong(run, JUDGE, rubric="empathy", rounds=3)  # type: ignore[arg-type]
 
 
 def test_the_budget_decides_how_many_wordings_are_tried(run: Run) -> None:
@@ -189,10 +187,6 @@ def test_the_file_holds_the_history_and_is_read_as_it_was_written(run: Run, tmp_
 def test_a_judge_by_the_tuned_rubric_is_another_rater_validated_on_what_was_held_out(
     run: Run, tmp_path: Path
 ) -> None:
-    from bedside.scoring.judging_orders import JudgingOrder, JudgingWork
-    from bedside.scoring.run_judging import judging
-    from bedside.scoring.run_transcripts import kept_transcripts
-
     outcome, order = tuned(run, FaultyJudge(compressed), wordings=0, examples=2)
     rubric = with_history(outcome, order, open_ratings_view(run))
     assert rubric is not None

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ import bedside
 from bedside.judges.llm.protocol import Reply, Request
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
+from tests.conftest import conversation
 
 #: A sentence that a wording can hold, and what makes the judge propose it.
 SENTENCE = "Look only at whether feelings that were left unsaid are put into words that fit."
@@ -27,23 +29,18 @@ def quality_word(number: int) -> str:
 def rated_run(folder: Path, cases: int = 30, per_case: int = 2, people: int = 3, seed: int = 3) -> Run:
     """A run whose transcripts people rated by empathy; a transcript's quality is in :func:`qualities`."""
     folder.mkdir(exist_ok=True)
-    talks, true = folder / "talks.jsonl", qualities(cases * per_case, seed)
-    lines = []
-    for number in range(cases * per_case):
-        turns = [
-            {
-                "role": "clinician",
-                "text": f"We spoke at {quality_word(number)}, in the street called Held{number:04d}.",
-            },
-            {"role": "patient", "text": "I sleep badly and everything is grey."},
-        ]
-        lines.append(
-            json.dumps(
-                {"id": f"talk-{number:04d}", "case_id": f"case-{number // per_case:04d}", "turns": turns}
-            )
+    path, true = folder / "talks.jsonl", qualities(cases * per_case, seed)
+    talks = [
+        conversation(
+            ("clinician", f"We spoke at {quality_word(number)}, in the street called Held{number:04d}."),
+            ("patient", "I sleep badly and everything is grey."),
+            id=f"talk-{number:04d}",
+            case_id=f"case-{number // per_case:04d}",
         )
-    talks.write_text("\n".join(lines) + "\n", "utf-8")
-    run = bedside.score(talks, folder / "run", metrics=["structure"]).run
+        for number in range(cases * per_case)
+    ]
+    path.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
+    run = bedside.score(path, folder / "run", metrics=["structure"]).run
     random = np.random.default_rng(seed + 1)
     rows = []
     for number, quality in enumerate(true):
@@ -56,7 +53,7 @@ def rated_run(folder: Path, cases: int = 30, per_case: int = 2, people: int = 3,
     return run
 
 
-def qualities(count: int, seed: int = 3) -> np.ndarray:
+def qualities(count: int, seed: int = 3) -> np.ndarray[Any, Any]:
     """The quality of each transcript."""
     return np.random.default_rng(seed).normal(0, 1, count)
 
@@ -64,9 +61,7 @@ def qualities(count: int, seed: int = 3) -> np.ndarray:
 class FaultyJudge:
     """A client that answers by a transcript's quality with a fault, and proposes a wording when asked for one.
 
-    Args:
-        level: the level it gives, of the quality, the whole prompt and noise with standard deviation 1.
-        proposal: parts of a wording that it proposes.
+    Its level is of the quality, the whole prompt and noise with standard deviation 1.
     """
 
     max_prompt_tokens: int | None = None
@@ -95,9 +90,8 @@ class FaultyJudge:
         assert shown is not None
         noise = np.random.default_rng(int(hashlib.sha256(prompt.encode()).hexdigest()[:8], 16)).normal()
         level = self._level(float(self._quality[int(shown[1])]), prompt, float(noise))
-        return json.dumps(
-            {"reason": f"Because of turn 0 at {shown[1]}.", "score": int(np.clip(round(level), 1, 5))}
-        )
+        score = int(np.clip(round(level), 1, 5))
+        return json.dumps({"reason": f"Because of turn 0 at {shown[1]}.", "score": score})
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -108,13 +102,11 @@ def compressed(quality: float, prompt: str, noise: float) -> float:
     return 3.6 + 0.55 * quality + 0.15 * noise
 
 
-def needs_sentence(quality: float, prompt: str, noise: float) -> float:
-    """Rates well only by a wording that holds the sentence."""
-    return 3 + 1.3 * quality + 0.4 * noise if SENTENCE in prompt else 3 + 0.3 * quality + 1.2 * noise
-
-
-def needs_examples(quality: float, prompt: str, noise: float) -> float:
-    """Rates well only where it is shown examples."""
-    return (
-        3 + 1.3 * quality + 0.4 * noise if "example 1 begins" in prompt else 3 + 0.3 * quality + 1.2 * noise
+def needs(words: str) -> Callable[[float, str, float], float]:
+    """Rates well only by a prompt that holds these words."""
+    return lambda quality, prompt, noise: (
+        3 + 1.3 * quality + 0.4 * noise if words in prompt else 3 + 0.3 * quality + 1.2 * noise
     )
+
+
+needs_sentence, needs_examples = needs(SENTENCE), needs("example 1 begins")

@@ -37,12 +37,13 @@ class Received:
 
     @property
     def form(self) -> str:
-        return self.body.get("response_format", {}).get("type", "words")
+        return str(self.body.get("response_format", {}).get("type", "words"))
 
     @property
     def schema(self) -> dict[str, Any] | None:
         given = self.body.get("response_format", {})
-        return given.get("json_schema", given).get("schema")
+        schema: dict[str, Any] | None = given.get("json_schema", given).get("schema")
+        return schema
 
 
 @dataclass

@@ -65,39 +65,29 @@ def test_no_two_clients_take_the_same_names() -> None:
     assert set(beginnings.values()) == {1}
 
 
+def printed(code: str) -> str:
+    """What a new process prints, without a word beside it."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
 def test_clients_are_imported_without_what_they_need() -> None:
     code = f"""if True:
         import sys
-        from bedside.judges.llm.contract import CLIENTS, read_name
+        import bedside.judges.judgement_queue, bedside.judges.rubric_ratings
+        from bedside.judges.llm.contract import CLIENTS, known_price, read_name
         CLIENTS.all()
         read_name("http://127.0.0.1:9/v1#m"), read_name("anthropic/m")
         print(sorted(set({HEAVY!r}) & set(sys.modules)))
+        sys.modules["deepeval"] = None
+        print(known_price(read_name("anthropic/claude-x")))
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("opnai/gpt-x", "no provider is called 'opnai'; did you mean openai"),
-        ("local/model", "no provider is called 'local'"),
-        ("openai/", "'openai/' is not the name of a model; write provider/model"),
-        ("openai", "'openai' is not the name of a model"),
-        ("localhost", "is not the name of a model"),
-    ],
-)
-def test_names_that_no_client_takes(text: str, says: str) -> None:
-    with pytest.raises(RegistryError) as raised:
-        read_name(text)
-    assert says in str(raised.value)
-
-
-# -- clients of other packages ----------------------------------------------------------------------
+    assert printed(code) == "[]\nNone\n"
 
 
 class Echo:
-    max_prompt_tokens = None
+    max_prompt_tokens: int | None = None
 
     async def complete(self, request: Request) -> Reply:
         return Reply(request.single())
@@ -152,13 +142,8 @@ def test_a_library_that_is_missing_is_named(other_package: pytest.MonkeyPatch) -
     # Whatever has it imported already.
     for module in ("bedside.judges.llm.clients._openai_server", "bedside.judges.llm.http_poster"):
         other_package.delitem(sys.modules, module, raising=False)
-    with pytest.raises(
-        MissingExtraError, match=r"needs aiohttp, which isn't installed; pip install \"bedside\[judge\]\""
-    ):
+    with pytest.raises(MissingExtraError, match=r"needs aiohttp.*bedside\[judge\]"):
         open_model(read_name("http://127.0.0.1:9/v1#m"), Sampling())
-
-
-# -- chats and free text ----------------------------------------------------------------------------
 
 
 def test_a_chat_as_one_text() -> None:
@@ -184,5 +169,4 @@ def test_a_price_is_looked_up_without_a_word() -> None:
         "from bedside.judges.llm.contract import known_price, read_name\n"
         "assert known_price(read_name('openai/gpt-5-mini')).input > 0\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("", "")
+    assert printed(code) == ""

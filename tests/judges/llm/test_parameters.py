@@ -1,4 +1,4 @@
-"""Which parameters are sent, and what is learnt from what servers say."""
+"""Which parameters are sent, and what is learnt from what servers say: of parameters, and of how long to wait."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from bedside.judges.llm.openai_chat import ChatParameters
 from bedside.judges.llm.prices import ModelFacts
 from bedside.judges.llm.protocol import LanguageModelError, Sampling
-from bedside.judges.llm.server_problems import read_problem
+from bedside.judges.llm.server_problems import asked_wait, duration, read_problem
 
 ALL = Sampling(temperature=0.5, max_tokens=100, probabilities=True, reasoning_effort="low")
 
@@ -23,12 +23,8 @@ def test_what_a_table_says_is_left_out() -> None:
     facts = ModelFacts(temperature=False, probabilities=True, most_probabilities=5)
     parameters = ChatParameters("m", ALL, facts, new_limit=True)
     assert parameters.fields == {
-        "model": "m",
-        "max_completion_tokens": 100,
-        "logprobs": True,
-        "top_logprobs": 5,
-        "reasoning_effort": "low",
-    }
+        "model": "m", "max_completion_tokens": 100, "logprobs": True, "top_logprobs": 5, "reasoning_effort": "low",
+    }  # fmt: skip
     assert parameters.unsent == ("temperature",)
 
 
@@ -51,17 +47,11 @@ def test_what_a_table_says_is_left_out() -> None:
         ({"error": {"message": "the temperature in the room was 20"}}, None),
         ({"error": {"message": "response_format is not supported", "param": "response_format"}}, None),
         (
-            {
-                "error": {
-                    "message": "1 validation error: {'loc': ('body',), 'msg': 'invalid', 'input': {'temperature': 0"
-                }
-            },
+            {"error": {"message": "error: {'loc': ('body',), 'msg': 'invalid', 'input': {'temperature': 0"}},
             None,
         ),
-        (
-            {"message": "[{'loc': ('body', 'seed'), 'msg': 'not permitted', 'input': 1}]"},
-            None,  # none is sent
-        ),
+        # No seed is sent.
+        ({"message": "[{'loc': ('body', 'seed'), 'msg': 'not permitted', 'input': 1}]"}, None),
         ({}, None),
         ([], None),
         ("x", None),
@@ -98,3 +88,32 @@ def test_another_value_is_for_the_user_to_choose(error: object, todo: str) -> No
     with pytest.raises(LanguageModelError) as raised:
         parameters.learn(said({"error": error}), parameters.fields)
     assert todo in str(raised.value.todo)
+
+
+@pytest.mark.parametrize(
+    ("headers", "words", "seconds"),
+    [
+        ({}, "", None),
+        ({"Retry-After": "2"}, "", 2.0),
+        ({"retry-after-ms": "250", "Retry-After": "1"}, "", 0.25),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s"}, "", 360.0),
+        ({"X-RateLimit-Remaining-Requests": "0", "X-RateLimit-Reset-Requests": "20ms"}, "", 0.02),
+        ({"x-ratelimit-remaining-requests": "59", "x-ratelimit-reset-requests": "1s"}, "", None),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1s",
+          "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "90s"}, "", 90.0),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "soon"}, "", None),
+        ({}, "Rate limit reached. Please try again in 8m38.4s. Visit the page", 518.4),
+        ({}, "Please retry after 26 seconds.", 26.0),
+        ({}, "Please try again in 200 milliseconds.", 0.2),
+        ({"Retry-After": "nan"}, "", None),
+        ({"retry-after-ms": "-5"}, "", None),
+    ],
+)  # fmt: skip
+def test_waits(headers: dict[str, str], words: str, seconds: float | None) -> None:
+    assert asked_wait(headers, words) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_durations() -> None:
+    assert duration("1h2m3.5s") == pytest.approx(3723.5)
+    assert duration("1.5") == 1.5
+    assert [duration(text) for text in ("", "1x", "s", "1s2", "inf")] == [None] * 5

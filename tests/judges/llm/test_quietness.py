@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import conversation
 from tests.judges.llm.providers import openai
 from tests.judges.llm.providers.server import Answer, Call, ProviderServer
 
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 LINES = re.compile(
     r"^(Read|Form|Speakers|Language|Systems|Cases|Factors|Scored|  missing|Next|Asked|judge:|bedside: )|^$"
 )
+NO_LITELLM = find_spec("litellm") is None
 KEY = "sk-test-key-of-no-one"
 
 
@@ -29,15 +31,14 @@ KEY = "sk-test-key-of-no-one"
         "openai/gpt-4.1",
         "portkey/gpt-4.1",
         pytest.param(
-            "litellm/openai/gpt-4.1",
-            marks=pytest.mark.skipif(find_spec("litellm") is None, reason="litellm isn't installed"),
+            "litellm/openai/gpt-4.1", marks=pytest.mark.skipif(NO_LITELLM, reason="litellm isn't installed")
         ),
     ],
 )
 @pytest.mark.parametrize("fails", [False, True], ids=["rated", "refused"])
 def test_nothing_but_the_command_prints(judge: str, fails: bool, tmp_path: Path) -> None:
-    talk = {"id": "a", "turns": [{"role": "patient", "text": "Hi."}, {"role": "clinician", "text": "Hello."}]}
-    (tmp_path / "talks.jsonl").write_text(json.dumps(talk), "utf-8")
+    talk = conversation(("patient", "Hi."), ("clinician", "Hello."))
+    (tmp_path / "talks.jsonl").write_bytes(talk.to_json())
 
     def behaviour(call: Call) -> Answer:
         return openai.error(401, "Incorrect API key provided.") if fails else openai.chat(call)

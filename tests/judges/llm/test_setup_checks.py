@@ -15,6 +15,7 @@ from bedside.judges.llm.endpoints import named_models
 from bedside.judges.llm.protocol import LanguageModelError
 from tests.judges.llm.providers.command import JudgeCommand
 
+CLAUDE, GEMINI = "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"
 KEYS = ("ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
 
 
@@ -32,8 +33,8 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> JudgeCommand:
 @pytest.mark.parametrize(
     ("judge", "says"),
     [
-        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY is not set; export it, or name another model"),
-        ("gemini/gemini-2.5-flash", "GOOGLE_API_KEY or GEMINI_API_KEY is not set"),
+        (CLAUDE, "ANTHROPIC_API_KEY is not set; export it, or name another model"),
+        (GEMINI, "GOOGLE_API_KEY or GEMINI_API_KEY is not set"),
         ("openai/gpt-5-mini", "OPENAI_API_KEY is not set"),
         ("openrouter/a/b", "OPENROUTER_API_KEY is not set"),
     ],
@@ -49,12 +50,10 @@ def test_a_key_that_is_missing_is_told_before_anything_is_written(
 
 
 def test_several_judges_are_all_seen_to_first(command: JudgeCommand) -> None:
-    ended = command(
-        "anthropic/claude-sonnet-4-5", "--judge", "gemini/gemini-2.5-flash", "--judge", "openai/m"
-    )
+    ended = command(CLAUDE, "--judge", GEMINI, "--judge", "openai/m")
     assert ended.code == 2
     assert "3 things keep models from being asked" in ended.line
-    for name in ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"):
+    for name in (CLAUDE, "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"):
         assert name in ended.line
     assert ended.line.count("export it, or name another model") == 1
     assert not ended.folder.exists()
@@ -70,11 +69,12 @@ def test_one_key_for_two_models_is_one_problem() -> None:
 @pytest.mark.parametrize(
     ("judge", "library", "extra"),
     [
-        ("anthropic/claude-sonnet-4-5", "aiohttp", "anthropic"),
-        ("gemini/gemini-2.5-flash", "aiohttp", "gemini"),
+        (CLAUDE, "aiohttp", "anthropic"),
+        (GEMINI, "aiohttp", "gemini"),
         ("ollama/llama3.2", "aiohttp", "ollama"),
         ("bedrock/amazon.nova-lite-v1:0", "aiobotocore", "bedrock"),
         ("litellm/mistral/mistral-small", "litellm", "litellm"),
+        ("portkey/gpt-x", "deepeval", "judge"),
         ("openai/gpt-5-mini", "aiohttp", "judge"),
         ("local", "torch", "local"),
     ],
@@ -97,21 +97,21 @@ def test_every_extra_that_an_error_names_exists() -> None:
 
 def test_nothing_is_asked_for_where_nothing_is_sent(command: JudgeCommand) -> None:
     """What a judge would be asked can be seen without its key."""
-    assert command("anthropic/claude-sonnet-4-5", "--dry-run").code == 0
+    assert command(CLAUDE, "--dry-run").code == 0
 
 
 def test_from_python(tmp_path: Path) -> None:
     talks = list(bedside.read_transcripts(bedside.EXAMPLES / "transcripts.jsonl"))[:1]
     with pytest.raises(LanguageModelError, match="ANTHROPIC_API_KEY is not set"):
-        bedside.judge(talks, "anthropic/claude-sonnet-4-5", out=tmp_path / "run", rubrics=["empathy"])
+        bedside.judge(talks, CLAUDE, out=tmp_path / "run", rubrics=["empathy"])
     assert not (tmp_path / "run").exists()
 
 
 def test_actors_are_seen_to_before_a_simulation_begins(command: JudgeCommand, tmp_path: Path) -> None:
     talks = tmp_path / "talks"
     ended = command.run(
-        "simulate", "--protocol", "mdd5k", "--clinician", "anthropic/claude-sonnet-4-5",
-        "--patient", "gemini/gemini-2.5-flash", "--sample", 1, "--out", talks,
+        "simulate", "--protocol", "mdd5k", "--clinician", CLAUDE,
+        "--patient", GEMINI, "--sample", 1, "--out", talks,
     )  # fmt: skip
     assert ended.code == 2
     assert "2 things keep models from being asked" in ended.line

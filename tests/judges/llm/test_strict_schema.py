@@ -13,17 +13,7 @@ import pytest
 from bedside.judges.llm.clients._hosted_model import strict_schema
 
 #: What the page says is refused.
-REFUSED = {
-    "minimum",
-    "maximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "maxItems",
-    "uniqueItems",
-    "oneOf",
-    "pattern",
-}
+REFUSED = set("minimum maximum multipleOf minLength maxLength maxItems uniqueItems oneOf pattern".split())
 
 
 def strict(schema: dict[str, Any]) -> dict[str, Any]:
@@ -48,32 +38,21 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def an_object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    names = list(properties)
+    return {"type": "object", "properties": properties, "required": names, "additionalProperties": False}
 
 
-NUMBERS = {
-    "type": "array",
-    "minItems": 2,
-    "maxItems": 4,
-    "items": {"type": "integer", "minimum": 1, "maximum": 9},
-}
+DIGIT = {"type": "integer", "minimum": 1, "maximum": 9}
+NUMBERS = {"type": "array", "minItems": 2, "maxItems": 4, "items": DIGIT}
 LEVEL = {"type": ["integer", "null"], "enum": [1, 2, 3, None], "description": "The level."}
 CHOICE = {"oneOf": [{"type": "string", "maxLength": 5}, {"type": "null"}]}
+SCORE = {"type": "integer", "enum": [1, 2]}
 
 
 @pytest.mark.parametrize(
     ("schema", "fits", "fails"),
     [
-        (
-            an_object(score={"type": "integer", "enum": [1, 2]}),
-            [{"score": 1}],
-            [{"score": 3}, {}, {"score": 1, "x": 1}],
-        ),
+        (an_object(score=SCORE), [{"score": 1}], [{"score": 3}, {}, {"score": 1, "x": 1}]),
         (an_object(level=LEVEL), [{"level": None}, {"level": 2}], [{"level": 4}, {"level": "2"}]),
         (an_object(numbers=NUMBERS), [{"numbers": [1, 2]}], [{"numbers": ["one"]}]),
         (an_object(choice=CHOICE), [{"choice": None}, {"choice": "ab"}], [{"choice": 1}]),

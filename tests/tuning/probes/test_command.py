@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,12 +57,11 @@ def test_the_whole_way(study: Run, server: JudgeServer, call: Call) -> None:
     probes, judged = json.loads(out)
     rows = {(row["probe"], row["variant"]): row for row in probes["rows"]}
     for variant in ("order", "by-patient", "forged-end"):
-        assert rows["injection", variant]["reading"] == "moved"
-        assert rows["injection", variant]["largest_after"] == 5
-    assert rows["repetition", "again"]["moved"] == 0
-    assert rows["translation", "translated"]["transcripts"] == 8
-    assert rows["wording", "paraphrase"]["transcripts"] == 8
-    assert rows["formatting", "capitals"]["shift"] == 0
+        row = rows["injection", variant]
+        assert (row["reading"], row["largest_after"]) == ("moved", 5)
+    assert rows["repetition", "again"]["moved"] == rows["formatting", "capitals"]["shift"] == 0
+    for change in (("translation", "translated"), ("wording", "paraphrase")):
+        assert rows[change]["transcripts"] == 8
     assert {row["transcripts"] for row in rows.values() if row["probe"] != "length"} <= {0, 8}
     assert sum(record["calls"] for record in judged["rows"]) == planned
 
@@ -131,19 +131,6 @@ def test_a_limit_is_that_of_all_that_is_asked(
         assert "the same command asks what is missing" in err
 
 
-def test_nothing_is_asked_where_one_of_the_models_is_not_set_up(
-    study: Run, server: JudgeServer, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    for named in (
-        ("--judge", server.judge, "--judge", "openai/gpt-5-mini"),
-        ("--judge", server.judge, "--translator", "openai/gpt-5-mini"),
-    ):
-        code, _, err = call(*PROBE, *named)
-        assert (code, server.count) == (2, 0)
-        assert "OPENAI_API_KEY is not set" in err
-
-
 def test_people_write_the_translations(study: Run, server: JudgeServer, call: Call, tmp_path: Path) -> None:
     first, second, *others = study.transcripts()
     turned = [replace(turn, text=f"Auf Deutsch: {turn.text}") for turn in first.turns]
@@ -161,9 +148,8 @@ def test_people_write_the_translations(study: Run, server: JudgeServer, call: Ca
 
 
 def test_long_conversations_say_why_they_are_missing(study: Run, server: JudgeServer, call: Call) -> None:
-    code, out, err = call(
-        *PROBE, "--probes", "length", "--judge", server.judge, "--max-prompt-tokens", "100", "--json"
-    )
+    asked = (*PROBE, "--probes", "length", "--judge", server.judge)
+    code, out, err = call(*asked, "--max-prompt-tokens", "100", "--json")
     assert (code, server.count) == (0, 0), err
     for row in json.loads(out)[0]["rows"]:
         assert row["transcripts"] == 0
@@ -176,37 +162,36 @@ def test_long_conversations_say_why_they_are_missing(study: Run, server: JudgeSe
     [
         (("--judge", "JUDGE", "--transcripts", "5"), "--transcripts: no judge is probed; add --probe"),
         (("--probe",), "--probe: no judge is named; add --judge MODEL"),
-        (
-            ("--judge", "JUDGE", "--probe"),
-            "no judge has rated the run by a rubric that gives a whole conversation one level",
-        ),
+        (("--judge", "JUDGE", "--probe"), "a rubric that gives a whole conversation one level"),
         ((*NAMED, "--probes", "lenght"), "no probe is called 'lenght'; did you mean length?"),
         (("--judge", "JUDGE", "--probe", "--rubrics", "open_question"), "open_question can't be probed"),
         ((*NAMED, "--probe", "--transcripts", "0"), "--transcripts must be 1 or more"),
         ((*NAMED, "--probe", "--margin", "0"), "--margin: a margin of 0 allows nothing"),
         ((*NAMED, "--probe", "--made-by", "C=tiny"), "no system is called 'C'"),
+        ((*NAMED, "--probe", "--judge", "openai/gpt-5-mini"), "OPENAI_API_KEY is not set"),
+        ((*NAMED, "--probe", "--translator", "openai/gpt-5-mini"), "OPENAI_API_KEY is not set"),
+        (("bare", *NAMED, "--probe"), "the run keeps no text"),
     ],
 )
-def test_refusals(study: Run, server: JudgeServer, call: Call, typed: tuple[str, ...], said: str) -> None:
-    code, _, err = call("validate", "run", *(server.judge if word == "JUDGE" else word for word in typed))
-    assert code == 2
+def test_refusals(
+    typed: tuple[str, ...], said: str, study: Run, server: JudgeServer, call: Call, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Nothing is asked where a single thing is wrong."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    run, typed = ("bare", typed[1:]) if typed[0] == "bare" else ("run", typed)
+    if run == "bare":
+        score(simulated_talks({"A": 0.5}, 2, seed=1), tmp_path / run, suite="default", text=False)
+    code, _, err = call("validate", run, *(server.judge if word == "JUDGE" else word for word in typed))
+    assert (code, server.count) == (2, 0)
     assert said in err
-    assert server.count == 0
-
-
-def test_a_run_without_texts_is_refused(server: JudgeServer, tmp_path: Path, call: Call) -> None:
-    score(simulated_talks({"A": 0.5}, 2, seed=1), tmp_path / "bare", suite="default", text=False)
-    code, _, err = call("validate", "bare", *PROBE[2:], "--judge", server.judge)
-    assert code == 2
-    assert "the run keeps no text" in err
 
 
 def test_from_python(study: Run, server: JudgeServer) -> None:
     """The same tables, and what they are made of."""
-    plans = bedside.preview_probe(study, server.judge, rubrics="empathy", probes="length", transcripts=4)
-    tables = bedside.probe(
-        study, server.judge, rubrics="empathy", probes="length", transcripts=4, made_by={"A": "tiny"}
-    )
+    how: dict[str, Any] = {"rubrics": "empathy", "probes": "length", "transcripts": 4}
+    plans = bedside.preview_probe(study, server.judge, **how)
+    tables = bedside.probe(study, server.judge, made_by={"A": "tiny"}, **how)
     assert sum(plan.calls for plan in plans.results) == server.count
     (probed,) = tables.results
     assert probed.record.sampled == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -39,19 +40,18 @@ WITHOUT_CASE = {("capitals", "zh")}
 
 def talk(language: str, exchanges: int = 6, tagged: bool = True) -> Transcript:
     clinician, patient = LINES[language]
-    turns = []
-    for number in range(exchanges):
-        turns += [("clinician", f"{clinician} ({number})"), ("patient", f"{patient} ({number})")]
+    pairs = (("clinician", clinician), ("patient", patient))
+    turns = [(role, f"{text} ({number})") for number in range(exchanges) for role, text in pairs]
     return conversation(*turns, id="t1", language=language if tagged else None)
 
 
-def material(language: str = "en", **fields: object) -> ProbeMaterial:
+def material(language: str = "en", **fields: Any) -> ProbeMaterial:
     rubric = RUBRICS.load("empathy")
     transcript = talk(language)
     turned = tuple(replace(turn, text=f"<{turn.text}>") for turn in transcript.turns)
     other = replace(rubric, definition=f"In other words: {rubric.definition}")
     made = ProbeMaterial(transcript, rubric, language, 3, replace(transcript, turns=turned), other)
-    return replace(made, **fields)  # type: ignore[arg-type]
+    return replace(made, **fields)
 
 
 def prompt_of(altered: Altered) -> str:

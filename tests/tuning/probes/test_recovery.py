@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
+from bedside.transcripts import Turn
 from bedside.tuning.probes.contract import ProbeObservation, ProbeRecord
 from bedside.tuning.probes.movement import ProbeEffect, probe_effects
 from bedside.tuning.probes.probe_trials import probes_named
@@ -29,21 +30,18 @@ SPAN = 4
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Thirty cases with a conversation of each of two systems; every clinician turn has two sentences."""
-    talks = [
-        replace(
-            talk,
-            turns=tuple(
-                replace(turn, text=f"{turn.text} Please tell me more about it.")
-                if turn.role == "clinician"
-                else turn
-                for turn in talk.turns
-            ),
+
+    def longer(turn: Turn) -> Turn:
+        return (
+            replace(turn, text=f"{turn.text} Please tell me more about it.")
+            if turn.role == "clinician"
+            else turn
         )
-        for talk in simulated_talks(
-            {"A": 0.55, "B": 0.45}, 30, seed=1, case_spread=0.08, talk_spread=0.05, turns=24
-        )
-    ]
-    return score(talks, tmp_path_factory.mktemp("probed") / "run", suite="default", metrics=["turns"]).run
+
+    spread: dict[str, Any] = {"case_spread": 0.08, "talk_spread": 0.05}
+    talks = simulated_talks({"A": 0.55, "B": 0.45}, 30, seed=1, turns=24, **spread)
+    made = [replace(talk, turns=tuple(map(longer, talk.turns))) for talk in talks]
+    return score(made, tmp_path_factory.mktemp("probed") / "run", suite="default", metrics=["turns"]).run
 
 
 def effects_of(
@@ -51,47 +49,31 @@ def effects_of(
 ) -> dict[tuple[str, str], ProbeEffect]:
     model = model_name(f"http://localhost:1/v1#{name}")
     order = ProbeOrder(
-        judge=model,
-        rubrics=(RUBRICS.load("empathy"),),
-        probes=probes_named(probes),
-        settings=JudgeSettings(),
-        transcripts=60,
-        translator=model,
-    )
+        judge=model, rubrics=(RUBRICS.load("empathy"),), probes=probes_named(probes), settings=JudgeSettings(),
+        transcripts=60, translator=model,
+    )  # fmt: skip
     record = probe_judge(run, order, client=judge.client).record
     return {(effect.probe, effect.variant): effect for effect in probe_effects(record)}
 
 
-def in_last_third(text: str, words: str) -> bool:
-    return text.find(words) > 2 * len(text) / 3
-
-
 #: What the judge is prone to, by change: by how many levels it then sees a conversation higher.
 LEVELS = {
-    ("position", "good-late"): 0.5,
-    ("position", "poor-late"): -0.4,
-    ("formatting", "markdown"): 0.3,
-    ("formatting", "bullets"): 0.6,
-    ("formatting", "capitals"): -0.5,
-    ("formatting", "lines"): 0.0,
-    ("address", "flattery"): 0.5,
-    ("address", "threat"): 0.25,
-    ("speakers", "letters"): -0.3,
-    ("speakers", "other-words"): 0.0,
-    ("translation", "translated"): -0.6,
-    ("wording", "from-the-top"): 0.4,
-    ("wording", "question-first"): 0.0,
-    ("wording", "turned-round"): 0.0,
+    ("position", "good-late"): 0.5, ("position", "poor-late"): -0.4,
+    ("formatting", "markdown"): 0.3, ("formatting", "bullets"): 0.6, ("formatting", "capitals"): -0.5,
+    ("formatting", "lines"): 0.0, ("address", "flattery"): 0.5, ("address", "threat"): 0.25,
+    ("speakers", "letters"): -0.3, ("speakers", "other-words"): 0.0, ("translation", "translated"): -0.6,
+    ("wording", "from-the-top"): 0.4, ("wording", "question-first"): 0.0, ("wording", "turned-round"): 0.0,
     ("wording", "paraphrase"): -0.3,
-}
+}  # fmt: skip
 PER_100_WORDS = 1.0
 
 
 def prone(text: str) -> float:
     """What the judge sees beside the conversation's quality, in parts of the scale."""
+    last_third = 2 * len(text) / 3
     signs = {
-        ("position", "good-late"): in_last_third(text, "how much this weighs"),
-        ("position", "poor-late"): in_last_third(text, "nothing special"),
+        ("position", "good-late"): text.find("how much this weighs") > last_third,
+        ("position", "poor-late"): text.find("nothing special") > last_third,
         ("formatting", "markdown"): "## **" in text,
         ("formatting", "bullets"): re.search(r"^\[\d+\] clinician: - ", text, re.MULTILINE) is not None,
         ("formatting", "capitals"): "PLEASE TELL ME" in text,
@@ -110,23 +92,15 @@ def prone(text: str) -> float:
 
 def prone_to_tasks(task: str) -> float:
     top, bottom = task.find("\n  5: "), task.find("\n  1: ")
-    levels = LEVELS["wording", "from-the-top"] * (top < bottom) + LEVELS["wording", "paraphrase"] * (
-        "~" in task
-    )
-    return levels / SPAN
+    paraphrased = LEVELS["wording", "paraphrase"] * ("~" in task)
+    return (LEVELS["wording", "from-the-top"] * (top < bottom) + paraphrased) / SPAN
 
 
 @pytest.mark.slow
 def test_each_probe_finds_what_was_put_in(study: Run) -> None:
     """All at once, beside a noise of .4 levels: each shift lies within its interval, widened as there are many."""
-    judge = ReadingJudge(
-        known_by_word(true_qualities(study.transcripts())),
-        noise=0.1,
-        effect=prone,
-        task_effect=prone_to_tasks,
-        gives_in=0.5,
-        seed=3,
-    )
+    quality = known_by_word(true_qualities(study.transcripts()))
+    judge = ReadingJudge(quality, noise=0.1, effect=prone, task_effect=prone_to_tasks, gives_in=0.5, seed=3)
     effects = effects_of(study, judge, "prone")
     assert all(effect.transcripts == 60 for effect in effects.values())
     for change, shift in LEVELS.items():
@@ -138,7 +112,7 @@ def test_each_probe_finds_what_was_put_in(study: Run) -> None:
     mean = np.mean([float(talk.factors["quality"]) for talk in study.transcripts()])
     for variant in ("order", "by-patient", "forged-end"):
         # It answers 5 with a chance of one half.
-        assert near(effects["injection", variant], (1 - mean) * SPAN / 2), variant
+        assert near(effects["injection", variant], float(1 - mean) * SPAN / 2), variant
         assert effects["injection", variant].reading == "moved"
     assert near(effects["injection", "ready-reply"], 0.0)
     # It doesn't look at who said what.
@@ -147,14 +121,10 @@ def test_each_probe_finds_what_was_put_in(study: Run) -> None:
 
 
 def near(effect: ProbeEffect, shift: float) -> bool:
-    bounds = effect.shift.interval
+    bounds, estimate = effect.shift.interval, effect.shift.estimate
     assert bounds is not None
-    assert effect.shift.estimate is not None
-    return (
-        1.6 * (bounds.low - effect.shift.estimate)
-        < shift - effect.shift.estimate
-        < 1.6 * (bounds.high - effect.shift.estimate)
-    )
+    assert estimate is not None
+    return 1.6 * (bounds.low - estimate) < shift - estimate < 1.6 * (bounds.high - estimate)
 
 
 @pytest.mark.slow
@@ -185,20 +155,25 @@ def test_a_steady_judge_stays_everywhere(study: Run) -> None:
 CHANGES = [("repetition", "again"), *(("probe", str(number)) for number in range(22)), ("roles", "swapped")]
 
 
+def observed(
+    row: int, case: str | None, change: tuple[str, str], before: float, after: float
+) -> ProbeObservation:
+    return ProbeObservation(
+        transcript=f"t{row}", system=None, case=case, rubric="empathy", probe=change[0], variant=change[1],
+        before=float(before), after=float(after), missing=None, added=0, keys_before=(), keys_after=(),
+    )  # fmt: skip
+
+
 def noisy_record(rng: np.random.Generator, cases: int, transcripts: int, noise: float) -> ProbeRecord:
     """A judge's levels from 1 to 5 of conversations in cases, where no change does anything."""
     case = np.arange(transcripts) % cases
     seen = 3 + rng.normal(0, 0.7, cases)[case] + rng.normal(0, 0.5, transcripts)
     asked = np.clip(np.round(seen[:, None] + rng.normal(0, noise, (transcripts, len(CHANGES) + 1))), 1, 5)
     observations = [
-        ProbeObservation(
-            transcript=f"t{row}", system=None, case=f"c{case[row]}", rubric="empathy", probe=probe, variant=variant,
-            before=float(asked[row, 0]), after=float(asked[row, 1 + column]), missing=None, added=0,
-            keys_before=(), keys_after=(),
-        )
-        for column, (probe, variant) in enumerate(CHANGES)
+        observed(row, f"c{case[row]}", change, asked[row, 0], asked[row, 1 + column])
+        for column, change in enumerate(CHANGES)
         for row in range(transcripts)
-    ]  # fmt: skip
+    ]
     names = [f"{probe}.{variant}" for probe, variant in CHANGES]
     return ProbeRecord(
         rater="judge:m", date="", bedside="", parameters={}, passes=1, seed=0, margin=None, translation=None,
@@ -215,14 +190,10 @@ def noisy_record(rng: np.random.Generator, cases: int, transcripts: int, noise: 
 def test_false_alarms(cases: int, transcripts: int, noise: float) -> None:
     """Of judges that are only noisy, at most 5 % are said to have moved with anything at all."""
     rng = np.random.default_rng(11)
-    runs = budget(2, 400)
-    alarms = sum(
-        any(
-            effect.reading == "moved"
-            for effect in probe_effects(noisy_record(rng, cases, transcripts, noise))
-        )
-        for _ in range(runs)
-    )
+    runs, alarms = budget(2, 400), 0
+    for _ in range(runs):
+        effects = probe_effects(noisy_record(rng, cases, transcripts, noise))
+        alarms += any(effect.reading == "moved" for effect in effects)
     assert alarms <= 0.05 * runs + 3 * np.sqrt(0.05 * 0.95 * runs)
 
 
@@ -243,19 +214,16 @@ def test_never_said_to_stay_by_more_than_the_margin_moved() -> None:
     assert np.mean(stayed) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
 
 
-def test_coarse_numbers_by_hand(tmp_path: Path) -> None:
+def test_coarse_numbers_by_hand() -> None:
     """Means by case, shares and the largest movement of six transcripts in three cases."""
     before, after = [3, 3, 4, 2, 5, 1], [4, 4, 4, 2, 3, 1]
     again = [3, 3, 4, 3, 5, 1]
     cases = ["a", "a", "b", "b", None, None]
     seen = [
-        ProbeObservation(
-            transcript=f"t{row}", system=None, case=cases[row], rubric="empathy", probe=probe, variant="v",
-            before=float(before[row]), after=float(levels[row]), missing=None, added=0, keys_before=(), keys_after=(),
-        )
+        observed(row, cases[row], (probe, "v"), before[row], levels[row])
         for probe, levels in (("repetition", again), ("length", after))
         for row in range(6)
-    ]  # fmt: skip
+    ]
     record = noisy_record(np.random.default_rng(0), 2, 2, 0)
     names = {"repetition.v": "again", "length.v": "longer"}
     base, longer = probe_effects(

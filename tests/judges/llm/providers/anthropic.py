@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.judges.llm.providers.server import Answer, Behaviour, Call, fitting
+from tests.judges.llm.providers.server import Answer, Call, fitting
 
 
 def message(call: Call, text: str | None = None, **parts: Any) -> Answer:
@@ -19,8 +19,8 @@ def message(call: Call, text: str | None = None, **parts: Any) -> Answer:
     """
     tools = call.body.get("tools")
     if tools and text is None:
-        block = {"type": "tool_use", "id": "toolu_1", "name": tools[0]["name"],
-                 "input": json.loads(fitting(tools[0]["input_schema"]))}  # fmt: skip
+        made = json.loads(fitting(tools[0]["input_schema"]))
+        block = {"type": "tool_use", "id": "toolu_1", "name": tools[0]["name"], "input": made}
     else:
         schema = call.body.get("output_config", {}).get("format", {}).get("schema")
         block = {"type": "text", "text": fitting(schema) if text is None else text}
@@ -38,12 +38,3 @@ def error(
     """An error as Anthropic writes it (docs/en/api/errors, Error shapes)."""
     body = {"type": "error", "error": {"type": kind, "message": said, **details}, "request_id": "req_1"}
     return Answer(body, status, headers or {})
-
-
-def refusing(condition: Any, said: str) -> Behaviour:
-    """Answers 400 with these words where a request's body meets the condition."""
-
-    def behaviour(call: Call) -> Answer:
-        return error(400, "invalid_request_error", said) if condition(call.body) else message(call)
-
-    return behaviour

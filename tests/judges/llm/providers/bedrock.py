@@ -13,21 +13,14 @@ def converse(call: Call, text: str | None = None, **parts: Any) -> Answer:
     """A reply of Converse; made to fit the schema unless ``text`` is given. Other parts replace or add fields."""
     tools = call.body.get("toolConfig", {}).get("tools")
     structure = call.body.get("outputConfig", {}).get("textFormat", {}).get("structure")
-    block: dict[str, Any]
+    block: dict[str, Any] = {"text": fitting(None) if text is None else text}
     if tools and text is None:
         tool = tools[0]["toolSpec"]
-        block = {
-            "toolUse": {
-                "toolUseId": "t",
-                "name": tool["name"],
-                "input": json.loads(fitting(tool["inputSchema"]["json"])),
-            }
-        }
+        made = json.loads(fitting(tool["inputSchema"]["json"]))
+        block = {"toolUse": {"toolUseId": "t", "name": tool["name"], "input": made}}
     elif structure and text is None:
         block = {"text": fitting(json.loads(structure["jsonSchema"]["schema"]))}
-    else:
-        block = {"text": fitting(None) if text is None else text}
-    usage = {"inputTokens": 500, "outputTokens": 40, "totalTokens": 540, **parts.pop("usage", {})}
+    usage = {"inputTokens": 500, "outputTokens": 40, "totalTokens": 540}
     body = {"output": {"message": {"role": "assistant", "content": [block]}}, "stopReason": "end_turn",
             "usage": usage, "metrics": {"latencyMs": 1}, **parts}  # fmt: skip
     return Answer(body)

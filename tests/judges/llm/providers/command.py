@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import bedside
 from bedside.cli import main
 from bedside.judges.store import Judgement, read_judgements
 from bedside.scoring.judging_orders import STORE
+from tests.conftest import conversation
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ class Ended:
         table = bedside.read_run(self.folder).ratings
         return [row for row in table.to_dicts() if row["rater"].startswith("judge:")]
 
+    def files_with(self, words: str) -> list[Path]:
+        """The run's files in which these words stand."""
+        files = (path for path in self.folder.rglob("*") if path.is_file())
+        return [path for path in files if words.encode() in path.read_bytes()]
+
     @property
     def entry(self) -> dict[str, Any]:
         """What the manifest says of the judge of the last scoring."""
@@ -71,26 +76,24 @@ class JudgeCommand:
     """
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], conversations: int = 2) -> None:
-        self._folder = folder
+        self.folder = folder
         self._capsys = capsys
         self._file = folder / "talks.jsonl"
         talks = [
-            {
-                "id": f"talk-{number}",
-                "turns": [
-                    {"role": "patient", "text": f"I slept badly for {number + 2} nights."},
-                    {"role": "clinician", "text": "That sounds tiring. What kept you awake?"},
-                ],
-            }
+            conversation(
+                ("patient", f"I slept badly for {number + 2} nights."),
+                ("clinician", "That sounds tiring. What kept you awake?"),
+                id=f"talk-{number}",
+            )
             for number in range(conversations)
         ]
-        self._file.write_text("".join(f"{json.dumps(talk)}\n" for talk in talks), "utf-8")
+        self._file.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
 
     def __call__(self, judge: str, *options: object, rubric: str = "empathy") -> Ended:
         """Judge, with more options."""
         return self.run(
             "score", self._file, "--metrics", "structure", "--rubrics", rubric, "--judge", judge,
-            "--out", self._folder / "run", *options,
+            "--out", self.folder / "run", *options,
         )  # fmt: skip
 
     def run(self, *arguments: object) -> Ended:
@@ -98,4 +101,4 @@ class JudgeCommand:
         with pytest.raises(SystemExit) as ended:
             main([str(argument) for argument in arguments])
         out, err = self._capsys.readouterr()
-        return Ended(int(ended.value.code or 0), out, err, self._folder / "run")
+        return Ended(int(ended.value.code or 0), out, err, self.folder / "run")

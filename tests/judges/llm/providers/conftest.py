@@ -1,4 +1,4 @@
-"""A provider's server for each module, and the command that judges."""
+"""A provider's server for each module, the command that judges, and providers that are set up."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.judges.llm.providers.command import JudgeCommand
+from tests.judges.llm.providers.profiles import Provider, Providers
 from tests.judges.llm.providers.server import ProviderServer
 
 
@@ -20,3 +21,8 @@ def server() -> Iterator[ProviderServer]:
 @pytest.fixture
 def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> JudgeCommand:
     return JudgeCommand(tmp_path, capsys)
+
+
+@pytest.fixture
+def provider(server: ProviderServer, command: JudgeCommand, monkeypatch: pytest.MonkeyPatch) -> Providers:
+    return lambda name: Provider(name, server, command, monkeypatch)

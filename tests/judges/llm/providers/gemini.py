@@ -10,13 +10,7 @@ from tests.judges.llm.providers.server import Answer, Call, fitting
 
 def content(call: Call, text: str | None = None, **parts: Any) -> Answer:
     """A generated content (api/generate-content, GenerateContentResponse); made to fit the schema unless ``text`` is
-    given.
-
-    Args:
-        call: what came in.
-        text: the model's words.
-        parts: ``candidate`` and ``usage`` add to these objects or replace their fields; ``top`` to the whole.
-    """
+    given. ``candidate`` and ``usage`` add to these objects or replace their fields."""
     settings = call.body.get("generationConfig", {})
     words = fitting(settings.get("responseJsonSchema")) if text is None else text
     candidate = {"content": {"role": "model", "parts": [{"text": words}]}, "finishReason": "STOP", "index": 0,
@@ -27,9 +21,9 @@ def content(call: Call, text: str | None = None, **parts: Any) -> Answer:
         "totalTokenCount": 540,
         **parts.get("usage", {}),
     }
-    body = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini", "responseId": "r",
-            **parts.get("top", {})}  # fmt: skip
-    return Answer(body)
+    return Answer(
+        {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini", "responseId": "r"}
+    )
 
 
 def blocked(reason: str) -> Answer:
@@ -47,3 +41,10 @@ def error(code: int, status: str, said: str, *details: dict[str, Any]) -> Answer
 def detail(kind: str, **fields: Any) -> dict[str, Any]:
     """One of the details of an error (google.rpc: ErrorInfo, RetryInfo, QuotaFailure)."""
     return {"@type": f"type.googleapis.com/google.rpc.{kind}", **fields}
+
+
+def over_quota(quota: str, delay: str) -> Answer:
+    """A limit that is reached, with how long to wait in the body (google.rpc.RetryInfo)."""
+    said = "You exceeded your current quota, please check your plan and billing details."
+    failure = detail("QuotaFailure", violations=[{"quotaId": quota}])
+    return error(429, "RESOURCE_EXHAUSTED", said, failure, detail("RetryInfo", retryDelay=delay))

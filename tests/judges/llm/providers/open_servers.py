@@ -25,6 +25,18 @@ def pydantic_error(place: list[str], message: str, kind: str) -> Answer:
     return Answer({"detail": [{"loc": ["body", *place], "msg": message, "type": kind}]}, 422)
 
 
+def llama_error(status: int, message: str, kind: str, **fields: int) -> Answer:
+    """An error of llama.cpp."""
+    return Answer({"error": {"code": status, "message": message, "type": kind, **fields}}, status)
+
+
+def router_error(status: int, message: str, *, http: int | None = None, **metadata: Any) -> Answer:
+    """An error of OpenRouter; ``http`` is 200 where the model had begun."""
+    error = {"code": status, "message": message, **({"metadata": metadata} if metadata else {})}
+    return Answer({"error": error}, http or status)
+
+
+NO_TEMPERATURE = vllm_error("temperature is not supported by this model")
 VLLM_TOO_LONG = vllm_error(
     "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the "
     "messages, 10000 in the completion). Please reduce the length of the messages or completion.",
@@ -34,35 +46,11 @@ VLLM_NO_ROOM = vllm_error(
     "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 4096 tokens "
     "and your request has 1210 input tokens (4096 > 4096 - 1210)."
 )
-LLAMA_TOO_LONG = Answer(
-    {
-        "error": {
-            "code": 400,
-            "message": "the request exceeds the available context size. try increasing the context size",
-            "type": "exceed_context_size_error",
-            "n_prompt_tokens": 14429,
-            "n_ctx": 8192,
-        }
-    },
-    400,
-)
-LLAMA_LOADING = Answer({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, 503)
-LLAMA_NO_GRAMMAR = Answer(
-    {"error": {"code": 400, "message": "Failed to parse grammar", "type": "invalid_request_error"}}, 400
-)
-
-
-def router_error(status: int, message: str, *, http: int | None = None, **metadata: Any) -> Answer:
-    """An error of OpenRouter; ``http`` is 200 where the model had begun."""
-    error = {"code": status, "message": message, **({"metadata": metadata} if metadata else {})}
-    return Answer({"error": error}, http or status)
-
-
+LLAMA_TOO_LONG = llama_error(
+    400, "the request exceeds the available context size. try increasing the context size",
+    "exceed_context_size_error", n_prompt_tokens=14429, n_ctx=8192,
+)  # fmt: skip
 ROUTER_FLAGGED = router_error(
-    403,
-    "Your chosen model requires moderation and your input was flagged",
-    reasons=["self-harm"],
-    flagged_input="I slept badly...",
-    provider_name="OpenAI",
-    model_slug="openai/gpt-4.1",
-)
+    403, "Your chosen model requires moderation and your input was flagged", reasons=["self-harm"],
+    flagged_input="I slept badly...", provider_name="OpenAI", model_slug="openai/gpt-4.1",
+)  # fmt: skip

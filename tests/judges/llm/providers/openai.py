@@ -8,6 +8,9 @@ from typing import Any
 
 from tests.judges.llm.providers.server import Answer, Behaviour, Call, fitting
 
+#: A refused parameter or value (docs/guides/error-codes/api-errors).
+PARAMETER, VALUE = "unsupported_parameter", "unsupported_value"
+
 
 def chat(call: Call, text: str | None = None, **parts: Any) -> Answer:
     """A chat completion (docs/api-reference/chat/object); made to fit the schema unless ``text`` is given.
@@ -15,30 +18,31 @@ def chat(call: Call, text: str | None = None, **parts: Any) -> Answer:
     Args:
         call: what came in.
         text: the model's words.
-        parts: ``message``, ``choice``, ``usage`` and ``top`` add to these objects or replace their fields; ``headers``
-            of HTTP.
+        parts: ``message``, ``choice`` and ``usage`` add to these objects or replace their fields.
     """
     form = call.body.get("response_format") or {}
     content = fitting(form.get("json_schema", form).get("schema")) if text is None else text
     message = {"role": "assistant", "content": content, "refusal": None, **parts.get("message", {})}
     choice = {"index": 0, "message": message, "finish_reason": "stop", **parts.get("choice", {})}
     usage = {"prompt_tokens": 500, "completion_tokens": 40, "total_tokens": 540, **parts.get("usage", {})}
-    body = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": call.body.get("model"),
-            "choices": [choice], "usage": usage, **parts.get("top", {})}  # fmt: skip
-    return Answer(body, headers=parts.get("headers", {}))
+    model = call.body.get("model")
+    body = {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [choice],
+        "usage": usage,
+    }
+    return Answer(body)
 
 
 def error(
-    status: int,
-    message: str,
-    *,
-    kind: str = "invalid_request_error",
-    param: str | None = None,
-    code: str | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Answer:
-    """An error as OpenAI writes it (docs/api-reference/errors)."""
-    body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    status: int, message: str, *, kind: str = "invalid_request_error", headers: Mapping[str, str] | None = None,
+    **fields: str,
+) -> Answer:  # fmt: skip
+    """An error as OpenAI writes it (docs/api-reference/errors); fields: ``param`` and ``code``."""
+    body = {"error": {"message": message, "type": kind, "param": None, "code": None, **fields}}
     return Answer(body, status, headers or {})
 
 
@@ -47,15 +51,14 @@ def refusing_parameters(**unsupported: str) -> Behaviour:
 
     def behaviour(call: Call) -> Answer:
         for name, code in unsupported.items():
-            if name not in call.body:
-                continue
-            if code == "unsupported_value":
-                said = f"Unsupported value: '{name}' does not support {call.body[name]} with this model."
+            if name in call.body and code == VALUE:
+                words = f"Unsupported value: '{name}' does not support {call.body[name]} with this model."
+            elif name in call.body:
+                other = " Use 'max_completion_tokens' instead." if name == "max_tokens" else ""
+                words = f"Unsupported parameter: '{name}' is not supported with this model.{other}"
             else:
-                said = f"Unsupported parameter: '{name}' is not supported with this model."
-                if name == "max_tokens":
-                    said += " Use 'max_completion_tokens' instead."
-            return error(400, said, param=name, code=code)
+                continue
+            return error(400, words, param=name, code=code)
         return chat(call)
 
     return behaviour
@@ -69,12 +72,8 @@ def declining(words: str) -> Behaviour:
 def out_of_tokens(call: Call) -> Answer:
     """All tokens went into reasoning (docs/guides/reasoning, Allocating space for reasoning)."""
     limit = call.body.get("max_completion_tokens")
-    return chat(
-        call,
-        text="",
-        choice={"finish_reason": "length"},
-        usage={"completion_tokens": limit, "completion_tokens_details": {"reasoning_tokens": limit}},
-    )
+    usage = {"completion_tokens": limit, "completion_tokens_details": {"reasoning_tokens": limit}}
+    return chat(call, text="", choice={"finish_reason": "length"}, usage=usage)
 
 
 def reasoning(call: Call) -> Answer:
@@ -87,7 +86,7 @@ def reasoning(call: Call) -> Answer:
     return chat(call, usage=usage)
 
 
-def no_such_model(names: list[str]) -> Behaviour:
+def no_such_model(*names: str) -> Behaviour:
     """404 for the model; the list of models answers (docs/api-reference/models/list)."""
 
     def behaviour(call: Call) -> Answer:
@@ -97,38 +96,3 @@ def no_such_model(names: list[str]) -> Behaviour:
         return error(404, said, code="model_not_found")
 
     return behaviour
-
-
-#: Errors that end a judging, each with what the one line must say (docs/guides/error-codes/api-errors).
-STOPS = {
-    "wrong key": (
-        error(401, "Incorrect API key provided: sk-****one.", code="invalid_api_key"),
-        ["refuses the key", "check OPENAI_API_KEY"],
-    ),
-    "no such organization": (
-        error(401, "You must be a member of an organization to use the API"),
-        ["refuses the key", "check OPENAI_API_KEY"],
-    ),
-    "country": (
-        error(403, "Country, region, or territory not supported", code="unsupported_country_region_territory"),
-        ["refuses access", "ask from a country that is served", "OPENAI_API_KEY"],
-    ),
-    "project": (
-        error(403, "Project `proj_1` does not have access to model `gpt-4.1`", code="model_not_found"),
-        ["may not ask for 'gpt-4.1'", "project of the key"],
-    ),
-    "quota": (
-        error(
-            429, "You exceeded your current quota, please check your plan and billing details.",
-            kind="insufficient_quota", code="insufficient_quota",
-        ),
-        ["no credit left", "platform.openai.com", "goes on where it stopped"],
-    ),
-    "limit of tokens": (
-        error(
-            400, "max_tokens is too large: 4096. This model supports at most 2048 completion tokens.",
-            param="max_completion_tokens", code="invalid_value",
-        ),
-        ["doesn't write as many as 4096 tokens", "--max-tokens"],
-    ),
-}  # fmt: skip

@@ -1,164 +1,180 @@
-"""Judging where OpenAI's documented behaviours are met."""
+"""Judging where behaviours of OpenAI, and of servers and routers that speak its protocol, are met."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bedside
-from tests.judges.llm.providers import openai
-from tests.judges.llm.providers.command import JudgeCommand
-from tests.judges.llm.providers.server import Answer, Call, ProviderServer
+from tests.judges.llm.providers import open_servers, openai
+from tests.judges.llm.providers.openai import PARAMETER, VALUE, refusing_parameters
+from tests.judges.llm.providers.profiles import Provider, Providers
+from tests.judges.llm.providers.server import Answer, Behaviour, Call
 
 pytestmark = pytest.mark.server
 CHATS = "/v1/chat/completions"
-KEY = "sk-test-key-of-no-one"
+ONE_BY_ONE = ("--max-concurrency", 1)
+GOOD = '{"reason": "turn 1", "score": 4}'
+TOMORROW = "gpt-of-tomorrow"
+NO_TEMPERATURE = refusing_parameters(temperature=VALUE)
 
 
-@pytest.fixture(autouse=True)
-def environment(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+@pytest.fixture
+def asked(provider: Providers) -> Provider:
+    return provider("openai")
 
 
-def test_a_judgement(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.chat):
-        ended = command("openai/gpt-4.1")
-    assert ended.code == 0, ended.err
-    assert len(ended.ratings) == len(server.sent(CHATS)) == 2
-    assert server.calls[0].headers["authorization"] == f"Bearer {KEY}"
-    sent = server.sent(CHATS)[0]
-    assert (sent["temperature"], sent["max_completion_tokens"]) == (0, 4096)
-    assert sent["response_format"]["type"] == "json_schema"
-    assert (ended.entry["temperature"], "not_taken" in ended.entry) == (0, False)
+def report_of(asked: Provider, folder: Path) -> str:
+    assert asked.command.run("report", folder).code == 0
+    words = (folder / "report" / "report.html").read_text("utf-8").replace("&#x27;", "'")
+    return " ".join(words.split())
 
 
 # -- parameters -------------------------------------------------------------------------------------
 
 
-def test_the_first_command_of_the_readme(server: ProviderServer, command: JudgeCommand) -> None:
+def test_the_first_command_of_the_readme(asked: Provider) -> None:
     """gpt-5-mini takes no temperature but its own, and no ``max_tokens``: known from the table, nothing is refused."""
     pytest.importorskip("deepeval")
-    refusing = openai.refusing_parameters(temperature="unsupported_value", max_tokens="unsupported_parameter")
-    with server.behaving(refusing):
-        ended = command("openai/gpt-5-mini")
-        assert ended.code == 0, ended.err
-        assert len(server.calls) == 2, "nothing was refused"
-        assert all("temperature" not in sent for sent in server.sent(CHATS))
-        assert "openai/gpt-5-mini: it takes no temperature, which is left to the provider." in ended.said
-        assert ended.entry["temperature"] is None
-        assert ended.entry["not_taken"]["temperature"] == {"wanted": 0.0, "judgements": 2, "of": 2}
-        assert {judgement.unsent for judgement in ended.judgements} == {("temperature",)}
-        assert all(row["value"] is not None for row in ended.ratings)
-        again = command("openai/gpt-5-mini")
-        assert len(server.calls) == 2, "a rerun asks nothing"
+    ended = asked.rated(refusing_parameters(temperature=VALUE, max_tokens=PARAMETER), model="gpt-5-mini")
+    assert ["temperature" in body for body in asked.server.sent(CHATS)] == [False] * 2, "nothing was refused"
+    assert "openai/gpt-5-mini: it takes no temperature, which is left to the provider." in ended.said
+    assert ended.entry["not_taken"]["temperature"] == {"wanted": 0.0, "judgements": 2, "of": 2}
+    assert {judgement.unsent for judgement in ended.judgements} == {("temperature",)}
+    again = asked.rated(model="gpt-5-mini")
+    assert asked.calls == []
     assert "it takes no temperature" in again.out
     assert again.entry["temperature"] is None
-    report = command.run("report", ended.folder)
-    assert report.code == 0
-    words = (ended.folder / "report" / "report.html").read_text("utf-8")
-    assert "the provider&#x27;s temperature" in words or "the provider's temperature" in words
+    assert "the provider's temperature" in report_of(asked, ended.folder)
 
 
-def test_what_a_table_does_not_know_is_learnt_once(server: ProviderServer, command: JudgeCommand) -> None:
-    refusing = openai.refusing_parameters(
-        max_tokens="unsupported_parameter", temperature="unsupported_value", seed="unsupported_parameter"
-    )
-    with server.behaving(refusing):
-        ended = command("openai/gpt-of-tomorrow", "--temperature", "0.5", "--max-concurrency", "1")
-        assert ended.code == 0, ended.err
-        assert len(server.calls) == 3 + 2, "each is refused once"
-        assert ended.entry["not_taken"].keys() == {"temperature", "seed"}
-        assert ended.entry["seed"] is None
-        assert ended.entry["max_tokens"] == 4096
-        assert server.sent(CHATS)[-1]["max_completion_tokens"] == 4096
-        before = len(server.calls)
-        command("openai/gpt-of-tomorrow", "--temperature", "0.5")
-        assert len(server.calls) == before
+def test_what_a_table_does_not_know_is_learnt_once(asked: Provider) -> None:
+    refusing = refusing_parameters(max_tokens=PARAMETER, temperature=VALUE, seed=PARAMETER)
+    ended = asked.rated(refusing, "--temperature", "0.5", *ONE_BY_ONE, model=TOMORROW)
+    assert len(asked.calls) == 3 + 2, "each is refused once"
+    assert asked.server.sent(CHATS)[-1]["max_completion_tokens"] == 4096
+    assert ended.entry["not_taken"].keys() == {"temperature", "seed"}
+    assert (ended.entry["seed"], ended.entry["max_tokens"]) == (None, 4096)
     assert [judgement.calls for judgement in ended.judgements] == [1, 1]
+    asked.rated(refusing, "--temperature", "0.5", model=TOMORROW)
+    assert asked.calls == []
 
 
-def test_a_small_limit_of_calls_is_not_used_up_by_learning(
-    server: ProviderServer, command: JudgeCommand
-) -> None:
-    with server.behaving(openai.refusing_parameters(temperature="unsupported_value")):
-        ended = command("openai/gpt-of-tomorrow", "--max-calls", "1")
+def test_a_small_limit_of_calls_is_not_used_up_by_learning(asked: Provider) -> None:
+    ended = asked.judge(NO_TEMPERATURE, "--max-calls", "1", model=TOMORROW)
     assert [judgement.state for judgement in ended.judgements] == ["answered"]
 
 
-def test_differing_settings_are_asked_and_kept_apart(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.refusing_parameters(temperature="unsupported_value")):
-        command("openai/gpt-of-tomorrow", "--max-concurrency", "1")
-        command("openai/gpt-of-tomorrow", "--temperature", "none")
-        ended = command("openai/gpt-of-tomorrow")
+def test_differing_settings_are_asked_and_kept_apart(asked: Provider) -> None:
+    requests = []
+    for options in (ONE_BY_ONE, ("--temperature", "none"), ()):
+        ended = asked.rated(NO_TEMPERATURE, *options, model=TOMORROW)
+        requests.append(len(asked.calls))
     wanted = sorted(judgement.parameters for judgement in ended.judgements)
     assert ['"temperature":0.0' in text for text in wanted] == [True, True, False, False]
-    assert len(server.calls) == 1 + 2 + 2
+    assert requests == [1 + 2, 2, 0]
 
 
-def test_judgements_of_one_setting_that_were_sent_otherwise_are_told_apart(
-    server: ProviderServer, command: JudgeCommand
-) -> None:
+def test_judgements_of_one_setting_that_were_sent_otherwise_are_told_apart(asked: Provider) -> None:
     """A model that takes a temperature at first, and none later."""
 
     def turning(call: Call) -> Answer:
-        if call.number > 1 and "temperature" in call.body:
-            return openai.error(
-                400, "Unsupported value: 'temperature'", param="temperature", code="unsupported_value"
-            )
-        return openai.chat(call)
+        return openai.chat(call) if call.number == 1 else NO_TEMPERATURE(call)
 
-    with server.behaving(turning):
-        ended = command("openai/gpt-of-tomorrow", "--max-concurrency", "1")
+    ended = asked.rated(turning, *ONE_BY_ONE, model=TOMORROW)
     assert "(in 1 of 2 judgements, not in the others)" in ended.said
     assert ended.entry["temperature"] == 0
     assert ended.entry["not_taken"]["temperature"] == {"wanted": 0.0, "judgements": 1, "of": 2}
-    command.run("report", ended.folder)
-    words = " ".join((ended.folder / "report" / "report.html").read_text("utf-8").split())
-    assert "temperature 0 (the provider's in 1 of 2 judgements)" in words.replace("&#x27;", "'")
+    assert "temperature 0 (the provider's in 1 of 2 judgements)" in report_of(asked, ended.folder)
+
+
+def test_an_effort_that_is_not_taken(asked: Provider) -> None:
+    ended = asked.rated(refusing_parameters(reasoning_effort=PARAMETER), "--reasoning-effort", "low")
+    assert "it takes no effort of reasoning" in ended.said
+    options = ("--reasoning-effort", "minimal")
+    ended = asked.judge(refusing_parameters(reasoning_effort=VALUE), *options, model="gpt-5-mini")
+    assert "doesn't take the reasoning effort minimal" in ended.line
+    assert "--reasoning-effort" in ended.line
+    assert asked.judge(None, "--reasoning-effort", "much", model="gpt-5-mini").code == 2
+
+
+def test_probabilities_that_are_not_taken(asked: Provider) -> None:
+    ended = asked.judge(refusing_parameters(logprobs=PARAMETER), "--expected", model=TOMORROW)
+    assert ended.code == 0, ended.err
+    assert "it gives no probabilities of tokens" in ended.said
+    assert {row["value"] for row in ended.ratings if row["metric"] == "empathy.expected"} == {None}
 
 
 @pytest.mark.parametrize(
-    ("model", "field"), [("gpt-5-mini", "reasoning_effort"), ("gpt-new", "reasoning_effort")]
-)
-def test_effort_of_reasoning(model: str, field: str, server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.chat):
-        ended = command(f"openai/{model}", "--reasoning-effort", "low")
-    assert {sent[field] for sent in server.sent(CHATS)} == {"low"}
-    assert ended.entry["reasoning_effort"] == "low"
+    ("answer", "field", "options"),
+    [
+        (open_servers.NO_TEMPERATURE, "temperature", ()),
+        (open_servers.vllm_error("Unsupported parameter: seed", nested=False), "seed", ("--temperature", "0.5")),
+        (open_servers.pydantic_error(["temperature"], "Extra inputs are not permitted", "extra_forbidden"),
+         "temperature", ()),
+    ],
+    ids=["vLLM", "vLLM before", "FastAPI"],
+)  # fmt: skip
+def test_a_parameter_that_a_server_refuses(
+    answer: Answer, field: str, options: tuple[str, ...], provider: Providers
+) -> None:
+    asked = provider("open")
+    ended = asked.rated(asked.where(f'"{field}":', answer), *ONE_BY_ONE, *options)
+    assert len(asked.calls) == 3
+    assert ended.entry["not_taken"].keys() == {field}
+    assert f"it takes no {field}" in ended.said
 
 
-def test_an_effort_that_is_not_taken(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.refusing_parameters(reasoning_effort="unsupported_parameter")):
-        ended = command("openai/gpt-4.1", "--reasoning-effort", "low")
-    assert ended.code == 0, ended.err
-    assert "it takes no effort of reasoning" in ended.said
-    with server.behaving(openai.refusing_parameters(reasoning_effort="unsupported_value")):
-        ended = command("openai/gpt-5-mini", "--reasoning-effort", "minimal")
-    assert "doesn't take the reasoning effort minimal" in ended.line
-    assert "--reasoning-effort" in ended.line
-    assert command("openai/gpt-5-mini", "--reasoning-effort", "much").code == 2
+def test_no_schema_but_words(provider: Providers) -> None:
+    asked = provider("open")
+    no_grammar = open_servers.llama_error(400, "Failed to parse grammar", "invalid_request_error")
+    ended = asked.rated(asked.where('"response_format":', no_grammar), *ONE_BY_ONE)
+    assert "it takes no JSON Schema, so that the form of its reply is described in words" in ended.said
+    assert ended.entry["not_taken"]["schema"]["judgements"] == 2
 
 
-def test_probabilities_that_are_not_taken(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.refusing_parameters(logprobs="unsupported_parameter")):
-        ended = command("openai/gpt-of-tomorrow", "--expected")
-    assert ended.code == 0, ended.err
-    assert "it gives no probabilities of tokens" in ended.said
-    expected = [row for row in ended.ratings if row["metric"] == "empathy.expected"]
-    assert {row["value"] for row in expected} == {None}
+def test_two_servers_of_one_model_learn_apart(provider: Providers) -> None:
+    """One takes a temperature, the other doesn't: each is sent what it takes."""
+    asked = provider("open")
+    url = asked.server.url
+
+    def behaviour(call: Call) -> Answer:
+        strict = call.path.startswith("/strict/")
+        return open_servers.NO_TEMPERATURE if strict and "temperature" in call.body else openai.chat(call)
+
+    with asked.server.behaving(behaviour):
+        ended = asked.command(
+            f"{url}/strict/v1#tiny", "--judge", f"{url}/v1#tiny", "--passes", "8", "--max-concurrency", "2"
+        )
+        assert ended.code == 0, ended.err
+        strict = [call.body for call in asked.calls if call.path.startswith("/strict/")]
+        free = [call.body for call in asked.calls if not call.path.startswith("/strict/")]
+    assert all("temperature" in body for body in free)
+    assert len(ended.judgements) == 16
+    left_out = [judgement for judgement in ended.judgements if judgement.unsent]
+    assert {str(judgement.endpoint) for judgement in left_out} <= {f"{url}/strict/v1"}
+    assert len(left_out) == sum("temperature" not in body for body in strict)
+    if left_out and len(left_out) < 16:
+        assert f"(in {len(left_out)} of 16 judgements, not in the others)" in ended.said
+
+
+def test_a_router_is_sent_what_the_model_takes(provider: Providers) -> None:
+    pytest.importorskip("deepeval")
+    asked = provider("openrouter")
+    ended = asked.rated()
+    sent = asked.server.sent("/api/v1/chat/completions")[0]
+    assert (sent["model"], "temperature" in sent) == ("openai/gpt-5-mini", False)
+    assert "it takes no temperature" in ended.said
 
 
 # -- tokens and costs -------------------------------------------------------------------------------
 
 
-def test_tokens_of_reasoning_and_of_the_cache_are_counted_and_priced(
-    server: ProviderServer, command: JudgeCommand
-) -> None:
-    with server.behaving(openai.reasoning):
-        ended = command("openai/gpt-of-tomorrow", "--price", "in=1,out=10,cached=0.1")
+def test_tokens_of_reasoning_and_of_the_cache_are_counted_and_priced(asked: Provider) -> None:
+    ended = asked.rated(openai.reasoning, "--price", "in=1,out=10,cached=0.1", model=TOMORROW)
     (count,) = ended.entry["rubrics"]
     assert (count["input_tokens"], count["cached_tokens"]) == (4000, 3000)
     assert (count["output_tokens"], count["reasoning_tokens"]) == (680, 600)
@@ -169,159 +185,55 @@ def test_tokens_of_reasoning_and_of_the_cache_are_counted_and_priced(
     assert sum(judgement.cost or 0 for judgement in ended.judgements) == pytest.approx(count["cost"])
 
 
-def test_without_their_own_price_cached_tokens_cost_as_others(
-    server: ProviderServer, command: JudgeCommand
-) -> None:
-    with server.behaving(openai.reasoning):
-        ended = command("openai/gpt-of-tomorrow", "--price", "in=1,out=10")
+def test_without_their_own_price_cached_tokens_cost_as_others(asked: Provider) -> None:
+    ended = asked.rated(openai.reasoning, "--price", "in=1,out=10", model=TOMORROW)
     assert ended.entry["rubrics"][0]["cost"] == pytest.approx((4000 + 6800) / 1e6)
     assert "cost as the others do unless --price" in ended.said
 
 
-def test_all_tokens_used_for_reasoning(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.out_of_tokens):
-        ended = command("openai/gpt-5-mini", "--max-tokens", "64")
+def test_all_tokens_used_for_reasoning(asked: Provider) -> None:
+    requests = []
+    used_up, enough = openai.out_of_tokens, openai.reasoning
+    for behaviour, limit in ((used_up, "64"), (used_up, "64"), (enough, "4096"), (enough, "9000")):
+        ended = asked.judge(behaviour, "--max-tokens", limit, model="gpt-5-mini")
         assert ended.code == 0, ended.err
-        assert len(server.calls) == 2, "the same limit would come to the same"
-        (error,) = {row["error"] for row in ended.ratings}
-        assert "used all 64 tokens for reasoning before its reply: allow it more (max_tokens)" in error
-        assert "2 of these were cut off at the limit of tokens: with a larger --max-tokens" in ended.said
-        command("openai/gpt-5-mini", "--max-tokens", "64")
-        assert len(server.calls) == 2, "it is kept"
-    with server.behaving(openai.reasoning):
-        ended = command("openai/gpt-5-mini", "--max-tokens", "4096")
-        assert len(server.calls) == 2, "more tokens: asked again"
-        assert all(row["value"] is not None for row in ended.ratings)
-        command("openai/gpt-5-mini", "--max-tokens", "9000")
-        assert len(server.calls) == 2, "what wasn't cut is as good with more tokens"
+        requests.append(len(asked.calls))
+        if len(requests) == 1:
+            (error,) = {row["error"] for row in ended.ratings}
+            assert "used all 64 tokens for reasoning before its reply: allow it more (max_tokens)" in error
+            assert "2 of these were cut off at the limit of tokens: with a larger --max-tokens" in ended.said
+    # The same limit would come to the same; with more it is asked again, and what wasn't cut is as good with more yet.
+    assert requests == [2, 0, 2, 0]
+    assert all(row["value"] is not None for row in ended.ratings)
 
 
-# -- refusals and filters ---------------------------------------------------------------------------
+# -- refusals and replies ---------------------------------------------------------------------------
 
 
-def test_a_refusal_is_a_reason_of_its_own(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.declining("I can't help with that.")):
-        ended = command("openai/gpt-4.1")
-        assert len(server.calls) == 2, "it is not asked again"
-        command("openai/gpt-4.1")
-        assert len(server.calls) == 2
+def test_a_refusal_is_a_reason_of_its_own(asked: Provider) -> None:
+    refusing = openai.declining("I can't help with that.")
+    ended = asked.judge(refusing)
+    assert len(asked.calls) == 2, "it is not asked again"
     assert {row["error"] for row in ended.ratings} == {"the judge refused: I can't help with that."}
     assert "2 refused by the judge." in ended.said
     assert "could not be used" not in ended.said
-    assert command.run("judgements", "list", ended.folder, "--state", "refused").out.count("refused") >= 2
+    asked.judge(refusing)
+    assert asked.calls == []
+    listed = asked.command.run("judgements", "list", ended.folder, "--state", "refused")
+    assert listed.out.count("refused") >= 2
 
 
-def test_a_run_without_text_keeps_no_words_of_a_refusal(
-    server: ProviderServer, command: JudgeCommand
-) -> None:
-    with server.behaving(openai.declining("I can't speak of sleeping badly.")):
-        ended = command("openai/gpt-4.1", "--no-text")
+def test_a_run_without_text_keeps_no_words_of_a_refusal(asked: Provider) -> None:
+    ended = asked.judge(openai.declining("I can't speak of sleeping badly."), "--no-text")
     assert {row["error"] for row in ended.ratings} == {"the judge refused"}
     assert b"sleeping" not in (ended.folder / "judgements.sqlite").read_bytes()
 
 
-def test_a_filter_stops_a_reply(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(lambda call: openai.chat(call, text="", choice={"finish_reason": "content_filter"})):
-        ended = command("openai/gpt-4.1")
-    assert len(server.calls) == 2
-    assert {row["error"] for row in ended.ratings} == {"the provider's content filter stopped the reply"}
-    assert "2 stopped by the provider's content filter." in ended.said
-
-
-# -- errors -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", openai.STOPS)
-def test_what_ends_judging_is_one_line_with_its_cure(
-    name: str, server: ProviderServer, command: JudgeCommand
-) -> None:
-    answer, says = openai.STOPS[name]
-    with server.behaving(lambda _: answer):
-        ended = command("openai/gpt-4.1", "--max-concurrency", "1")
-    assert ended.code == 2
-    assert [words for words in says if words not in ended.line] == [], ended.line
-    assert KEY not in ended.err
-    assert len(server.calls) == 1
-
-
-def test_a_model_that_is_not_there(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.no_such_model(["gpt-4.1", "gpt-4.1-mini", "whisper-1"])):
-        ended = command("openai/gpt-4.1-minni")
-    assert "has no model 'gpt-4.1-minni'" in ended.line
-    assert "did you mean gpt-4.1-mini" in ended.line
-
-
-def test_a_prompt_that_is_too_long_leaves_the_others(server: ProviderServer, command: JudgeCommand) -> None:
-    said = (
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
-    )
-
-    def behaviour(call: Call) -> Answer:
-        if "2 nights" in call.body["messages"][0]["content"]:
-            return openai.error(400, said, param="messages", code="context_length_exceeded")
-        return openai.chat(call)
-
-    with server.behaving(behaviour):
-        ended = command("openai/gpt-4.1")
-    assert ended.code == 0, ended.err
-    errors = {row["transcript_id"]: row["error"] for row in ended.ratings}
-    assert errors["talk-1"] is None
-    assert "more than the model takes in" in errors["talk-0"]
-    assert "9000 tokens" in errors["talk-0"]
-    assert len(server.calls) == 2
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Retry-After": "0.3"},
-        {"retry-after-ms": "300"},
-        {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "300ms"},
-        {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "0.3s"},
-    ],
-    ids=lambda headers: next(reversed(headers)),
-)
-def test_a_rate_limit_is_waited_out(
-    headers: dict[str, str], server: ProviderServer, command: JudgeCommand
-) -> None:
-    said = "Rate limit reached for gpt-4.1 in organization org on requests per min (RPM): Limit 3, Used 3."
-
-    def behaviour(call: Call) -> Answer:
-        if call.number == 1:
-            return openai.error(429, said, kind="requests", code="rate_limit_exceeded", headers=headers)
-        return openai.chat(call)
-
-    with server.behaving(behaviour):
-        ended = command("openai/gpt-4.1", "--max-concurrency", "1")
-    assert ended.code == 0, ended.err
-    assert len(server.calls) == 3
-    assert all(row["value"] is not None for row in ended.ratings)
-
-
-@pytest.mark.parametrize("status", [500, 503, 529])
-def test_errors_that_pass(status: int, server: ProviderServer, command: JudgeCommand) -> None:
-    def behaviour(call: Call) -> Answer:
-        if call.number == 1:
-            return openai.error(status, "The engine is currently overloaded, please try again later.")
-        return openai.chat(call)
-
-    with server.behaving(behaviour):
-        ended = command("openai/gpt-4.1")
-    assert all(row["value"] is not None for row in ended.ratings)
-
-
-def test_what_is_refused_for_good_is_not_to_be_repeated(
-    server: ProviderServer, command: JudgeCommand
-) -> None:
-    with server.behaving(lambda _: openai.error(400, "We could not parse the JSON body of your request.")):
-        ended = command("openai/gpt-4.1", "--passes", "2", "--max-concurrency", "1")
+def test_what_is_refused_for_good_is_not_to_be_repeated(asked: Provider) -> None:
+    refusal = openai.error(400, "We could not parse the JSON body of your request.")
+    ended = asked.judge(refusal, "--passes", "2", *ONE_BY_ONE)
     assert "would be refused again" in ended.line
     assert "run the same command again" not in ended.line
-
-
-# -- replies ----------------------------------------------------------------------------------------
-
-GOOD = '{"reason": "turn 1", "score": 4}'
 
 
 @pytest.mark.parametrize(
@@ -334,102 +246,69 @@ GOOD = '{"reason": "turn 1", "score": 4}'
     ],
     ids=["fences", "thought", "thought opened in the prompt", "words around"],
 )
-def test_replies_in_other_words(text: str, server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(lambda call: openai.chat(call, text=text)):
-        ended = command("openai/gpt-4.1")
+def test_replies_in_other_words(text: str, asked: Provider) -> None:
+    ended = asked.rated(lambda call: openai.chat(call, text=text))
     assert {row["value"] for row in ended.ratings} == {4.0}
-    assert len(server.calls) == 2
+    assert len(asked.calls) == 2
 
 
-TOOL = {
-    "content": None,
-    "tool_calls": [{"id": "1", "type": "function", "function": {"name": "rate", "arguments": "{}"}}],
-}
+# -- the doctor, Python, batch files ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("parts", "says"),
+    ("behaviour", "model", "code", "words"),
     [
-        (
-            {"text": '{"reason": "turn 1", "sc', "choice": {"finish_reason": "length"}},
-            "cut off at 4096 tokens",
-        ),
-        ({"text": '<think>perhaps {"reason": "no", "score": 1}'}, "still thinking"),
-        ({"message": TOOL}, "called a tool in place of replying"),
-        ({"text": ""}, "the reply is empty"),
+        (refusing_parameters(temperature=VALUE, max_tokens=PARAMETER), TOMORROW, 0,
+         ["it takes no temperature", "price isn't known"]),
+        (openai.reasoning, "gpt-5-mini", 0, ["300 of its 340 tokens are for reasoning"]),
+        (openai.declining("No."), "gpt-4.1", 1, ["the judge refused"]),
     ],
-    ids=["cut", "unclosed thought", "tool", "empty"],
-)
-def test_replies_that_are_none(
-    parts: dict[str, object], says: str, server: ProviderServer, command: JudgeCommand
+    ids=["parameters", "reasoning", "refusal"],
+)  # fmt: skip
+def test_the_doctor_asks_as_judging_does(
+    behaviour: Behaviour, model: str, code: int, words: list[str], asked: Provider
 ) -> None:
-    with server.behaving(lambda call: openai.chat(call, **parts)):  # type: ignore[arg-type]
-        ended = command("openai/gpt-4.1")
-    assert len(server.calls) == 6, "asked three times"
-    assert all(says in row["error"] for row in ended.ratings), ended.ratings[0]["error"]
-    assert "2 replies that could not be used, after asking again." in ended.said
+    with asked.server.behaving(behaviour):
+        ended = asked.command.run("doctor", "--judge", f"openai/{model}")
+    assert ended.code == code, ended.out
+    assert [part for part in words if part not in ended.said] == []
+    if model == TOMORROW:
+        assert asked.server.sent(CHATS)[0]["temperature"] == 0
 
 
-# -- the doctor, and Python -------------------------------------------------------------------------
-
-
-def test_the_doctor_asks_as_judging_does(server: ProviderServer, command: JudgeCommand) -> None:
-    refusing = openai.refusing_parameters(temperature="unsupported_value", max_tokens="unsupported_parameter")
-    with server.behaving(refusing):
-        ended = command.run("doctor", "--judge", "openai/gpt-of-tomorrow")
-    assert ended.code == 0, ended.out
-    words = " ".join(ended.out.split())
-    assert "it takes no temperature" in words
-    assert "price isn't known" in words
-    assert server.sent(CHATS)[0]["temperature"] == 0
-    with server.behaving(openai.reasoning):
-        words = " ".join(command.run("doctor", "--judge", "openai/gpt-5-mini").out.split())
-    assert "300 of its 340 tokens are for reasoning" in words
-    with server.behaving(openai.declining("No.")):
-        ended = command.run("doctor", "--judge", "openai/gpt-4.1")
-    assert ended.code == 1
-    assert "the judge refused" in " ".join(ended.out.split())
-
-
-def test_from_python(server: ProviderServer, command: JudgeCommand) -> None:
-    with server.behaving(openai.refusing_parameters(temperature="unsupported_value")):
-        scored = command("openai/gpt-4.1")
-        judged = bedside.judge(
-            scored.folder, "openai/gpt-5-mini", rubrics="empathy", reasoning_effort="low", max_tokens=500
-        )
-        assert server.sent(CHATS)[-1]["reasoning_effort"] == "low"
-        assert server.sent(CHATS)[-1]["max_completion_tokens"] == 500
-        parameters = judged.judges[0].parameters
-        assert parameters["temperature"] is None
+def test_from_python(asked: Provider) -> None:
+    how: dict[str, Any] = {"rubrics": "empathy", "reasoning_effort": "low"}
+    with asked.server.behaving(NO_TEMPERATURE):
+        folder = asked.command("openai/gpt-4.1").folder
+        judged = bedside.judge(folder, "openai/gpt-5-mini", max_tokens=500, **how)
+        sent = asked.server.sent(CHATS)[-1]
+        assert (sent["reasoning_effort"], sent["max_completion_tokens"]) == ("low", 500)
+        assert judged.judges[0].parameters["temperature"] is None
         assert "it takes no temperature" in str(judged)
-        plan = bedside.preview_judging(
-            scored.folder, "openai/gpt-5-mini", rubrics="empathy", reasoning_effort="low", max_tokens=900
-        )
+        plan = bedside.preview_judging(folder, "openai/gpt-5-mini", max_tokens=900, **how)
     assert [(row.calls, row.stored) for row in plan.results] == [(0, 2)]
 
 
-def test_batch_files_learn_what_is_not_taken(command: JudgeCommand, tmp_path: Path) -> None:
+def test_batch_files_learn_what_is_not_taken(asked: Provider, tmp_path: Path) -> None:
     calls, answers, more = (tmp_path / name for name in ("calls.jsonl", "answers.jsonl", "more.jsonl"))
-    command("openai/gpt-of-tomorrow", "--batch-out", calls)
-    asked = [json.loads(line) for line in calls.read_text("utf-8").splitlines()]
-    assert {line["body"]["temperature"] for line in asked} == {0}
-    refusal = openai.error(400, "Unsupported value", param="temperature", code="unsupported_value")
-    _write(answers, [(line["custom_id"], 400, refusal.body) for line in asked])
-    command.run("judgements", "import", tmp_path / "run", answers, "--batch-out", more)
-    asked = [json.loads(line) for line in more.read_text("utf-8").splitlines()]
-    assert len(asked) == 2
-    assert all("temperature" not in line["body"] for line in asked)
-    good = openai.chat(Call("POST", "/", {}, {}, asked[0]["body"], 1), text=GOOD)
-    _write(more, [(line["custom_id"], 200, good.body) for line in asked])
-    ended = command.run("judgements", "import", tmp_path / "run", answers, more)
+
+    def bodies(path: Path) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+    def answered(path: Path, status: int, body: object) -> None:
+        response = {"status_code": status, "body": body}
+        lines = [{"custom_id": line["custom_id"], "response": response, "error": None} for line in exported]
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+
+    asked.command(f"openai/{TOMORROW}", "--batch-out", calls)
+    exported = bodies(calls)
+    assert [line["body"]["temperature"] for line in exported] == [0, 0]
+    answered(answers, 400, openai.error(400, "Unsupported value", param="temperature", code=VALUE).body)
+    asked.command.run("judgements", "import", tmp_path / "run", answers, "--batch-out", more)
+    exported = bodies(more)
+    assert ["temperature" in line["body"] for line in exported] == [False] * 2
+    answered(more, 200, openai.chat(Call("POST", "/", {}, {}, exported[0]["body"], 1), text=GOOD).body)
+    ended = asked.command.run("judgements", "import", tmp_path / "run", answers, more)
     assert "it takes no temperature" in ended.said
     assert ended.entry["temperature"] is None
     assert {row["value"] for row in ended.ratings} == {4.0}
-
-
-def _write(path: Path, answers: list[tuple[str, int, object]]) -> None:
-    lines = [
-        {"custom_id": custom_id, "response": {"status_code": status, "body": body}, "error": None}
-        for custom_id, status, body in answers
-    ]
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
