@@ -16,7 +16,7 @@ import typer
 
 from bedside.cli.option_names import in_options
 from bedside.cli.options import JsonOption
-from bedside.core.errors import BedsideError
+from bedside.core.errors import BedsideError, InputError
 
 if TYPE_CHECKING:
     from bedside.reports.table_content import TableContent
@@ -30,6 +30,21 @@ _TABLES: ContextVar[list[str] | None] = ContextVar("tables", default=None)
 def is_json() -> bool:
     """Whether the command that runs prints JSON: lines go to standard error then."""
     return _TABLES.get() is not None
+
+
+def refuse_json(other: str) -> None:
+    """Refuse ``--json`` where a page is served.
+
+    Args:
+        other: what to type for a JSON that there is.
+
+    Raises:
+        InputError: JSON is asked for.
+    """
+    if is_json():
+        raise InputError(
+            "a page that is served prints no JSON", where="--json", todo=f"leave it out, or {other}"
+        )
 
 
 def keep_table(table: TableContent) -> None:

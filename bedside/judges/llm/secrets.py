@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from bedside.core.page_addresses import passwords_in
+from bedside.core.addresses import passwords_in
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 #: What is shorter is no secret but a word, such as the EMPTY that some servers want for a key.

@@ -23,7 +23,7 @@ from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_server import serve_page
 from bedside.core.errors import InputError
-from bedside.core.page_addresses import PagePlace
+from bedside.core.page_serving import PagePlace
 from bedside.ratings.run import Run
 from tests.annotation.rating_page.pages import opened
 from tests.annotation.rating_page.server import ServedPage
@@ -79,8 +79,9 @@ def test_nothing_without_a_link(client: httpx.Client, served: ServedPage) -> Non
             {"Authorization": "Bearer x"},
             {"Authorization": "Bearer"},
             {"Authorization": "Basic YTpi"},
+            {"Authorization": b"Bearer \xff\xfe"},
         ):
-            answer = client.get(path, headers=headers)
+            answer = client.get(path, headers=headers)  # type: ignore[arg-type]
             assert answer.status_code == 401
             assert "i0" not in answer.text
     saved = client.put(f"/items/{item}", json=body("a" * 32), headers={"Origin": served.address})

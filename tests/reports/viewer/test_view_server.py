@@ -198,7 +198,7 @@ def test_without_the_library_that_serves_it_says_what_to_install(
 
 
 def test_a_free_port_is_found_where_the_own_is_taken() -> None:
-    from bedside.core.page_addresses import HOST, free_port
+    from bedside.core.page_serving import HOST, free_port
 
     with socket.socket() as taken:
         taken.bind((HOST, 0))
@@ -213,7 +213,7 @@ def test_the_link_is_no_word_of_a_command(
     """Others on the machine see what programs were started with: the browser gets a file that its owner alone reads."""
     import webbrowser
 
-    from bedside.cli.view import opened_in_browser
+    from bedside.core.page_serving import opened_in_browser
 
     addresses: list[str] = []
     monkeypatch.setattr(webbrowser, "open", addresses.append)
