@@ -7,7 +7,6 @@ in its ``meta[protocol][rater]``.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -264,9 +263,3 @@ class LabelForm(Generic[Labels]):
         """A reference's or a turn's labels."""
         labels = place.get(self.protocol)
         return labels if isinstance(labels, Mapping) else {}
-
-
-def schema(model: type[BaseModel]) -> str:
-    """The JSON Schema of one object of a label file, as text."""
-    form = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
-    return json.dumps(form, ensure_ascii=False, indent=2) + "\n"

@@ -27,7 +27,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import Field, ValidationError, field_validator
@@ -59,7 +59,7 @@ class ScriptPattern(Strict):
         say: what is said then, the last line again where they run out.
     """
 
-    when: Text
+    when: Annotated[Text, Field(json_schema_extra={"format": "regex"})]
     say: tuple[ScriptLine, ...] = Field(min_length=1)
 
     @field_validator("when")
