@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.core.addresses import holds_secret, without_secrets
 from bedside.core.errors import InputError, LabelStudioError, MissingExtraError
-from bedside.core.page_addresses import holds_secret, without_secrets
 
 if TYPE_CHECKING:
     import httpx

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bedside
+from bedside.core.addresses import holds_secret, without_secrets
 from bedside.core.errors import BedsideError
-from bedside.core.page_addresses import holds_secret, without_secrets
 
 if TYPE_CHECKING:
     from bedside.judges.llm.model_names import ModelName

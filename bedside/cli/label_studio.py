@@ -12,7 +12,7 @@ import typer
 from bedside.cli.annotation import annotate_app as annotate_app
 from bedside.cli.annotation import say_kept, say_left_out
 from bedside.cli.options import RubricFolderOption
-from bedside.cli.output import is_json, note, say, show_records
+from bedside.cli.output import note, refuse_json, say, show_records
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
 from bedside.cli.progress import task_progress
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan
     from bedside.annotation.label_studio_server import OwnServer
     from bedside.annotation.rating_page.page_folder import PageFolder
-    from bedside.core.page_addresses import PagePlace
+    from bedside.core.page_serving import PagePlace
     from bedside.ratings.run import Run
 
 
@@ -290,7 +290,7 @@ def annotate_page(
         $ bedside annotate page plan.json --links
     """
     from bedside.annotation.rating_page.page_folder import page_folder
-    from bedside.core.page_addresses import HOST, PORT, PagePlace, checked_place
+    from bedside.core.page_serving import HOST, PORT, PagePlace, checked_place
 
     read, opened = open_plan(plan, run)
     folder = page_folder(opened, read)
@@ -302,12 +302,7 @@ def annotate_page(
     if collect:
         _collect(folder, opened, read, plan)
         return
-    if is_json():
-        raise InputError(
-            "a page that is served prints no JSON",
-            where="--json",
-            todo="leave it out, or add --links or --collect",
-        )
+    refuse_json("add --links or --collect")
     check_plan_current(read, rubric_folder, plan)
     options: dict[str, object] = {
         "--host": host if host != HOST else None,

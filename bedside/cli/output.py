@@ -66,6 +66,21 @@ def is_json() -> bool:
     return _TABLES.get() is not None
 
 
+def refuse_json(other: str) -> None:
+    """Refuse ``--json`` where a page is served.
+
+    Args:
+        other: what to type for a JSON that there is.
+
+    Raises:
+        InputError: JSON is asked for.
+    """
+    if is_json():
+        raise InputError(
+            "a page that is served prints no JSON", where="--json", todo=f"leave it out, or {other}"
+        )
+
+
 def keep_table(table: TableContent) -> None:
     """Have a table printed when the command ends."""
     from bedside.reports.renderers.records import json_text

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bedside.cli.options import WHICH, SeedOption, SystemsOption, WhereOption
-from bedside.cli.output import is_json, note, say, show_records
+from bedside.cli.output import note, refuse_json, say, show_records
 from bedside.cli.parsing import read_names, read_where
 from bedside.cli.progress import task_progress
 from bedside.core.errors import InputError
@@ -85,21 +78,15 @@ def view(
 
 def _serve(viewed: ViewedRun, port: int | None, no_browser: bool) -> None:
     """Serve until Ctrl-C."""
-    if is_json():
-        raise InputError(
-            "a page that is served prints no JSON",
-            where="--json",
-            todo="leave it out, or add --export FOLDER",
-        )
-    import secrets
+    refuse_json("add --export FOLDER")
     from contextlib import ExitStack, closing, suppress
 
-    from bedside.core.page_addresses import PagePlace, free_port
+    from bedside.core.page_serving import PagePlace, free_port, new_secret, opened_in_browser, serve
     from bedside.core.stopping import run_coroutine
-    from bedside.reports.viewer.view_server import PORT, ViewServer, serve_view
+    from bedside.reports.viewer.view_server import PORT, ViewServer
 
     place = PagePlace(port=port or free_port(PORT if port is None else 0))
-    secret = secrets.token_urlsafe(24)
+    secret = new_secret()
     link = f"{place.address}/#secret={secret}"
 
     with ExitStack() as ending:
@@ -112,30 +99,8 @@ def _serve(viewed: ViewedRun, port: int | None, no_browser: bool) -> None:
             note("Nothing is changed, and nothing leaves this machine. Ctrl-C ends it.")
 
         with closing(ViewServer(viewed)) as server, suppress(KeyboardInterrupt):
-            run_coroutine(serve_view(server, place, secret, started=started))
+            run_coroutine(serve(server.page(secret), place, started=started))
     note("Stopped.")
-
-
-@contextmanager
-def opened_in_browser(link: str) -> Iterator[threading.Thread | None]:
-    """Have the browser open a link, where there is one that has a window of its own; what starts it is given.
-
-    The link goes by a file that its owner alone can read: others see the words that a program was started with.
-    """
-    if sys.platform.startswith("linux") and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
-        yield None
-        return
-    with TemporaryDirectory(prefix="bedside-view-") as folder:  # nobody else can look into it
-        page = Path(folder) / "open.html"
-        page.write_text(
-            f'<!doctype html><meta charset="utf-8"><title>bedside view</title>'
-            f'<meta http-equiv="refresh" content="0; url={link}"><a href="{link}">Go on to the run</a>\n',
-            "utf-8",
-        )
-        # Some ways to start a browser wait for it; the page is served meanwhile.
-        starting = threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True)
-        starting.start()
-        yield starting
 
 
 def _copy(

@@ -1,32 +1,218 @@
-"""What local pages have in common: who may ask their servers, what every answer forbids, and where they listen.
+"""Pages that this machine serves: where, who may ask, what every answer forbids, and the browser that shows one.
 
+A page gives its files and what it answers (:class:`LocalPage`); all else of its server is the same for all pages.
 Whoever asks is known by a secret in the header ``Authorization`` of every request, never by a cookie: a page elsewhere
-can't have a browser send it.
+can't have a browser send it. No secret, text or address of anyone is logged.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+import asyncio
+import hashlib
+import ipaddress
+import os
+import re
+import secrets
+import socket
+import ssl
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import orjson
 
 from bedside.core.errors import BedsideError, InputError, MissingExtraError
-from bedside.core.page_addresses import PagePlace
 
 if TYPE_CHECKING:
     from aiohttp import web
 
+# -- Where a page is served -----------------------------------------------------------------------------
+
+#: Where a page is served, unless told otherwise.
+HOST, PORT = "127.0.0.1", 8086
+_HOST_HEADER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlace:
+    """Where the page is served.
+
+    Attributes:
+        host, port: where the server listens.
+        public: the address that people use where it isn't the server's own, as behind a proxy; without a ``/`` at the
+            end.
+        certificate, key: files of the server's certificate and its key, for TLS.
+    """
+
+    host: str = HOST
+    port: int = PORT
+    public: str | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @property
+    def scheme(self) -> str:
+        """``https`` where the server speaks TLS itself."""
+        return "http" if self.certificate is None else "https"
+
+    @property
+    def address(self) -> str:
+        """What people's links begin with."""
+        if self.public is not None:
+            return self.public
+        host = self.host
+        if host in ("0.0.0.0", "::"):
+            host = _own_address() or socket.gethostname()
+        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def only_here(self) -> bool:
+        """Whether this machine alone can reach it."""
+        return is_loopback(self.host)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether what is sent goes through a network in clear text."""
+        return not self.address.startswith("https:") and not is_loopback(
+            urlsplit(self.address).hostname or ""
+        )
+
+    def accepts_host(self, header: str) -> bool:
+        """Whether a request may name the server so.
+
+        A page elsewhere can have its own name point to this machine, and so have a browser ask here in its name. It
+        can't do so with an address in figures; other names than this machine's are refused.
+        """
+        match = _HOST_HEADER.fullmatch(header)
+        if match is None:
+            return False
+        name = match[1].strip("[]").casefold()
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            own = {"localhost", self.host.casefold(), socket.gethostname().casefold()}
+            if self.public is not None:
+                own.add((urlsplit(self.public).hostname or "").casefold())
+            return name in own
+        return True
+
+    def accepts_origin(self, origin: str, host_header: str) -> bool:
+        """Whether a request that changes something may come from a page of this origin: from the server's own."""
+        own = {f"{self.scheme}://{host_header}"}
+        if self.public is not None:
+            parts = urlsplit(self.public)
+            own.add(f"{parts.scheme}://{parts.netloc}")
+        return origin in own
+
+    def tls(self) -> ssl.SSLContext | None:
+        """What speaks TLS; None where the server doesn't.
+
+        Raises:
+            InputError: the certificate or its key can't be used.
+        """
+        if self.certificate is None:
+            return None
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            context.load_cert_chain(self.certificate, self.key, password=lambda: "")
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"the certificate can't be used ({error})",
+                where=str(self.certificate),
+                todo="give `certificate` and `key` as PEM files, the key without a password",
+            ) from error
+        return context
+
+
+def checked_place(place: PagePlace) -> PagePlace:
+    """A place that can be one.
+
+    Raises:
+        InputError: the public address is none, or a key has no certificate or a certificate no key.
+    """
+    if (place.certificate is None) != (place.key is None):
+        raise InputError(
+            "a certificate needs its key", where="`certificate`", todo="give both, `certificate` and `key`"
+        )
+    if place.public is None:
+        return place
+    parts = urlsplit(place.public)
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+        or "@" in parts.netloc
+    ):
+        raise InputError(
+            f"{place.public!r} is not an address",
+            where="`address`",
+            todo="write it as people type it, such as https://studies.example.org/rating",
+        )
+    return PagePlace(place.host, place.port, place.public.rstrip("/"), place.certificate, place.key)
+
+
+def free_port(wanted: int) -> int:
+    """The port of this machine that is wanted, where nothing has it; else one that is free."""
+    for port in (wanted, 0):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((HOST, port))
+            return int(probe.getsockname()[1])
+    return 0
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine to itself."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.casefold() == "localhost"
+
+
+def _own_address() -> str | None:
+    """This machine's address on its network; None where it has none. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address of documentation: only the way there is looked up
+            return str(probe.getsockname()[0])
+        except OSError:
+            return None
+
+
+# -- Who may ask ----------------------------------------------------------------------------------------
+
+
+def new_secret() -> str:
+    """A secret that can't be guessed, however fast a server answers."""
+    return secrets.token_urlsafe(24)
+
+
+def secret_digest(secret: str) -> bytes:
+    """What secrets are looked up by, so that how long it takes says nothing about them."""
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).digest()
+
+
+# -- What is served -------------------------------------------------------------------------------------
+
 Handler = Callable[["web.Request"], Awaitable["web.StreamResponse"]]
-#: What is told of an error, and with which status.
-Telling = Callable[[BedsideError], tuple[dict[str, Any], int]]
+#: Gives what becomes JSON, to whom a secret made known and what was asked.
+Answer = Callable[[str, "web.Request"], Any]
 
 #: Modules that all pages share.
 SHARED_FILES = ("elements.js",)
-#: How long open requests are waited for at the end, in seconds.
-_END_SECONDS = 5.0
+#: How long open requests are waited for at the end, and how long one may take to arrive, in seconds.
+_END_SECONDS, _REQUEST_SECONDS = 5.0, 30.0
+#: What is answered to an error that a page knows no status of.
+SERVER_TROUBLE = 503
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -41,28 +227,74 @@ _HEADERS = {
 }
 
 
-def check_library(extra: str) -> None:
-    """See that the library that serves is there.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalPage:
+    """A page: its files, and what is answered to it. All questions but the slow ones are answered in one thread.
+
+    Attributes:
+        extra: the extra that brings the library that serves.
+        contents: its files by name; ``page.html`` stands at the root, all of them under ``/files/``.
+        asker: whose a secret is; None where it is nobody's. Secrets are looked up by their :func:`secret_digest`.
+        answers: what is asked, by its path.
+        slow_answers: what takes long, by its path: the others don't wait for it.
+        changes: what is sent, by its path; what came with the request is given, too.
+        most_bytes: of what is sent at once.
+        statuses: the status of each kind of error of bedside's; of all others, :data:`SERVER_TROUBLE`.
+        error_words: what is said of an error, given its status.
+    """
+
+    extra: str
+    contents: Mapping[str, bytes]
+    asker: Callable[[str], str | None]
+    answers: Mapping[str, Answer]
+    slow_answers: Mapping[str, Answer] = field(default_factory=dict)
+    changes: Mapping[str, Callable[[str, web.Request, bytes], Any]] = field(default_factory=dict)
+    most_bytes: int = 1024**2
+    statuses: Mapping[type[BedsideError], int]
+    error_words: Callable[[BedsideError, int], Mapping[str, Any]]
+
+
+def page_contents(package: str, names: Iterable[str]) -> dict[str, bytes]:
+    """A page's files by their names: those in the folder ``files`` of its package, and those that all pages share."""
+    own = files(package).joinpath("files")
+    shared = files("bedside.core").joinpath("page_files")
+    contents = {name: own.joinpath(name).read_bytes() for name in names}
+    return {**contents, **{name: shared.joinpath(name).read_bytes() for name in SHARED_FILES}}
+
+
+async def serve(
+    page: LocalPage,
+    place: PagePlace,
+    *,
+    started: Callable[[], None],
+    beside: Callable[[Executor], Awaitable[None]] | None = None,
+) -> None:
+    """Serve until the task is cancelled.
 
     Args:
-        extra: the extra that brings it.
+        page: what is served.
+        place: where.
+        started: called once the server answers.
+        beside: what goes on meanwhile, given the thread that answers questions.
 
     Raises:
-        MissingExtraError: it isn't installed.
+        InputError: the port can't be listened at, or the certificate can't be used.
+        MissingExtraError: the library that serves is missing.
     """
     try:
         import aiohttp.web  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("aiohttp is not installed", todo=f'pip install "bedside[{extra}]"') from error
+        raise MissingExtraError(
+            "aiohttp is not installed", todo=f'pip install "bedside[{page.extra}]"'
+        ) from error
+    with ThreadPoolExecutor(1) as worker, ThreadPoolExecutor(1) as slow_worker:
+        async with _listening(_application(page, place, worker, slow_worker), place):
+            started()
+            await (asyncio.Event().wait() if beside is None else beside(worker))
 
 
 @asynccontextmanager
-async def listening(application: web.Application, place: PagePlace) -> AsyncIterator[None]:
-    """Serve while the block lasts.
-
-    Raises:
-        InputError: the port can't be listened at, or the certificate can't be used.
-    """
+async def _listening(application: web.Application, place: PagePlace) -> AsyncIterator[None]:
     from aiohttp import web
 
     tls = place.tls()
@@ -83,72 +315,79 @@ async def listening(application: web.Application, place: PagePlace) -> AsyncIter
         await runner.cleanup()
 
 
-def page_contents(package: str, names: Iterable[str]) -> dict[str, bytes]:
-    """A page's files by their names: those in the folder ``files`` of its package, and those that all pages share."""
-    own = files(package).joinpath("files")
-    shared = files("bedside.core").joinpath("page_files")
-    contents = {name: own.joinpath(name).read_bytes() for name in names}
-    return {**contents, **{name: shared.joinpath(name).read_bytes() for name in SHARED_FILES}}
-
-
-def add_files(application: web.Application, contents: dict[str, bytes], first: str) -> None:
-    """Have an application give a page's files away: ``first`` at its root, all of them under ``/files/``."""
+def _application(
+    page: LocalPage, place: PagePlace, worker: Executor, slow_worker: Executor
+) -> web.Application:
     from aiohttp import web
 
     async def file(request: web.Request) -> web.Response:
-        name = request.match_info.get("file", first)
-        if name not in contents:
+        name = request.match_info.get("file", "page.html")
+        if name not in page.contents:
             raise web.HTTPNotFound
         kind = _TYPES[name[name.rindex(".") :]]
-        return web.Response(body=contents[name], content_type=kind, charset="utf-8")
+        return web.Response(body=page.contents[name], content_type=kind, charset="utf-8")
 
-    application.router.add_get("/", file)
-    application.router.add_get("/files/{file}", file)
+    def answering(thread: Executor, answer: Callable[..., Any]) -> Handler:
+        async def handler(request: web.Request) -> web.Response:
+            loop = asyncio.get_running_loop()
+            scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+            asker = await loop.run_in_executor(thread, page.asker, secret if scheme == "Bearer" else "")
+            if asker is None:
+                raise web.HTTPUnauthorized(headers={"WWW-Authenticate": "Bearer"})
+            sent: tuple[bytes, ...] = ()
+            if request.method == "PUT":
+                async with asyncio.timeout(_REQUEST_SECONDS):
+                    sent = (await request.read(),)
+            return _json(await loop.run_in_executor(thread, answer, asker, request, *sent))
+
+        return handler
+
+    application = web.Application(middlewares=[_guard(page, place)], client_max_size=page.most_bytes)
+    for path in ("/", "/files/{file}"):
+        application.router.add_get(path, file)
+    for path, answer in page.answers.items():
+        application.router.add_get(path, answering(worker, answer))
+    for path, answer in page.slow_answers.items():
+        application.router.add_get(path, answering(slow_worker, answer))
+    for path, change in page.changes.items():
+        application.router.add_put(path, answering(worker, change))
+    return application
 
 
-def sent_secret(request: web.Request) -> str:
-    """The secret that came with a request; empty where none did."""
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-    return secret if scheme == "Bearer" else ""
-
-
-def json_answer(value: Any, status: int = 200) -> web.Response:
-    """An answer of JSON."""
+def _json(value: Any, status: int = 200) -> web.Response:
     from aiohttp import web
 
     body = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
     return web.Response(body=body, status=status, content_type="application/json", charset="utf-8")
 
 
-def guard(place: PagePlace, telling: Telling) -> Any:
-    """Refuses what doesn't come from the page itself, and makes every answer one that says nothing it shouldn't.
-
-    Args:
-        place: where the page is served.
-        telling: what is told of an error of bedside's, and with which status.
-    """
+def _guard(page: LocalPage, place: PagePlace) -> Any:
+    """Refuses what doesn't come from the page itself, and makes every answer one that says nothing it shouldn't."""
     from aiohttp import web
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            response = await _answer(place, request, handler)
+            response = await _checked(place, request, handler)
         except web.HTTPException as refusal:
-            response = json_answer({"error": refusal.reason}, refusal.status)
+            response = _json({"error": refusal.reason}, refusal.status)
             for name in ("Allow", "WWW-Authenticate"):
                 if name in refusal.headers:
                     response.headers[name] = refusal.headers[name]
         except BedsideError as error:
-            response = json_answer(*telling(error))
+            status = next(
+                (code for kind, code in page.statuses.items() if isinstance(error, kind)), SERVER_TROUBLE
+            )
+            response = _json(page.error_words(error, status), status)
         except TimeoutError:
-            response = json_answer({"error": "The request took too long."}, 408)
+            response = _json({"error": "The request took too long."}, 408)
         response.headers.update(_HEADERS)
         return response
 
     return guarded
 
 
-async def _answer(place: PagePlace, request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _checked(place: PagePlace, request: web.Request, handler: Handler) -> web.StreamResponse:
     from aiohttp import web
 
     host = request.headers.get("Host", "")
@@ -164,3 +403,28 @@ async def _answer(place: PagePlace, request: web.Request, handler: Handler) -> w
     ):
         raise web.HTTPForbidden(reason="Asked by another page")
     return await handler(request)
+
+
+# -- The browser that shows it --------------------------------------------------------------------------
+
+
+@contextmanager
+def opened_in_browser(link: str) -> Iterator[threading.Thread | None]:
+    """Have the browser open a link, where there is one that has a window of its own; what starts it is given.
+
+    The link goes by a file that its owner alone can read: others see the words that a program was started with.
+    """
+    if sys.platform.startswith("linux") and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
+        yield None
+        return
+    with TemporaryDirectory(prefix="bedside-page-") as folder:  # nobody else can look into it
+        page = Path(folder) / "open.html"
+        page.write_text(
+            f'<!doctype html><meta charset="utf-8"><title>bedside</title>'
+            f'<meta http-equiv="refresh" content="0; url={link}"><a href="{link}">Go on to the page</a>\n',
+            "utf-8",
+        )
+        # Some ways to start a browser wait for it; the page is served meanwhile.
+        starting = threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True)
+        starting.start()
+        yield starting

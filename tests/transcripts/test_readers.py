@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bedside.cli.schemas import schema_text
 from bedside.core.errors import AmbiguousError, InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
 from bedside.transcripts.contract import FACTS
@@ -21,7 +21,7 @@ from bedside.transcripts.message_lists import PICTURES
 from tests.soak import budget
 from tests.transcripts.files import GOOD, as_written, document, examples, packed, read, workbook, write
 
-SCHEMA = json.loads(files("bedside.transcripts").joinpath("transcript.schema.json").read_text())
+SCHEMA = json.loads(schema_text("transcript"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

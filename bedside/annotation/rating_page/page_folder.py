@@ -5,9 +5,7 @@ It is no part of the run's folder, because a run is copied and sent on, and secr
 
 from __future__ import annotations
 
-import hashlib
 import re
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.core.errors import InputError, RunError
 from bedside.core.files import holding, saying_where, write_json
+from bedside.core.page_serving import new_secret
 from bedside.ratings.run import Run
 
 DATABASE = "answers.sqlite"
@@ -25,8 +24,6 @@ LINKS = "links.json"
 PLACE = "place.json"
 _SERVER_LOCK = "server.lock"
 _LINKS_LOCK = "links.lock"
-#: Bytes of a secret: it can't be guessed, however fast the server answers.
-_SECRET_BYTES = 24
 _SECRET = re.compile(r"[A-Za-z0-9_-]{20,100}")
 _MOST_BYTES = 10_000_000
 
@@ -104,7 +101,7 @@ class PageFolder:
             known = self._known_secrets()
             missing = [rater for rater in raters if rater not in known]
             if missing:
-                known |= {rater: secrets.token_urlsafe(_SECRET_BYTES) for rater in missing}
+                known |= {rater: new_secret() for rater in missing}
                 write_json(self.links_file, {"raters": known})
         return {rater: known[rater] for rater in raters}
 
@@ -145,8 +142,3 @@ def page_folder(run: Run, plan: AnnotationPlan) -> PageFolder:
 def rater_links(address: str, secrets_by_rater: Mapping[str, str]) -> dict[str, str]:
     """Rater → link. The secret stands behind ``#``: browsers never send that part, so that no log can hold it."""
     return {rater: f"{address}/#{secret}" for rater, secret in secrets_by_rater.items()}
-
-
-def secret_digest(secret: str) -> bytes:
-    """What secrets are looked up by, so that how long it takes says nothing about them."""
-    return hashlib.sha256(secret.encode()).digest()

@@ -1,14 +1,11 @@
-"""The rating page's server: what comes over the network is checked here, and answered by the page's state.
-
-A rater is known by the secret that comes with every request. No secret, text or address of anyone is logged.
-"""
+"""The rating page's server: each rater is answered by the page's state, and answers go into the run as they come."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from concurrent.futures import Executor
+from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.rating_page.page_collection import collect
@@ -22,29 +19,14 @@ from bedside.annotation.rating_page.page_state import (
     PageState,
 )
 from bedside.core.errors import BedsideError, InputError
-from bedside.core.page_addresses import PagePlace
-from bedside.core.page_serving import (
-    add_files,
-    check_library,
-    guard,
-    json_answer,
-    listening,
-    page_contents,
-    sent_secret,
-)
+from bedside.core.page_serving import SERVER_TROUBLE, LocalPage, PagePlace, page_contents, serve
 from bedside.ratings.run import Run
 
-if TYPE_CHECKING:
-    from aiohttp import web
-
-T = TypeVar("T")
 #: Takes a line about the work.
 ShowLine = Callable[[str], None]
 
 #: How often answers go into the run where there are new ones, in seconds.
 COLLECT_SECONDS = 10.0
-#: How long a request may take to arrive, in seconds.
-_REQUEST_SECONDS = 30.0
 _FILES = ("page.html", "page.css", "page.js", "server.js", "questions.js", "conversation.js", "words.js")
 _STATUS: dict[type[BedsideError], int] = {
     NoSuchItemError: 404,
@@ -78,19 +60,16 @@ async def serve_page(
         InputError: the port can't be listened at, or the certificate can't be used.
         MissingExtraError: the library that serves is missing.
     """
-    check_library("annotate")
-    with ThreadPoolExecutor(1) as worker:
-        async with listening(_application(state, place, worker, say), place):
-            started()
-            collector = asyncio.create_task(_collecting(state, folder, run, worker, say))
-            try:
-                await asyncio.Event().wait()
-            finally:
-                collector.cancel()
+    await serve(
+        _page(state, say),
+        place,
+        started=started,
+        beside=lambda worker: _collect_for_ever(state, folder, run, worker, say),
+    )
 
 
-async def _collecting(
-    state: PageState, folder: PageFolder, run: Run, worker: ThreadPoolExecutor, say: ShowLine
+async def _collect_for_ever(
+    state: PageState, folder: PageFolder, run: Run, worker: Executor, say: ShowLine
 ) -> None:
     """Put answers into the run as they come. What fails is tried again: the database has the answers."""
     loop = asyncio.get_running_loop()
@@ -118,53 +97,31 @@ def _collect_anew(folder: PageFolder, run: Run, plan: AnnotationPlan) -> None:
     collect(folder, Run(run.path), plan)
 
 
-def _application(
-    state: PageState, place: PagePlace, worker: ThreadPoolExecutor, say: ShowLine
-) -> web.Application:
-    from aiohttp import web
-
-    async def in_turn(work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(worker, work)
-
-    async def rater_of(request: web.Request) -> str:
-        secret = sent_secret(request)
-        rater = await in_turn(lambda: state.rater_of(secret)) if secret else None
-        if rater is None:
-            raise web.HTTPUnauthorized(headers={"WWW-Authenticate": "Bearer"})
-        return rater
-
-    async def share(request: web.Request) -> web.Response:
-        rater = await rater_of(request)
-        return json_answer(await in_turn(lambda: state.share(rater)))
-
-    async def item(request: web.Request) -> web.Response:
-        rater = await rater_of(request)
-        return json_answer(await in_turn(lambda: state.item(rater, request.match_info["item"])))
-
-    async def save(request: web.Request) -> web.Response:
-        rater = await rater_of(request)
-        async with asyncio.timeout(_REQUEST_SECONDS):
-            body = await request.read()
-        return json_answer(
-            await in_turn(lambda: state.save(rater, request.match_info["item"], read_entry(body)))
-        )
-
-    def told(error: BedsideError) -> tuple[dict[str, Any], int]:
-        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
-        if status == 503:
+def _page(state: PageState, say: ShowLine) -> LocalPage:
+    def error_words(error: BedsideError, status: int) -> dict[str, Any]:
+        if status == SERVER_TROUBLE:
             say(f"A rater's request failed: {error}")
-            return {"error": state.words.say("server_trouble")}, status
-        said = {"error": " ".join(filter(None, (error.what, error.todo)))}
-        return (
-            {**said, "wanting": error.wanting} if isinstance(error, IncompleteEntryError) else said
-        ), status
+            return {"error": state.words.say("server_trouble")}
+        wanting = {"wanting": error.wanting} if isinstance(error, IncompleteEntryError) else {}
+        return {"error": " ".join(filter(None, (error.what, error.todo))), **wanting}
 
-    application = web.Application(middlewares=[guard(place, told)], client_max_size=MOST_BYTES)
     contents = page_contents(__package__, _FILES)
     contents["page.html"] = state.words.page(contents["page.html"])
     contents["texts.js"] = state.words.script()
-    add_files(application, contents, "page.html")
-    application.router.add_get("/share", share)
-    application.router.add_get("/items/{item}", item)
-    application.router.add_put("/items/{item}", save)
-    return application
+    return LocalPage(
+        extra="annotate",
+        contents=contents,
+        asker=state.rater_of,
+        answers={
+            "/share": lambda rater, request: state.share(rater),
+            "/items/{item}": lambda rater, request: state.item(rater, request.match_info["item"]),
+        },
+        changes={
+            "/items/{item}": lambda rater, request, body: state.save(
+                rater, request.match_info["item"], read_entry(body)
+            )
+        },
+        most_bytes=MOST_BYTES,
+        statuses=_STATUS,
+        error_words=error_words,
+    )

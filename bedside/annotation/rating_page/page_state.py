@@ -37,11 +37,12 @@ from bedside.annotation.rating_page.page_entries import (
     entry_answer,
     open_questions,
 )
-from bedside.annotation.rating_page.page_folder import PageFolder, secret_digest
+from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.reassignment import FILE as REASSIGNED
 from bedside.annotation.reassignment import as_assigned
 from bedside.annotation.training_result import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
+from bedside.core.page_serving import secret_digest
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import level_lines
 from bedside.ratings.run import Run

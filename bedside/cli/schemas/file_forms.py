@@ -6,20 +6,23 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from bedside.annotation.annotation_plan import KINDS, AnnotationPlan
+from bedside.cli.schemas import schema_text
 from bedside.cli.schemas.generation import DIALECT, schema_of
 from bedside.judges.deepeval_raters.chosen_metrics import CriterionFile
+from bedside.judges.llm.endpoints import EndpointFile
+from bedside.judges.rubrics.answer_form import closed_object
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import FIXED_KEYS, CodeExample
 from bedside.metrics.protocols.contract import LabelForm
-from bedside.metrics.protocols.medconceal.labels import FEATURES
 from bedside.metrics.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
-from bedside.metrics.protocols.medconceal.policy import REVEAL_FEATURES, Parameters
+from bedside.metrics.protocols.medconceal.policy import Parameters
+from bedside.metrics.protocols.medconceal.trace import LabelledTurn
 from bedside.metrics.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABELS
 from bedside.ratings.suites.suite import Suite
+from bedside.reports.renderers.records import PrintedTable
 from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 from bedside.simulation.simulators.mdd5k.case_fields import Sex
@@ -29,58 +32,28 @@ from bedside.simulation.simulators.note2chat.preparation import DischargeNote
 from bedside.simulation.simulators.prompt_files import PromptForm
 from bedside.simulation.simulators.scripts import RecordedReply, Script
 
+JsonSchema = dict[str, Any]
+
 # -- The form of what every command prints with ``--json`` ----------------------------------------------
 
-_TABLE: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "table": {
-            "description": "The table's name, which no other table of the command has.",
-            "type": "string",
-        },
-        "title": {"description": "What the table shows, as its heading says it.", "type": "string"},
-        "notes": {
-            "description": "Remarks that stand below the table.",
-            "type": "array",
-            "items": {"type": "string"},
-        },
-        "rows": {
-            "description": "One object a row, with all digits of its numbers; null where a value is missing. "
-            "What the keys are, each table has of its own.",
-            "type": "array",
-            "items": {"type": "object"},
-        },
-    },
-    "required": ["table", "title", "notes", "rows"],
-    "additionalProperties": False,
-}
 
-
-_TABLES: dict[str, Any] = {
-    "description": "The tables of the answer, in the order in which they are printed; none where there is nothing "
-    "to show.",
-    "type": "array",
-    "items": _TABLE,
-}
-_VERDICT: dict[str, Any] = {
-    "description": "What a command prints whose answer is yes or no: bedside gate.",
-    "type": "object",
-    "properties": {
-        "passed": {"description": "Whether the answer is yes; false after an error, too.", "type": "boolean"},
-        "error": {
-            "description": "Why the question has no answer, as on standard error; null where it has one.",
-            "type": ["string", "null"],
-        },
-        "tables": _TABLES,
-    },
-    "required": ["passed", "error", "tables"],
-    "additionalProperties": False,
-}
-
-
-def printed_tables_schema() -> dict[str, Any]:
-    """The JSON Schema of it, without its dialect and title."""
-    return {"oneOf": [_TABLES, _VERDICT]}
+def _printed() -> JsonSchema:
+    tables = {
+        "description": "The tables of the answer, in the order in which they are printed; none where there is nothing "
+        "to show.",
+        "type": "array",
+        "items": {**schema_of(PrintedTable, {}), "additionalProperties": False},
+    }
+    passed = {"description": "Whether the answer is yes; false after an error, too.", "type": "boolean"}
+    error = {
+        "description": "Why the question has no answer, as on standard error; null where it has one.",
+        "type": ["string", "null"],
+    }
+    verdict = {
+        "description": "What a command prints whose answer is yes or no: bedside gate.",
+        **closed_object({"passed": passed, "error": error, "tables": tables}),
+    }
+    return {"oneOf": [tables, verdict]}
 
 
 # -- What goes together in a file -----------------------------------------------------------------------
@@ -187,7 +160,6 @@ _PART: tuple[Condition, ...] = (
     _where("type", {"const": "list"}, _needed("items"), unless=_empty("items")),
     {"properties": {"items": {"items": {"properties": {"type": {"not": {"const": "list"}}}}}}},
 )
-_LEVEL: tuple[Condition, ...] = ({"properties": {"value": {"minimum": -1000, "maximum": 1000}}},)
 _SCRIPT: tuple[Condition, ...] = (
     {
         "anyOf": [
@@ -197,10 +169,8 @@ _SCRIPT: tuple[Condition, ...] = (
         ]
     },
 )
-_PATTERN: tuple[Condition, ...] = ({"properties": {"when": {"format": "regex"}}},)
 _CRITERION: tuple[Condition, ...] = (
     {
-        "properties": {"name": {"pattern": "^[a-z][a-z0-9_]*$"}},
         "anyOf": [
             {"properties": {"criterion": _SET}, "required": ["criterion"]},
             _needed("steps"),
@@ -208,24 +178,6 @@ _CRITERION: tuple[Condition, ...] = (
         ],
     },
     _where("graph", _SET, _both(_null("criterion"), _empty("steps", "bands"))),
-)
-
-_GRAPH: tuple[Condition, ...] = (
-    {"properties": {key: {"additionalProperties": {"minItems": 1}} for key in ("people", "experience")}},
-)
-_PROMPT: tuple[Condition, ...] = (
-    _where(
-        "schema",
-        _SET,
-        {
-            "properties": {
-                "schema": {
-                    "properties": {"type": {"const": "object"}, "properties": {"type": "object"}},
-                    "required": ["type", "properties"],
-                }
-            }
-        },
-    ),
 )
 _PLAN: tuple[Condition, ...] = (
     _where(
@@ -257,89 +209,24 @@ _PLAN: tuple[Condition, ...] = (
 )
 
 
-def _weights(names: tuple[str, ...]) -> tuple[Condition, ...]:
-    """Weights of all features, and of some of them for single categories."""
-    of_features = {"propertyNames": {"enum": list(names)}}
-    return (
-        {
-            "properties": {
-                "weights": {**of_features, "required": list(names)},
-                "by_category": {"additionalProperties": of_features},
-            }
-        },
-    )
-
-
 #: By the model's name.
 CONDITIONS: Mapping[str, tuple[Condition, ...]] = {
     "Rubric": _RUBRIC,
     "RubricPart": _PART,
-    "Level": _LEVEL,
     "Script": _SCRIPT,
-    "ScriptPattern": _PATTERN,
     "CriterionFile": _CRITERION,
-    "StoryGraph": _GRAPH,
-    "PromptForm": _PROMPT,
     "AnnotationPlan": _PLAN,
-    "Reveal": _weights(REVEAL_FEATURES),
-    "Address": _weights(FEATURES),
 }
 
 
 # -- The files that a user writes as YAML or JSON, each with the JSON Schema that its reader's own model gives ---
 
-JsonSchema = dict[str, Any]
-#: The form of transcripts, which is written by hand.
-TRANSCRIPT = files("bedside.transcripts") / "transcript.schema.json"
 #: What a case must hold where a protocol asks for it: it is there, and says something.
 _SAYS_SOMETHING: JsonSchema = {
     "not": {"type": "null"},
     "minItems": 1,
     "minProperties": 1,
     "pattern": r"\S",
-}
-#: The settings of an endpoint, as :mod:`bedside.judges.llm.endpoints` reads them.
-_ENDPOINT: JsonSchema = {
-    "description": "An address on its own, or with settings.",
-    "anyOf": [
-        {"$ref": "#/$defs/Address"},
-        {
-            "type": "object",
-            "properties": {
-                "address": {"$ref": "#/$defs/Address"},
-                "weight": {
-                    "description": "The endpoint's share of the requests beside the others'; 1 unless it is given.",
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                    "default": 1,
-                },
-                "max_concurrency": {
-                    "description": "The most requests that the endpoint is sent at once.",
-                    "anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}],
-                },
-                "key_env": {
-                    "description": "The environment variable that holds the key; never the key itself.",
-                    "anyOf": [{"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}, {"type": "null"}],
-                },
-            },
-            "required": ["address"],
-            "additionalProperties": False,
-        },
-    ],
-}
-_ENDPOINTS: JsonSchema = {
-    "$defs": {
-        "Address": {
-            "description": "Where a model is served, such as http://host:port/v1#MODEL or openai/MODEL.",
-            "type": "string",
-            "not": {"pattern": r"\.[yY][aA]?[mM][lL]$"},
-            "pattern": r"\S",
-        }
-    },
-    "description": "Addresses that serve models; those of one model share its requests.",
-    "type": "array",
-    "minItems": 1,
-    "items": _ENDPOINT,
 }
 
 
@@ -374,7 +261,7 @@ def file_forms() -> Iterator[FileForm]:
     yield FileForm("rubric", "A rubric", _of(Rubric))
     yield FileForm("code-rubric", "A rubric of a behaviour code", _code_rubric)
     yield FileForm("suite", "A suite of metrics, rubrics, tables and figures", _of(Suite))
-    yield FileForm("endpoints", "A file of endpoints", lambda: deepcopy(_ENDPOINTS))
+    yield FileForm("endpoints", "A file of endpoints", _of(EndpointFile))
     yield FileForm("criterion", "A metric of deepeval's in one's own words", _of(CriterionFile))
     yield FileForm("plan", "An annotation plan", _of(AnnotationPlan))
     yield FileForm("case", "A case, or a list of cases", _of(Case | list[Case]))
@@ -403,7 +290,12 @@ def file_forms() -> Iterator[FileForm]:
     yield FileForm("medconceal-parameters", "The parameters of MedConceal's patients", _parameters)
     yield _labels(MEDCONCEAL_LABELS)
     yield _labels(NOTE2CHAT_LABELS)
-    yield FileForm("output", "What a command prints with --json", printed_tables_schema)
+    yield FileForm(
+        "turns-medconceal",
+        "What a clinician's turn did for a concern, or a list, to fit MedConceal's parameters to",
+        _of(LabelledTurn | list[LabelledTurn]),
+    )
+    yield FileForm("output", "What a command prints with --json", _printed)
 
 
 def _labels(labels: LabelForm[Any]) -> FileForm:
@@ -413,8 +305,8 @@ def _labels(labels: LabelForm[Any]) -> FileForm:
 
 
 def _transcript() -> JsonSchema:
-    """That which stands with the transcripts: it isn't made from their model, which checks more than types."""
-    form = json.loads(TRANSCRIPT.read_text("utf-8"))
+    """That which ships, written by hand: no model reads transcripts, as one would cost most of what reading costs."""
+    form = json.loads(schema_text("transcript"))
     return {key: part for key, part in form.items() if key not in ("$schema", "title")}
 
 
@@ -428,17 +320,21 @@ def _script() -> JsonSchema:
     return form
 
 
+#: What no rubric of one label for each turn has.
+_NOT_OF_CODES = (
+    "scale", "answer", "level_map", "history", "fails_at", "window", "window_role", "stage", "transcript",
+)  # fmt: skip
+
+
 def _code_rubric() -> JsonSchema:
     """That of a rubric without what is the same for all codes, and with examples of its own form."""
     form = schema_of(Rubric, CONDITIONS)
     form.pop("allOf")
     properties = form["properties"]
-    for key in FIXED_KEYS:
+    for key in (*FIXED_KEYS, *_NOT_OF_CODES):
         del properties[key]
     form["required"] = [*(key for key in form["required"] if key in properties), "labels"]
     properties["labels"]["minItems"] = 2
-    for key in ("scale", "answer", "level_map", "history"):
-        properties.pop(key)
     examples = schema_of(tuple[CodeExample, ...], CONDITIONS)
     form["$defs"] |= examples.pop("$defs")
     properties["examples"] = {

@@ -15,15 +15,16 @@ once, ``key_env`` the environment variable with its key.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from bedside.core.errors import RegistryError
-from bedside.core.registry import nearest
+from bedside.core.model_errors import complaints, key_name
 from bedside.core.yaml_files import plain_yaml
 from bedside.judges.llm.contract import read_name
 from bedside.judges.llm.model_names import Endpoint, ModelName
@@ -32,13 +33,67 @@ from bedside.judges.llm.protocol import Request, WrongFormError
 # -- Models that several endpoints serve ----------------------------------------------------------------
 
 _SUFFIXES = (".yaml", ".yml")
-_KEYS = ("address", "weight", "max_concurrency", "key_env")
+_VARIABLE = "^[A-Za-z_][A-Za-z0-9_]*$"
 _TODO = "see the docs on judges, Several endpoints"
 
 
 def is_endpoint_file(text: str) -> bool:
     """Whether a model's name is a file of endpoints."""
     return text.lower().endswith(_SUFFIXES)
+
+
+def _no_file(address: str) -> str:
+    if is_endpoint_file(address):
+        raise ValueError("a file of endpoints can't name another one")
+    return address
+
+
+def _variable(name: str) -> str:
+    # What it is isn't repeated: it may be the key itself.
+    if not re.fullmatch(_VARIABLE, name):
+        raise ValueError(
+            "not the name of an environment variable: export the key, and give the variable's name"
+        )
+    return name
+
+
+Address = Annotated[
+    str,
+    Field(
+        pattern=r"\S",
+        description="Where a model is served, such as http://host:port/v1#MODEL or openai/MODEL.",
+        json_schema_extra={"not": {"pattern": r"\.[yY][aA]?[mM][lL]$"}},
+    ),
+    AfterValidator(_no_file),
+]
+
+
+class EndpointEntry(BaseModel):
+    """An address with settings.
+
+    Attributes:
+        weight: the endpoint's share of the requests beside the others'.
+        max_concurrency: the most requests that the endpoint is sent at once.
+        key_env: the environment variable that holds the key; never the key itself.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", frozen=True, strict=True, hide_input_in_errors=True
+    )
+
+    address: Address
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    max_concurrency: int | None = Field(default=None, ge=1)
+    key_env: (
+        Annotated[str, AfterValidator(_variable), Field(json_schema_extra={"pattern": _VARIABLE})] | None
+    ) = None
+
+
+#: A file of endpoints.
+EndpointFile = Annotated[
+    list[Annotated[Address | EndpointEntry, Field(description="An address on its own, or with settings.")]],
+    Field(min_length=1, description="Addresses that serve models; those of one model share its requests."),
+]
 
 
 def model_name(name: str | ModelName) -> ModelName:
@@ -129,36 +184,22 @@ def _in_file(path: Path) -> list[Endpoint]:
 
 
 def _endpoint(entry: Any, where: str) -> Endpoint:
-    settings = {"address": entry} if isinstance(entry, str) else entry
-    if not isinstance(settings, Mapping) or not isinstance(settings.get("address"), str):
+    if not isinstance(entry, str | Mapping):
         raise RegistryError("an endpoint needs an address, such as http://host:port/v1#model", where=where)
-    for key in settings:
-        if key not in _KEYS:
-            raise RegistryError(f"an endpoint has no {key!r}", where=where, todo=nearest(str(key), _KEYS))
-    if is_endpoint_file(settings["address"]):
-        raise RegistryError("a file of endpoints can't name another one", where=where)
     try:
-        name = read_name(settings["address"])
+        settings = EndpointEntry.model_validate({"address": entry} if isinstance(entry, str) else entry)
+    except ValidationError as error:
+        key, text = complaints(error, EndpointEntry)[0]
+        raise RegistryError(f"{key_name(key)}: {text}", where=where, todo=_TODO) from error
+    try:
+        name = read_name(settings.address)
     except RegistryError as error:
         raise RegistryError(error.what, where=where, todo=error.todo) from error
-    key = settings.get("key_env")
-    if key is not None:
-        if not isinstance(key, str) or not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
-            # What it is isn't repeated: it may be the key itself.
-            raise RegistryError(
-                "key_env is not the name of an environment variable",
-                where=where,
-                todo="export the key, and give the variable's name",
-            )
+    if settings.key_env is not None:
         if name.url is None:
             raise RegistryError(f"{name.text} is asked without a key_env", where=where, todo=_TODO)
-        name = replace(name, key=key)
-    weight, room = settings.get("weight", 1.0), settings.get("max_concurrency")
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
-        raise RegistryError("weight must be a number above 0", where=where)
-    if room is not None and (isinstance(room, bool) or not isinstance(room, int) or room < 1):
-        raise RegistryError("max_concurrency must be a whole number from 1", where=where)
-    return Endpoint(name, float(weight), room)
+        name = replace(name, key=settings.key_env)
+    return Endpoint(name, settings.weight, settings.max_concurrency)
 
 
 # -- Forms of structured output -------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bedside.core.addresses import without_secrets
 from bedside.core.errors import RegistryError
-from bedside.core.page_addresses import without_secrets
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from bedside.core.page_addresses import passwords_in
+from bedside.core.addresses import passwords_in
 from bedside.judges.llm.protocol import retry_after
 
 # -- Secrets --------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     ConfigDict,
+    Field,
     StrictBool,
     StrictFloat,
     StrictInt,
@@ -51,7 +52,9 @@ class Level:
         descriptor: what a conversation (or turn) at this level looks like.
     """
 
-    value: StrictInt | StrictFloat
+    value: Annotated[
+        StrictInt | StrictFloat, Field(json_schema_extra={"minimum": -MAX_LEVEL, "maximum": MAX_LEVEL})
+    ]
     descriptor: FieldText
 
     @field_validator("value")

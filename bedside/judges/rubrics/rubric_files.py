@@ -436,11 +436,16 @@ def _parse(path: Path) -> Rubric:
     same = dict(zip(FIXED_KEYS, ("turn", "label", role, "none", "turns"), strict=True))
     doubled = sorted(same.keys() & data.keys())
     examples = _examples(data, path)
+    file_instructions = data.pop("instructions", None)
+    if file_instructions is not None and not (
+        isinstance(file_instructions, str) and file_instructions.strip()
+    ):
+        raise RegistryError("instructions: not a text that says something", where=str(path))
     language = data.get("language", ENGLISH)
     words = prompt_words(
         language if language in languages() else ENGLISH
     )  # what is none is an error of the rubric's
-    instructions = _instructions(data, examples, role, words)
+    instructions = _instructions(file_instructions or "", examples, role, words)
     rubric, remarks = examine_entries({**data, **same, "instructions": instructions}, path)
     problems = [f"{key}: the same for every code, and not stated" for key in doubled]
     problems += [f"{remark.key}: {remark.text}" for remark in remarks if remark.severity == "error"]
@@ -467,10 +472,10 @@ def _examples(data: dict[str, Any], path: Path) -> tuple[CodeExample, ...]:
 
 
 def _instructions(
-    data: dict[str, Any], examples: Sequence[CodeExample], role: Role, words: PromptWords
+    file_instructions: str, examples: Sequence[CodeExample], role: Role, words: PromptWords
 ) -> str:
     """What a judge is told besides the labels: the instructions, what a call shows, and the examples."""
-    lines = [words.join(data.pop("instructions", ""), words.say("codebook", "window"))]
+    lines = [words.join(file_instructions, words.say("codebook", "window"))]
     lines.append(words.say("codebook", "examples"))
     called = {"role": words.roles[role], "before_role": words.roles[_OTHER[role]]}
     for example in examples:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,10 +19,6 @@ from bedside.transcripts.transcript import Role, Transcript
 # A label file holds one object for each transcript and rater: JSON lines, a JSON array, or one object. In a transcript
 # the labels stand by protocol and rater: those of the whole in ``reference[protocol][rater]``, those of a turn
 # in its ``meta[protocol][rater]``.
-
-#: Largest label file, in bytes.
-MOST_BYTES = 2**27
-Model = TypeVar("Model", bound=BaseModel)
 
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 Index = Annotated[int, Field(ge=0, strict=True)]
@@ -223,12 +218,6 @@ class LabelForm(Generic[Labels]):
         """A reference's or a turn's labels."""
         labels = place.get(self.protocol)
         return labels if isinstance(labels, Mapping) else {}
-
-
-def schema(model: type[BaseModel]) -> str:
-    """The JSON Schema of one object of a label file, as text."""
-    form = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
-    return json.dumps(form, ensure_ascii=False, indent=2) + "\n"
 
 
 # -- A number -------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bedside.reports.renderers.markdown import plain
@@ -14,15 +14,28 @@ from bedside.reports.table_content import TableContent
 # -- Tables as JSON -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table as it is printed as JSON.
+
+    Attributes:
+        table: the table's name, which no other table of the command has.
+        title: what the table shows, as its heading says it.
+        notes: remarks that stand below the table.
+        rows: one object a row, with all digits of its numbers; null where a value is missing. What the keys are, each
+            table has of its own.
+    """
+
+    table: str
+    title: str
+    notes: list[str]
+    rows: list[dict[str, Any]]
+
+
 def json_text(table: TableContent) -> str:
     """The table's records and notes as JSON, at full precision."""
-    content: Mapping[str, Any] = {
-        "table": table.name,
-        "title": table.title,
-        "notes": list(table.notes),
-        "rows": [dict(record) for record in table.records],
-    }
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    printed = PrintedTable(table.name, table.title, list(table.notes), list(map(dict, table.records)))
+    return json.dumps(vars(printed), ensure_ascii=False, indent=2) + "\n"
 
 
 # -- Tables as CSV --------------------------------------------------------------------------------------

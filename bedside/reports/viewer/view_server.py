@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import hmac
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from bedside.core.errors import BedsideError, InputError
-from bedside.core.page_addresses import PagePlace
-from bedside.core.page_serving import (
-    Handler,
-    add_files,
-    check_library,
-    guard,
-    json_answer,
-    listening,
-    page_contents,
-    sent_secret,
-)
+from bedside.core.errors import InputError
+from bedside.core.page_serving import LocalPage, page_contents, secret_digest
 from bedside.reports.viewer.conversation_content import conversation
 from bedside.reports.viewer.judgement_lookup import JudgementLookup
 from bedside.reports.viewer.list_query import read_query
@@ -51,7 +38,7 @@ class ViewServer:
         self._judgements = JudgementLookup(viewed.path)
         self._states = StateLookup(viewed.path)
         #: What is asked of the run's tables, by the path; each takes what was sent with it.
-        self.questions: Mapping[str, Callable[[web.Request], Any]] = {
+        self._questions: Mapping[str, Callable[[web.Request], Any]] = {
             "/run": lambda request: viewed.overview,
             "/list": lambda request: viewed.page(_query(request), _start(request)),
             "/neighbours": lambda request: viewed.neighbours(_query(request), _id(request)),
@@ -59,85 +46,37 @@ class ViewServer:
             "/version": lambda request: None,
         }
         #: What is asked of files that take long to look through the first time.
-        self.slow_questions: Mapping[str, Callable[[web.Request], Any]] = {
+        self._slow_questions: Mapping[str, Callable[[web.Request], Any]] = {
             "/judgements": lambda request: self._judgements.of(_id(request)),
             "/judgement": lambda request: self._judgements.whole(request.query.get("key", "")),
             "/states": lambda request: self._states.of(_id(request)),
         }
 
-    def answer(self, request: web.Request) -> dict[str, Any]:
-        """What the run's tables say, with the version of the run that says it.
+    def page(self, secret: str) -> LocalPage:
+        """The page, for whoever has a secret."""
+        digest = secret_digest(secret)
+        return LocalPage(
+            extra="view",
+            contents=page_contents(__package__, _FILES),
+            asker=lambda sent: "viewer" if secret_digest(sent) == digest else None,
+            answers=dict.fromkeys(self._questions, self._answer),
+            slow_answers=dict.fromkeys(self._slow_questions, self._slow_answer),
+            statuses={NoSuchTranscriptError: 404, InputError: 422},
+            error_words=lambda error, status: {"error": str(error)},
+        )
 
-        Raises:
-            NoSuchTranscriptError, InputError: it is asked for what there isn't.
-            RunError: the run isn't there any more, or damaged.
-        """
+    def _answer(self, asker: str, request: web.Request) -> dict[str, Any]:
+        """What the run's tables say, with the version of the run that says it."""
         version = self._viewed.version()
-        return {"version": version, "data": self.questions[request.path](request)}
+        return {"version": version, "data": self._questions[request.path](request)}
 
-    def slow_answer(self, request: web.Request) -> dict[str, Any]:
-        """What the judgements and hidden states say.
-
-        Raises:
-            RunError: the store of judgements or the file of states is damaged.
-        """
-        return {"data": self.slow_questions[request.path](request)}
+    def _slow_answer(self, asker: str, request: web.Request) -> dict[str, Any]:
+        """What the judgements and hidden states say."""
+        return {"data": self._slow_questions[request.path](request)}
 
     def close(self) -> None:
         """Forget what was looked up."""
         self._judgements.close()
-
-
-async def serve_view(
-    server: ViewServer, place: PagePlace, secret: str, *, started: Callable[[], None]
-) -> None:
-    """Serve until the task is cancelled.
-
-    Args:
-        server: the run's page.
-        place: where.
-        secret: what must come with every question.
-        started: called once the server answers.
-
-    Raises:
-        InputError: the port can't be listened at.
-        MissingExtraError: the library that serves is missing.
-    """
-    check_library("view")
-    with ThreadPoolExecutor(1) as tables, ThreadPoolExecutor(1) as files:
-        async with listening(_application(server, place, secret, tables, files), place):
-            started()
-            await asyncio.Event().wait()
-
-
-def _application(
-    server: ViewServer, place: PagePlace, secret: str, tables: ThreadPoolExecutor, files: ThreadPoolExecutor
-) -> web.Application:
-    from aiohttp import web
-
-    def answering(work: Callable[[web.Request], dict[str, Any]], worker: ThreadPoolExecutor) -> Handler:
-        async def answer(request: web.Request) -> web.Response:
-            if not hmac.compare_digest(
-                sent_secret(request).encode(errors="surrogateescape"), secret.encode()
-            ):
-                raise web.HTTPUnauthorized(headers={"WWW-Authenticate": "Bearer"})
-            return json_answer(await asyncio.get_running_loop().run_in_executor(worker, work, request))
-
-        return answer
-
-    def told(error: BedsideError) -> tuple[dict[str, Any], int]:
-        kinds = {NoSuchTranscriptError: 404, InputError: 422}
-        return {"error": str(error)}, next(
-            (code for kind, code in kinds.items() if isinstance(error, kind)), 503
-        )
-
-    application = web.Application(middlewares=[guard(place, told)])
-    add_files(application, page_contents(__package__, _FILES), "page.html")
-    for path in server.questions:
-        application.router.add_get(path, answering(server.answer, tables))
-    for path in server.slow_questions:
-        application.router.add_get(path, answering(server.slow_answer, files))
-    return application
 
 
 def _query(request: web.Request) -> Any:

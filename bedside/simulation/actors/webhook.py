@@ -14,8 +14,8 @@ import os
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from bedside.core.addresses import holds_secret
 from bedside.core.errors import RegistryError
-from bedside.core.page_addresses import holds_secret
 from bedside.judges.llm.contract import missing_library
 from bedside.judges.llm.protocol import LanguageModelError
 from bedside.ratings.names import algorithm_rater

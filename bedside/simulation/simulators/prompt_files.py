@@ -36,6 +36,11 @@ _SEE = "CONTRIBUTING.md"
 
 _NAME = r"[a-z][a-z0-9_]*"
 _PIECE = re.compile(rf"\{{\{{|\}}\}}|\{{({_NAME})\}}|[{{}}]")
+#: An object's schema.
+_OBJECT: dict[str, Any] = {
+    "properties": {"type": {"const": "object"}, "properties": {"type": "object"}},
+    "required": ["type", "properties"],
+}
 
 
 class PromptForm(Strict):
@@ -59,7 +64,9 @@ class PromptForm(Strict):
     said: tuple[Annotated[str, Field(pattern=rf"^{_NAME}$")], ...] = ()
     brief: str = ""
     instruction: str = ""
-    reply_schema: Mapping[str, Any] | None = Field(default=None, alias="schema")
+    reply_schema: Annotated[Mapping[str, Any], Field(json_schema_extra=_OBJECT)] | None = Field(
+        default=None, alias="schema"
+    )
 
 
 @dataclass(frozen=True, slots=True)

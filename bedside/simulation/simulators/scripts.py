@@ -26,7 +26,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import Field, field_validator
@@ -58,7 +58,7 @@ class ScriptPattern(Strict):
         say: what is said then, the last line again where they run out.
     """
 
-    when: Text
+    when: Annotated[Text, Field(json_schema_extra={"format": "regex"})]
     say: tuple[ScriptLine, ...] = Field(min_length=1)
 
     @field_validator("when")

@@ -60,7 +60,7 @@ def transcript_of(source: TranscriptMaker, item: Any, where: str, name: str) -> 
         meta = turn.get("meta")
         metas.append({} if meta is None else check_meta(meta, f"{where}, turn {index}"))
     dialogue = source.turns(speakers, texts, where, metas, named)
-    if item.get("provenance"):
+    if item.get("provenance") is not None:
         stated = stated_provenance(item["provenance"], len(dialogue.turns), where)
         dialogue = replace(dialogue, provenance=by_place((*stated, *dialogue.provenance)))
     return source.transcript(

@@ -25,7 +25,7 @@ from bedside.annotation.rating_page.page_collection import collect
 from bedside.annotation.rating_page.page_folder import page_folder
 from bedside.annotation.rating_page.page_server import serve_page
 from bedside.core.errors import InputError
-from bedside.core.page_addresses import PagePlace
+from bedside.core.page_serving import PagePlace
 from bedside.ratings.run import Run
 from tests.annotation.rating_page.pages import ServedPage, opened, serving
 from tests.annotation.study import new_study, rating_plan
@@ -81,9 +81,14 @@ def body(mark: str, version: int = 0, state: str = "submitted", **more: Any) -> 
 
 def test_nothing_without_a_link(client: httpx.Client, served: ServedPage, item: str) -> None:
     for path in ("/share", f"/items/{item}"):
-        for authorization in (None, "Bearer x", "Bearer", "Basic YTpi"):
-            headers = {} if authorization is None else {"Authorization": authorization}
-            answer = client.get(path, headers=headers)
+        for headers in (
+            {},
+            {"Authorization": "Bearer x"},
+            {"Authorization": "Bearer"},
+            {"Authorization": "Basic YTpi"},
+            {"Authorization": b"Bearer \xff\xfe"},
+        ):
+            answer = client.get(path, headers=headers)  # type: ignore[arg-type]
             assert answer.status_code == 401
             assert "i0" not in answer.text
     saved = client.put(f"/items/{item}", json=body("a" * 32), headers={"Origin": served.address})

@@ -27,8 +27,10 @@ from bedside.core.records import file_records
 from bedside.judges.deepeval_raters.chosen_metrics import criterion_file
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, parse_rubric
+from bedside.metrics.protocols.medconceal.labels import FEATURES
 from bedside.metrics.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
 from bedside.metrics.protocols.medconceal.policy import parse_parameters
+from bedside.metrics.protocols.medconceal.trace import read_turns
 from bedside.metrics.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABELS
 from bedside.ratings.suites.suite import parse_suite
 from bedside.simulation.simulators.case_files import check_cases, read_personas
@@ -198,6 +200,31 @@ CONCERN_LABELS = {
     "findings": [{"category": "communication barrier", "text": "x"}],
     "matches": [{"finding": 0, "concern": "c", "quote": "q", "category_agrees": True}],
 }
+LABELLED_TURN = {
+    "case": "t",
+    "turn": 4,
+    "concern": "c",
+    "category": "communication barrier",
+    "z": dict.fromkeys(FEATURES, 0.5),
+    "o": 0.25,
+    "intent": None,
+    "revealed": 1,
+    "addressed": 0,
+}
+TRANSCRIPT = {
+    "id": "t",
+    "system": "A",
+    "case_id": "1",
+    "language": "en",
+    "factors": {"length": 2},
+    "reference": {"goal": "sleep"},
+    "turns": [
+        {"index": 0, "role": "clinician", "speaker": "Dr A", "text": "Hello.",
+         "meta": {"stage": "opening", "codes": {"anna": {"question": "none"}}}},
+        {"role": "patient", "text": "Hi."},
+    ],
+    "provenance": [{"kind": "system", "before": 0, "speaker": "developer", "text": "Be kind.", "meta": {"a": "b"}}],
+}  # fmt: skip
 HISTORY_LABELS = {"id": "t", "rater": "human:anna", "diagnosis_rank": 0, "diagnosis_message": None}
 PROMPT = {
     "id": "ask",
@@ -244,8 +271,11 @@ def read_labels(labels: Any) -> Callable[[Path], object]:
 
 #: By form: the reader, the file's name, and what it can hold.
 READERS: dict[str, tuple[Callable[[Path], object], str, list[Any]]] = {
+    "transcript": (lambda path: [*bedside.read_transcripts(path)], "talks.jsonl", [TRANSCRIPT]),
     "rubric": (parse_rubric, "{name}.yaml", [*rubrics_of_each_kind().values()]),
-    "code-rubric": (lambda path: CODEBOOK.find(str(path)), "empathy.yaml", []),
+    "code-rubric": (lambda path: CODEBOOK.find(str(path)), "question.yaml", [
+        first("code-rubric", "question"),
+    ]),
     "suite": (parse_suite, "{name}.yaml", [SUITE]),
     "endpoints": (lambda path: named_models([str(path)]), "endpoints.yaml", [ENDPOINTS]),
     "criterion": (criterion_file, "criterion.yaml", [CRITERION]),
@@ -265,6 +295,7 @@ READERS: dict[str, tuple[Callable[[Path], object], str, list[Any]]] = {
     ]),
     "labels-medconceal": (read_labels(MEDCONCEAL_LABELS), "labels.json", [CONCERN_LABELS]),
     "labels-note2chat": (read_labels(NOTE2CHAT_LABELS), "labels.json", [HISTORY_LABELS]),
+    "turns-medconceal": (read_turns, "turns.json", [LABELLED_TURN]),
 }  # fmt: skip
 
 #: What is refused of a plan and a schema can't say, as one part of it depends on another.
@@ -276,7 +307,7 @@ PLAN_UNSAYABLE = (
 UNSAYABLE = {
     "is there twice|listed twice|two are called|have one id": "names in a list must differ",
     "calls itself": "the name in the file is the file's own",
-    "no parameter file is called": "names are looked up among what is installed",
+    "no parameter file is called|unknown speaker|has no label": "names are looked up among what is installed",
     "stands after level|are missing": "levels are in order, without gaps",
     "not one of its inputs|not declared|no text names|is used nowhere": "names in braces are declared, and used",
 }

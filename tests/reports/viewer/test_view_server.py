@@ -16,8 +16,6 @@ from typing import cast
 import httpx
 import pytest
 
-from bedside.cli.view import opened_in_browser
-from bedside.core.page_addresses import HOST, free_port
 from bedside.ratings.run import Run
 from tests.conftest import Call
 from tests.reports.viewer.runs import HOSTILE_ID, ServedView, add_warmth
@@ -178,6 +176,8 @@ def test_without_the_library_that_serves_it_says_what_to_install(
 
 
 def test_a_free_port_is_found_where_the_own_is_taken() -> None:
+    from bedside.core.page_serving import HOST, free_port
+
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         port = taken.getsockname()[1]
@@ -189,6 +189,9 @@ def test_the_link_is_no_word_of_a_command(
     call: Call, rich: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Others on the machine see what programs were started with: the browser gets a file that its owner alone reads."""
+
+    from bedside.core.page_serving import opened_in_browser
+
     addresses: list[str] = []
     monkeypatch.setattr(webbrowser, "open", addresses.append)
     monkeypatch.setenv("DISPLAY", ":0")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from bedside.core.addresses import holds_secret
 from bedside.core.errors import RegistryError
-from bedside.core.page_addresses import holds_secret
 from bedside.judges.llm.protocol import LanguageModelError
 
 

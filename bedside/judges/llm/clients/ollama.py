@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from bedside.core.addresses import holds_secret
 from bedside.core.errors import RegistryError
-from bedside.core.page_addresses import holds_secret
 from bedside.judges.llm.clients._provider import Provider, sendable_key
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.model_names import ModelName, provider_and_model

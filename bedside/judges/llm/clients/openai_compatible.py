@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from bedside.core.addresses import holds_secret
 from bedside.core.errors import RegistryError
-from bedside.core.page_addresses import holds_secret
 from bedside.judges.llm.clients._provider import sendable_key
 from bedside.judges.llm.contract import ClientKind
 from bedside.judges.llm.deepeval_library import listed_facts, listed_price

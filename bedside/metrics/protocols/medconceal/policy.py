@@ -171,10 +171,23 @@ def _of(features: tuple[str, ...], *, every: bool) -> Callable[[Mapping[str, flo
     return check
 
 
-RevealWeights = Annotated[Mapping[str, Number], AfterValidator(_of(REVEAL_FEATURES, every=True))]
-CategoryWeights = Annotated[Mapping[str, Number], AfterValidator(_of(REVEAL_FEATURES, every=False))]
-AddressWeights = Annotated[Mapping[str, Number], AfterValidator(_of(FEATURES, every=True))]
-AddressCategoryWeights = Annotated[Mapping[str, Number], AfterValidator(_of(FEATURES, every=False))]
+def _form(features: tuple[str, ...], *, every: bool) -> Any:
+    """The same for whoever reads the JSON Schema."""
+    form: dict[str, Any] = {"propertyNames": {"enum": list(features)}}
+    return Field(json_schema_extra=form | ({"required": list(features)} if every else {}))
+
+
+Weights = Mapping[str, Number]
+RevealWeights = Annotated[
+    Weights, AfterValidator(_of(REVEAL_FEATURES, every=True)), _form(REVEAL_FEATURES, every=True)
+]
+CategoryWeights = Annotated[
+    Weights, AfterValidator(_of(REVEAL_FEATURES, every=False)), _form(REVEAL_FEATURES, every=False)
+]
+AddressWeights = Annotated[Weights, AfterValidator(_of(FEATURES, every=True)), _form(FEATURES, every=True)]
+AddressCategoryWeights = Annotated[
+    Weights, AfterValidator(_of(FEATURES, every=False)), _form(FEATURES, every=False)
+]
 
 
 class Reveal(Strict):

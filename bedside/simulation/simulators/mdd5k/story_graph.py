@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -23,6 +23,9 @@ Decade = Literal["10", "20", "30", "40", "50"]
 _SEE = "see docs/simulators/mdd5k.md, Story"
 
 
+_Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
 class StoryGraph(Strict):
     """What can have happened to people of a sex and decade.
 
@@ -30,16 +33,16 @@ class StoryGraph(Strict):
         time: when something can have happened.
     """
 
-    time: tuple[Text, ...] = Field(min_length=1)
-    people: Mapping[Text, tuple[Text, ...]] = Field(min_length=1, description="People by category.")
-    experience: Mapping[Text, tuple[Text, ...]] = Field(min_length=1, description="Events by category.")
+    time: _Texts
+    people: Mapping[Text, _Texts] = Field(min_length=1, description="People by category.")
+    experience: Mapping[Text, _Texts] = Field(min_length=1, description="Events by category.")
 
     def problem(self) -> str | None:
         """What its parts don't agree in; None where they do."""
         for name in (*self.people, *self.experience):
-            if not self.people.get(name):
+            if name not in self.people:
                 return f"the category {name!r} has no people"
-            if not self.experience.get(name):
+            if name not in self.experience:
                 return f"the category {name!r} has no experience"
         return None
 

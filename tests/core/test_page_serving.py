@@ -1,4 +1,4 @@
-"""By which addresses the rating page may be reached."""
+"""By which addresses a local page may be reached."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.core.page_addresses import PagePlace, checked_place, is_loopback
+from bedside.core.page_serving import PagePlace, checked_place, is_loopback
 
 PROXIED = PagePlace(public="https://studies.example.org/rating")
 
