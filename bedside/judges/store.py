@@ -529,6 +529,11 @@ def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
         connection = sqlite3.connect(address_to_read(path), timeout=patience, uri=True)
         connection.execute("PRAGMA query_only = 1")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+            connection.close()  # whoever made it was killed before anything was in it
+            connection = sqlite3.connect(":memory:")
+            connection.executescript(TABLES)
+            return connection
     except sqlite3.Error as error:
         if "locked" in str(error):
             raise explained(error, path) from error

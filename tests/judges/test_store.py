@@ -212,6 +212,16 @@ def test_a_damaged_store_is_one_line(path: Path, content: bytes) -> None:
     assert files(path) == [path.name]
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_store_whose_maker_was_killed_at_once_is_empty(path: Path, begun: bool) -> None:
+    path.touch()
+    if begun:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+    assert list(read_judgements(path)) == []
+    assert stored_keys(path) == set()
+
+
 def test_a_store_of_another_format_is_refused(path: Path) -> None:
     using(path, lambda store: store.claim(["a"]))
     with sqlite3.connect(path) as connection:
