@@ -15,8 +15,7 @@ from pathlib import Path
 
 from bedside.annotation import label_studio_server as own
 from bedside.annotation.label_studio_client import LabelStudioClient
-from bedside.annotation.pull import pull
-from bedside.annotation.push import push
+from bedside.annotation.label_studio_projects import pull, push
 from bedside.annotation.sampling import make_plan
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score

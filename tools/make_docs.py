@@ -28,7 +28,7 @@ from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
 from bedside.ratings.table import COLUMNS
-from bedside.simulation.role_sampling import options_of
+from bedside.simulation.simulation_plan import options_of
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 

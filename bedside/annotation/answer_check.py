@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.evidence import marked_turn
+from bedside.annotation.answers import RaterAnswer, marked_turn
 from bedside.annotation.fields import (
     LISTED,
     MARKED_MODES,

@@ -29,8 +29,7 @@ import orjson
 import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, round_of
-from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.evidence import in_order, reason_with_evidence
+from bedside.annotation.answers import RaterAnswer, in_order, reason_with_evidence
 from bedside.annotation.fields import (
     NONE,
     NOT_APPLICABLE,

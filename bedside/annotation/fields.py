@@ -14,7 +14,7 @@ file.
   ``clinician_turns`` or ``patient_turns``.
 - rate, audit, pairs: ``reason__<rubric>``: why, in the rater's words.
 - rate, audit: ``evidence__<rubric>``: the turns that show it, and words of them, as in
-  :mod:`~bedside.annotation.evidence`.
+  :mod:`~bedside.annotation.answers`.
 - all: ``notes``: the rater's notes on the item as a whole.
 
 On Label Studio's page every choice is a ``Choices`` control, every text a ``TextArea`` and evidence a

@@ -21,8 +21,7 @@ from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_check import AnswerCheck
-from bedside.annotation.answers import CollectedAnswers, RaterAnswer
-from bedside.annotation.evidence import in_order, mark_of
+from bedside.annotation.answers import CollectedAnswers, RaterAnswer, in_order, mark_of
 from bedside.annotation.fields import (
     agree_field,
     code_field,

@@ -18,8 +18,7 @@ from typing import Any
 import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, rater_of
-from bedside.annotation.answers import CollectedAnswers, RaterAnswer
-from bedside.annotation.evidence import listed_turns
+from bedside.annotation.answers import CollectedAnswers, RaterAnswer, listed_turns
 from bedside.annotation.fields import (
     LISTED,
     NOTES,

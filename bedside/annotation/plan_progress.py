@@ -21,10 +21,10 @@ from bedside.annotation.answer_revisions import times_changed
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NOTHING, entry_part
-from bedside.annotation.findings import Entry, ListAgreement, list_agreement
 from bedside.annotation.items import coded_positions
+from bedside.annotation.known_answers import Entry, ListAgreement, list_agreement
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
-from bedside.annotation.training_result import TrainingResult
+from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import rated_by_humans

@@ -423,9 +423,9 @@ def _material(talk: Transcript, recall: float | None) -> CandidateMaterial:
     Raises:
         InputError: the interview doesn't hold its note.
     """
-    from bedside.simulation.simulators.note2chat.fixed_sentences import SENTENCES, FixedSentences
     from bedside.simulation.simulators.note2chat.interview_candidates import CandidateMaterial
     from bedside.simulation.simulators.note2chat.training_records import doctor_states
+    from bedside.simulation.simulators.note2chat.vignette import SENTENCES, FixedSentences
 
     reference, language = talk.reference, talk.language or "en"
     findings, vignette, diagnosis = (reference.get(key) for key in ("findings", "note", "diagnosis"))

@@ -137,7 +137,7 @@ class Asking:
 
 def _simulator() -> Any:
     from bedside.simulation.simulators.contract import SIMULATORS
-    from bedside.simulation.simulators.note2chat.training_rules import TRAINING_RULES
+    from bedside.simulation.simulators.note2chat.training_records import TRAINING_RULES
 
     return replace(SIMULATORS.load("note2chat"), rules=TRAINING_RULES)
 
@@ -162,7 +162,7 @@ def prepare_notes(notes: PathOrPaths, out: Path, asking: Asking) -> SimulationSu
 def note_plan(notes: PathOrPaths, asking: Asking) -> RecordPlan:
     """What :func:`prepare_notes` with the same arguments makes."""
     from bedside.simulation.record_making import RecordTask
-    from bedside.simulation.simulators.note2chat.note_files import read_notes
+    from bedside.simulation.simulators.note2chat.preparation import read_notes
 
     tasks = [
         RecordTask(
@@ -335,7 +335,7 @@ def thought_plan(transcripts: Sequence[Transcript], asking: Asking) -> RecordPla
 def _thinking(talk: Transcript) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.record_making import MadeRecord
-        from bedside.simulation.simulators.note2chat.reasoning import message_thoughts
+        from bedside.simulation.simulators.note2chat.training_records import message_thoughts
 
         thoughts = yield from message_thoughts(spoken_lines(talk), talk.language or "en")
         turns = list(talk.turns)

@@ -292,8 +292,7 @@ def annotate_next(
     Examples:
         $ bedside annotate next plan.json --aim kappa --count 20 --out more.json
     """
-    from bedside.annotation.follow_up import follow_up_plan
-    from bedside.annotation.proposals import propose
+    from bedside.annotation.proposals import follow_up_plan, propose
     from bedside.reports.annotation import plan_tables, proposal_tables
 
     read, opened = open_plan(plan, run)

@@ -97,7 +97,7 @@ def _bring_in(run: Run, plan: AnnotationPlan, url: str | None, key_env: str, use
     """Put into a run what was answered since."""
     if url is not None:
         from bedside.annotation.label_studio_client import LabelStudioClient
-        from bedside.annotation.pull import pull
+        from bedside.annotation.label_studio_projects import pull
 
         server = LabelStudioClient(url, key_of(key_env))
         with task_progress("Pulling tasks") as progress:

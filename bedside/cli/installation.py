@@ -177,7 +177,7 @@ def _answer(name: ModelName, what: str) -> InstallationFact:
 
 def _label_studio(url: str) -> InstallationFact:
     """Ask a Label Studio for its health."""
-    from bedside.annotation.label_studio_logins import NoRedirects
+    from bedside.annotation.label_studio_server import NoRedirects
 
     if not url.startswith(("http://", "https://")) or holds_secret(url):
         return InstallationFact(

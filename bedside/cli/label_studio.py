@@ -161,7 +161,7 @@ def annotate_push(
         $ bedside annotate push plan.json --url http://127.0.0.1:8085
     """
     from bedside.annotation.label_studio_client import LabelStudioClient
-    from bedside.annotation.push import push as run_push
+    from bedside.annotation.label_studio_projects import push as run_push
 
     read, opened = open_plan(plan, run)
     check_plan_current(read, rubric_folder, plan)
@@ -211,7 +211,7 @@ def annotate_pull(
         $ bedside annotate pull plan.json --url http://127.0.0.1:8085
     """
     from bedside.annotation.label_studio_client import LabelStudioClient
-    from bedside.annotation.pull import pull as run_pull
+    from bedside.annotation.label_studio_projects import pull as run_pull
 
     read, opened = open_plan(plan, run)
     server = LabelStudioClient(url, key_of(key_env))

@@ -20,7 +20,7 @@ from bedside.ratings.names import is_human
 
 if TYPE_CHECKING:
     from bedside.api import Simulation
-    from bedside.simulation.talk_files import TalkCounts
+    from bedside.simulation.talks_folder import TalkCounts
 
 _ACTORS, _CASES = "Who talks", "What about"
 #: The panel of options that say what may be spent, and how fast.

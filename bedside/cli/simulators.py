@@ -68,7 +68,7 @@ def simulators_show(
         $ bedside simulators show medconceal
         $ bedside simulators show note2chat --case cough-smoker
     """
-    from bedside.simulation.role_sampling import options_of
+    from bedside.simulation.simulation_plan import options_of
     from bedside.simulation.simulators.contract import SIMULATORS
     from bedside.simulation.simulators.description import describe
 

@@ -15,14 +15,12 @@ from bedside.analysis.selection import NothingError, by_raters
 from bedside.annotation.adjudication import Adjudication
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, plan_hash, round_of
 from bedside.annotation.answer_revisions import Revision, RevisionHistory
-from bedside.annotation.findings import SAME, ListAgreement
+from bedside.annotation.known_answers import SAME, ListAgreement
 from bedside.annotation.plan_power import LEVEL, POWER, ShownDifference
 from bedside.annotation.plan_progress import PlanProgress
-from bedside.annotation.proposals import Proposals
-from bedside.annotation.rater_alarms import APART, ERROR_RATE, HASTY_SECONDS
-from bedside.annotation.rater_quality import RaterQuality
-from bedside.annotation.rating_state import SIMULATIONS
-from bedside.annotation.training_result import TrainingResult
+from bedside.annotation.proposals import SIMULATIONS, Proposals
+from bedside.annotation.rater_quality import APART, ERROR_RATE, HASTY_SECONDS, RaterQuality
+from bedside.annotation.training_cases import TrainingResult
 from bedside.core.words import counted
 from bedside.reports.number_text import DASH, between, decimal, number, p_value
 from bedside.reports.table import Table, Tables

@@ -19,7 +19,7 @@ from bedside.reports.number_text import DASH, decimal, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.simulation.call_preview import SimulationPreview
-from bedside.simulation.talks_overview import (
+from bedside.simulation.talks_folder import (
     ConversationRecord,
     LostConversation,
     SystemTalks,

@@ -12,7 +12,7 @@ from bedside.simulation.simulation_plan import PlannedConversation, SimulationPl
 from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_REPEATS, nothing_in, silent_stop
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulation.simulators.contract import Outcome
-from bedside.simulation.simulators.fault_patterns import DECLINED
+from bedside.simulation.simulators.faults import DECLINED
 from bedside.transcripts.transcript import CLINICIAN_FAILURES
 
 

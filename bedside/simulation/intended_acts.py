@@ -19,6 +19,8 @@ from bedside.stats.two_raters import kappa, percent_agreement
 from bedside.transcripts.transcript import CODES
 
 # -- Which behaviour code a strategy or an action means to bring about ----------------------------------
+# Only where the meaning of a label says so: a strategy that may be carried out by a question or by a reflection has no
+# code here, and neither has an action that speaks for both sides.
 
 _ASKS = {"question": "open", "main_behaviour": "question"}
 _REFLECTS = {"question": "none", "main_behaviour": "reflection"}

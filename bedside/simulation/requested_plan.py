@@ -12,8 +12,7 @@ from bedside.core.errors import InputError
 from bedside.core.registry import nearest
 from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ACTORS, ActorName, Named, read_actor, read_actors
-from bedside.simulation.role_sampling import read_options
-from bedside.simulation.simulation_plan import SimulationPlan, check_cases, sampled
+from bedside.simulation.simulation_plan import SimulationPlan, check_cases, read_options, sampled
 from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 
@@ -40,7 +39,7 @@ class SimulationRequest:
         lengths: target lengths; none for the simulator's own.
         repeats: how often each conversation is had.
         sample: how many of the cases are drawn; None for all.
-        options: values by name, see :func:`bedside.simulation.role_sampling.options_of`.
+        options: values by name, see :func:`bedside.simulation.simulation_plan.options_of`.
         seed: of all chance.
         time_limit: seconds until a request counts as unanswered.
         ranker: who ranks candidates, where the protocol has any; None for the protocol's own toy.

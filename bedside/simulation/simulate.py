@@ -45,8 +45,8 @@ from bedside.simulation.logged_actors import CallCounts, LoggedActors
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.calls import ActorRole
 from bedside.simulation.simulators.contract import Simulator
-from bedside.simulation.talk_files import TalkCounts, write_manifest, write_talks
 from bedside.simulation.talk_lines import finished_conversation
+from bedside.simulation.talks_folder import TalkCounts, write_manifest, write_talks
 from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS
 
 _LOCK = ".simulation.lock"

@@ -2,12 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bedside.core.files import read_json_lines
-from bedside.transcripts.simulation_folder import FAILED
+import orjson
+
+from bedside.core.errors import DataError, RunError
+from bedside.core.files import read_json_lines, replacing, write_json
+from bedside.core.json_shape import INTEGER, TEXT, OrNull, misfit
+from bedside.core.registry import nearest
+from bedside.core.words import typed
+from bedside.simulation.conversation_log import (
+    ListedConversation,
+    LoggedConversation,
+    earlier_conversations,
+    opened_log,
+    planned_conversations,
+    spent_by_role,
+)
+from bedside.transcripts.simulation_folder import FAILED, LOG_FILE, MANIFEST, STATES, TRANSCRIPTS
+
+# -- The files of a simulation's folder -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TalkCounts:
+    """How many conversations a simulation's folder has.
+
+    Attributes:
+        planned: conversations of the plan.
+        finished: those with a transcript.
+        failed: those that can't be used, by whose doing it is and the reason: they are missing.
+        unfinished: those that a limit kept from their end.
+        clinician_failed: those with a transcript that the clinician failed, by the reason: they are results.
+    """
+
+    planned: int
+    finished: int
+    failed: Mapping[tuple[str, str], int]
+    unfinished: int
+    clinician_failed: Mapping[str, int] = field(default_factory=dict)
+
+    def check_usable(self, folder: Path, noun: str) -> None:
+        """Refuse what holds nothing that can be used.
+
+        Args:
+            folder: the simulation's.
+            noun: what one is called.
+
+        Raises:
+            RunError: every one failed.
+        """
+        number = sum(self.failed.values())
+        if not number or number < self.planned:
+            return
+        (whose, reason), most = max(self.failed.items(), key=lambda item: item[1])
+        raise RunError(
+            f"every {noun} failed ({number:,}); the commonest reason is {whose}: {reason} ({most:,})",
+            where=str(folder),
+            todo=f"bedside simulation failed {typed(folder)} lists them; calls that got no answer are asked again by "
+            "the same command",
+        )
+
+
+def write_talks(folder: Path, log: Path, records: str = TRANSCRIPTS) -> TalkCounts:
+    """Write transcripts, states and failures of the last run's plan.
+
+    Args:
+        folder: where they go.
+        log: the simulation's.
+        records: the name of the file of what was made.
+
+    Raises:
+        RunError: a file can't be written, or the log can't be read.
+    """
+    planned = finished = unfinished = 0
+    failed: Counter[tuple[str, str]] = Counter()
+    clinician_failed: Counter[str] = Counter()
+    with opened_log(log) as connection, ExitStack() as stack:
+        paths = [stack.enter_context(replacing(folder / name)) for name in (records, STATES, FAILED)]
+        transcripts, states, failures = (stack.enter_context(path.open("wb")) for path in paths)
+        for listed, ended in planned_conversations(connection):
+            planned += 1
+            if ended is None:
+                unfinished += 1
+                continue
+            states.write(ended.states)
+            if ended.state == "finished":
+                finished += 1
+                transcripts.write(ended.transcript)
+                if ended.ending.get("failed"):
+                    clinician_failed[ended.ending["failed"]] += 1
+                    failures.write(failure_line(listed, ended))
+                continue
+            failures.write(failure_line(listed, ended))
+            if ended.state == "unfinished":
+                unfinished += 1
+            else:
+                failed[ended.ending["whose"], ended.ending["reason"]] += 1
+    by_reason = dict(sorted(clinician_failed.items()))
+    return TalkCounts(planned, finished, dict(sorted(failed.items())), unfinished, by_reason)
+
+
+def failure_line(listed: ListedConversation, ended: LoggedConversation) -> bytes:
+    """Why a conversation isn't among the transcripts, or how the clinician failed it, as a line of JSON."""
+    state, ending = ended.state, ended.ending
+    if state == "finished":
+        state = "failed"
+        ending = {"whose": "clinician", "reason": ending["failed"], "detail": ending["detail"]}
+    return orjson.dumps({"id": listed.id, **listed.about, "state": state, **ending}) + b"\n"
+
+
+def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write what a simulation is of, and what it took."""
+    write_json(folder / MANIFEST, dict(content))
+
+
+# -- The folder of a simulation -------------------------------------------------------------------------
 
 
 def read_failures(folder: Path) -> Iterator[dict[str, Any]]:
@@ -18,3 +133,185 @@ def read_failures(folder: Path) -> Iterator[dict[str, Any]]:
     """
     lines = read_json_lines(folder / FAILED, "list of what failed", todo="name a simulation's folder")
     return (failure for _, failure in lines)
+
+
+# -- A simulation as its log has it ---------------------------------------------------------------------
+
+#: What is read of a transcript and of a hidden state.
+_TRANSCRIPT = {"turns": OrNull([{"role": TEXT, "text": TEXT}])}
+_STATE = {"turn": OrNull(INTEGER)}
+
+
+@dataclass(slots=True)
+class SystemTalks:
+    """What became of the conversations of one system.
+
+    Attributes:
+        system: the clinician under test.
+        planned: conversations of the plan.
+        finished: those with a transcript.
+        completed: those of them that ended as the protocol means conversations to end.
+        clinician_failed: those of them that the clinician failed.
+        failed: those that can't be used, for reasons that are not the clinician's: they are missing.
+        unfinished: those that haven't ended.
+        turns: messages of those that finished.
+        stops: how those ended, with counts.
+        flags: what was flagged in them, with counts.
+    """
+
+    system: str
+    planned: int = 0
+    finished: int = 0
+    completed: int = 0
+    clinician_failed: int = 0
+    failed: int = 0
+    unfinished: int = 0
+    turns: int = 0
+    stops: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
+
+    def count(self, ended: LoggedConversation | None) -> None:
+        """Count a conversation; None for one that hasn't ended."""
+        self.planned += 1
+        if ended is None or ended.state == "unfinished":
+            self.unfinished += 1
+        elif ended.state == "failed":
+            self.failed += 1
+        else:
+            self.finished += 1
+            self.completed += bool(ended.ending["completed"])
+            self.clinician_failed += bool(ended.ending.get("failed"))
+            self.turns += len(_transcript(ended).get("turns") or ())
+            self.stops[ended.ending["stop"]] += 1
+            self.flags.update(ended.ending["flags"])
+
+
+@dataclass(frozen=True, slots=True)
+class LostConversation:
+    """A conversation without a transcript, or one that the clinician failed.
+
+    Attributes:
+        id: the transcript's.
+        about: system, case, persona, setting, length and repeat.
+        state: ``failed`` or ``unfinished``.
+        whose: whose doing it is; empty where it hasn't ended.
+        reason: in a few words.
+        detail: what exactly.
+    """
+
+    id: str
+    about: dict[str, Any]
+    state: str
+    whose: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class TalksOverview:
+    """A simulation's conversations and what they took.
+
+    Attributes:
+        ids: of all conversations, in the plan's order.
+        systems: by clinician, likewise.
+        lost: the conversations without a transcript, and those that the clinician failed, in the plan's order.
+        spent: replies, requests, tokens and US dollars by role.
+        earlier: conversations that the log has of other plans, whose replies count in ``spent``.
+    """
+
+    ids: tuple[str, ...]
+    systems: tuple[SystemTalks, ...]
+    lost: tuple[LostConversation, ...]
+    spent: dict[str, dict[str, Any]]
+    earlier: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRecord:
+    """One conversation with what stands behind it.
+
+    Attributes:
+        id: the transcript's.
+        about: system, case, persona, setting, length and repeat.
+        ending: how it ended, or why it can't be used; None where it hasn't.
+        transcript: the transcript's object; None where there is none.
+        states: hidden states, decisions and candidates, in order.
+    """
+
+    id: str
+    about: dict[str, Any]
+    ending: dict[str, Any] | None
+    transcript: dict[str, Any] | None
+    states: tuple[dict[str, Any], ...]
+
+
+def talks_overview(folder: Path) -> TalksOverview:
+    """What became of a simulation's conversations.
+
+    Raises:
+        RunError: the folder is no simulation's, or its log is damaged.
+    """
+    systems: dict[str, SystemTalks] = {}
+    ids, lost = [], []
+    with opened_log(folder / LOG_FILE) as connection:
+        for listed, ended in planned_conversations(connection):
+            ids.append(listed.id)
+            system = str(listed.about["system"])
+            systems.setdefault(system, SystemTalks(system)).count(ended)
+            if ended is None:
+                lost.append(LostConversation(listed.id, listed.about, "unfinished", "", "not ended", ""))
+            elif ended.state != "finished" or ended.ending.get("failed"):
+                lost.append(_lost(listed, ended))
+        spent, earlier = spent_by_role(connection), earlier_conversations(connection)
+    return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent, earlier)
+
+
+def _lost(listed: ListedConversation, ended: LoggedConversation) -> LostConversation:
+    ending = ended.ending
+    if ended.state == "finished":
+        return LostConversation(
+            listed.id, listed.about, "failed", "clinician", ending["failed"], ending["detail"]
+        )
+    reasons = (str(ending[name]) for name in ("whose", "reason", "detail"))
+    return LostConversation(listed.id, listed.about, ended.state, *reasons)
+
+
+def conversation_record(folder: Path, name: str) -> ConversationRecord:
+    """One conversation of a simulation, with its hidden states.
+
+    Raises:
+        RunError: the folder is no simulation's, or its log is damaged.
+        DataError: no conversation of it has this id; the nearest are given.
+    """
+    with opened_log(folder / LOG_FILE) as connection:
+        entry = next(planned_conversations(connection, name), None)
+        if entry is None:
+            names = [listed.id for listed, _ in planned_conversations(connection)]
+            raise DataError(f"no conversation is called {name!r}", todo=nearest(name, names))
+        listed, ended = entry
+        if ended is None:
+            return ConversationRecord(listed.id, listed.about, None, None, ())
+        return ConversationRecord(
+            listed.id,
+            listed.about,
+            ended.ending,
+            _transcript(ended) if ended.transcript else None,
+            tuple(_fitting(line, _STATE) for line in ended.states.splitlines()),
+        )
+
+
+def _transcript(ended: LoggedConversation) -> dict[str, Any]:
+    return _fitting(ended.transcript, _TRANSCRIPT)
+
+
+def _fitting(content: bytes, shape: Any) -> dict[str, Any]:
+    """An object of JSON.
+
+    Raises:
+        ValueError: it is none, or not of the shape.
+    """
+    value: dict[str, Any] = orjson.loads(content)
+    wrong = misfit(value, shape)
+    if wrong is not None:
+        raise ValueError(wrong)
+    return value

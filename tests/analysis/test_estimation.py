@@ -24,10 +24,8 @@ from bedside.analysis.validation import validate
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.follow_up import follow_up_plan
 from bedside.annotation.plan_file import sealed
-from bedside.annotation.proposals import Proposals
-from bedside.annotation.rating_state import RatingProposal
+from bedside.annotation.proposals import Proposals, RatingProposal, follow_up_plan
 from bedside.core.errors import DataError
 from bedside.ratings.learnt_units import LearntUnits, unit_digests, with_learnt
 from bedside.ratings.rubric_metrics import adjudicated_metric, final_labels, is_final

@@ -22,8 +22,7 @@ from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.reassignment import reassign
 from bedside.annotation.sampling import with_gold
-from bedside.annotation.training_cases import TrainingCase, read_training
-from bedside.annotation.training_result import training_result, training_results
+from bedside.annotation.training_cases import TrainingCase, read_training, training_result, training_results
 from bedside.core.errors import DataError, InputError
 from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables

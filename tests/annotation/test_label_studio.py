@@ -32,9 +32,8 @@ from bedside.annotation import label_studio_server as own
 from bedside.annotation.annotation_plan import AnnotationPlan, round_of
 from bedside.annotation.answer_store import plan_folder
 from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.label_studio_projects import pull, push
 from bedside.annotation.plan_file import write_plan
-from bedside.annotation.pull import pull
-from bedside.annotation.push import push
 from bedside.annotation.reassignment import reassign
 from bedside.annotation.training_cases import read_training
 from bedside.core.errors import LabelStudioError

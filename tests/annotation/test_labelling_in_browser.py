@@ -16,9 +16,8 @@ from bedside.annotation import label_studio_server as own
 from bedside.annotation.adjudication import adjudicate
 from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem
 from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.label_studio_projects import PullSummary, pull, push
 from bedside.annotation.page_words import page_words
-from bedside.annotation.pull import PullSummary, pull
-from bedside.annotation.push import push
 from bedside.cli.plans import save_plan
 from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.ratings.run import Run

@@ -16,7 +16,7 @@ import pytest
 
 from bedside.annotation import items
 from bedside.annotation.annotation_plan import TrainingItem
-from bedside.annotation.evidence import in_order, listed_turns, mark_of, marked_turn, reason_with_evidence
+from bedside.annotation.answers import in_order, listed_turns, mark_of, marked_turn, reason_with_evidence
 from bedside.annotation.fields import LISTED, NONE, NOTHING
 from bedside.annotation.items import dialogue, inputs_of, label_studio_tasks, problem
 from bedside.annotation.labelling_page import instructions_page, labelling_page

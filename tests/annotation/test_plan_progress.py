@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.findings import f1, list_agreement, matched_entries
-from bedside.annotation.follow_up import follow_up_plan
+from bedside.annotation.known_answers import f1, list_agreement, matched_entries
 from bedside.annotation.plan_progress import RaterShare, plan_progress
-from bedside.annotation.proposals import propose
+from bedside.annotation.proposals import follow_up_plan, propose
 from bedside.annotation.sampling import rater_slots
 from bedside.annotation.training_cases import TrainingCase
 from bedside.core.errors import DataError

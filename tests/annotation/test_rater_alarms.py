@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.annotation.rater_alarms import AnsweredItem, RaterAlarm, looks, rater_alarms
+from bedside.annotation.rater_quality import AnsweredItem, RaterAlarm, looks, rater_alarms
 from tests.soak import budget
 
 RUBRICS = ("empathy", "clarity", "safety")

@@ -20,8 +20,7 @@ from scipy import stats
 from bedside.annotation.annotation_plan import TrainingItem, page_version, plan_hash, run_identity
 from bedside.annotation.plan_file import PlanError, read_plan, write_plan
 from bedside.annotation.plan_power import LEVEL, POWER, shown_differences
-from bedside.annotation.priorities import disagreement, uncertainty
-from bedside.annotation.sampling import balanced_blocks, pair_counts
+from bedside.annotation.sampling import balanced_blocks, disagreement, pair_counts, uncertainty
 from bedside.annotation.training_cases import _known_turns, read_training, training_from_run
 from bedside.core.errors import DataError, InputError
 from bedside.judges.rubrics.rubric_files import RUBRICS

@@ -17,7 +17,7 @@ from bedside.simulation.record_preview import preview_records
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.training_rules import TRAINING_RULES
+from bedside.simulation.simulators.note2chat.training_records import TRAINING_RULES
 from bedside.transcripts import Transcript
 from tests.api.test_note2chat_files import TEST, rows, run
 from tests.api.test_note2chat_training import contents

@@ -17,7 +17,7 @@ from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
-from bedside.simulation.simulators.note2chat.training_rules import training_evaluator
+from bedside.simulation.simulators.note2chat.training_records import training_evaluator
 from tests.judges.llm.server import JudgeServer
 
 pytestmark = pytest.mark.slow

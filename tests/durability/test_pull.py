@@ -11,8 +11,8 @@ import pytest
 
 from bedside.annotation import label_studio_server as own
 from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.label_studio_projects import push
 from bedside.annotation.plan_file import write_plan
-from bedside.annotation.push import push
 from bedside.ratings.run import Run
 from tests.annotation.study import levels, rating_plan
 from tests.annotation.test_label_studio import RATERS, answer, people, studio, tasks_of

@@ -36,8 +36,7 @@ from bedside.simulation.simulators.case_files import case_text, check_cases, rea
 from bedside.simulation.simulators.contract import SIMULATORS
 from bedside.simulation.simulators.prompt_files import prompts_in
 from bedside.simulation.simulators.scripts import read_script
-from bedside.simulation.talk_files import write_talks
-from bedside.simulation.talks_folder import read_failures
+from bedside.simulation.talks_folder import read_failures, write_talks
 from bedside.transcripts import Reading
 from bedside.transcripts.simulation_folder import simulated_protocol
 from tests.analysis.simulated_run import simulation

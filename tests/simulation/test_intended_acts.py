@@ -14,7 +14,7 @@ import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.reports.contents import make_tables
 from bedside.simulation.intended_acts import ACTION_CODES, STRATEGY_CODES, intended_acts, intended_codes
-from bedside.simulation.simulators.calm_it.labels import labels
+from bedside.simulation.simulators.calm_it.client_fields import labels
 from bedside.stats.two_raters import kappa
 from bedside.transcripts.transcript import CODE_ROLES, CODES
 

@@ -14,12 +14,11 @@ import pytest
 
 from bedside.api import simulate
 from bedside.core.errors import InputError
-from bedside.simulation.person import PersonAtKeyboard
+from bedside.simulation.person import PersonAtKeyboard, TypedLines
 from bedside.simulation.simulators.calls import Call, Line
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import SIMULATORS, EarlyForm
 from bedside.simulation.terminal import TerminalScreen
-from bedside.simulation.typed_lines import TypedLines
 
 CATEGORIES = ["emotional discomfort or fear", "financial or insurance concern"]
 FINDINGS = {

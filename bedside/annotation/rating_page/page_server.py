@@ -9,8 +9,7 @@ from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.rating_page.page_collection import collect
-from bedside.annotation.rating_page.page_database import EntryConflictError
-from bedside.annotation.rating_page.page_entries import MOST_BYTES, read_entry
+from bedside.annotation.rating_page.page_database import MOST_BYTES, EntryConflictError, read_entry
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.rating_page.page_state import (
     ClosedItemError,

@@ -30,8 +30,9 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import coded_positions, input_titles, item_kind, label_studio_tasks
 from bedside.annotation.labelling_page import instructions_page
 from bedside.annotation.page_words import PageWords, words_of
-from bedside.annotation.rating_page.page_database import PageDatabase, PageEntry
-from bedside.annotation.rating_page.page_entries import (
+from bedside.annotation.rating_page.page_database import (
+    PageDatabase,
+    PageEntry,
     SentEntry,
     checked_entry,
     entry_answer,
@@ -40,7 +41,7 @@ from bedside.annotation.rating_page.page_entries import (
 from bedside.annotation.rating_page.page_folder import PageFolder
 from bedside.annotation.reassignment import FILE as REASSIGNED
 from bedside.annotation.reassignment import as_assigned
-from bedside.annotation.training_result import TrainingResult, training_result
+from bedside.annotation.training_cases import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import secret_digest
 from bedside.judges.rubrics.rubric import Rubric

@@ -26,8 +26,8 @@ from bedside.reports.renderers.records import PrintedTable
 from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
 from bedside.simulation.simulators.mdd5k.case_fields import Sex
-from bedside.simulation.simulators.mdd5k.doctor_personas import DoctorPersona
-from bedside.simulation.simulators.mdd5k.story_graph import Decade, StoryGraph
+from bedside.simulation.simulators.mdd5k.doctor import DoctorPersona
+from bedside.simulation.simulators.mdd5k.story import Decade, StoryGraph
 from bedside.simulation.simulators.note2chat.preparation import DischargeNote
 from bedside.simulation.simulators.prompt_files import PromptForm
 from bedside.simulation.simulators.scripts import RecordedReply, Script
@@ -57,6 +57,8 @@ def _printed() -> JsonSchema:
 
 
 # -- What goes together in a file -----------------------------------------------------------------------
+# A model's checks are code; here stand those that a JSON Schema can say, by the model's name. A test holds both
+# together: what these refuse the reader refuses, and the other way round for all that can be said.
 
 Condition = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""A run's judgements by the transcript that they are of: what a judge was asked, and what it replied.
+"""What stands behind a transcript: what a judge was asked and replied, and the hidden states of a simulated talk.
 
 The store knows a judgement by its key. Which keys are of which transcript is worked out once, in memory, when it is
 first asked, and again once the store has changed.
@@ -7,7 +7,7 @@ first asked, and again once the store has changed.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from bedside.core.errors import RunError
 from bedside.core.files import address_to_read
 from bedside.judges.store import (
     FILE_NAME,
@@ -26,9 +27,12 @@ from bedside.judges.store import (
 )
 from bedside.ratings.names import judge_rater, pair_unit
 from bedside.ratings.rubric_metrics import preference_metric
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, run_simulations
 from bedside.ratings.run_folder import MANIFEST
 from bedside.scoring.judging_orders import recorded_judgings
+from bedside.transcripts.simulation_folder import STATES
+
+# -- A run's judgements by the transcript that they are of ----------------------------------------------
 
 #: What is listed of a judgement, and where it stands in the lookup.
 _LISTED = ("key", "model", "transcript", "unit", "items", "rubric", "pass", "state", "version", "parameters")
@@ -185,3 +189,87 @@ def _told(judgement: Judgement) -> dict[str, Any]:
         "cost": judgement.cost,
         "finished": judgement.finished,
     }
+
+
+# -- The hidden states of a run's simulated conversations -----------------------------------------------
+# A simulation's file of states may be large: where the states of which conversation stand in it is worked out once,
+# when it is first asked, and again once the file has changed; then only they are read.
+
+#: Where something begins and ends in a file, in bytes.
+_Stretch = tuple[int, int]
+
+
+class StateLookup:
+    """The hidden states behind a run, for one thread at a time.
+
+    Args:
+        run: the run's folder.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+        self._files: dict[Path, _StateFile] = {}
+
+    def of(self, transcript: str) -> dict[str, Any]:
+        """The states of a transcript's conversation in their order (``states``), and the files of simulations that the
+        run comes from and that aren't there any more (``gone``).
+
+        Raises:
+            RunError: what the run keeps of its simulations, or a file of states, is damaged.
+        """
+        states: list[dict[str, Any]] = []
+        gone: list[str] = []
+        for simulation in run_simulations(self._run):
+            path = Path(simulation.path) / STATES
+            if path.is_file():
+                states += self._files.setdefault(path, _StateFile(path)).of(transcript)
+            else:
+                gone.append(str(path))
+        return {"states": states, "gone": gone}
+
+
+class _StateFile:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp: tuple[int, int] | None = None
+        self._stretches: dict[str, list[_Stretch]] = {}
+
+    def of(self, transcript: str) -> Iterator[dict[str, Any]]:
+        status = self._path.stat()
+        stamp = status.st_mtime_ns, status.st_size
+        if stamp != self._stamp:
+            self._stretches = self._places()
+            self._stamp = stamp
+        with self._path.open("rb") as file:
+            for begin, end in self._stretches.get(transcript, ()):
+                file.seek(begin)
+                for line in file.read(end - begin).splitlines():
+                    yield self._state(line, begin)
+
+    def _places(self) -> dict[str, list[_Stretch]]:
+        """Where the states of each conversation stand; what follows each other is one stretch."""
+        places: dict[str, list[_Stretch]] = {}
+        begin = 0
+        with self._path.open("rb") as lines:
+            for line in lines:
+                end = begin + len(line)
+                stretches = places.setdefault(str(self._state(line, begin)["id"]), [])
+                if stretches and stretches[-1][1] == begin:
+                    stretches[-1] = (stretches[-1][0], end)
+                else:
+                    stretches.append((begin, end))
+                begin = end
+        return places
+
+    def _state(self, line: bytes, begin: int) -> dict[str, Any]:
+        try:
+            state = orjson.loads(line)
+            if not isinstance(state, dict) or "id" not in state:
+                raise ValueError("no state")
+        except ValueError as error:
+            raise RunError(
+                "the hidden states of the simulation can't be read",
+                where=f"{self._path}, byte {begin}",
+                todo="bedside simulate with the same options writes them again",
+            ) from error
+        return state

@@ -24,11 +24,9 @@ from bedside.core.owned_folders import replacing_folder
 from bedside.core.page_serving import SHARED_FILES, page_contents
 from bedside.core.registry import nearest
 from bedside.ratings.run import run_simulations
-from bedside.reports.viewer.conversation_content import conversation
-from bedside.reports.viewer.judgement_lookup import JudgementLookup
-from bedside.reports.viewer.state_lookup import StateLookup
+from bedside.reports.viewer.judgement_lookup import JudgementLookup, StateLookup
 from bedside.reports.viewer.view_server import MODULES
-from bedside.reports.viewer.viewed_run import ViewedRun
+from bedside.reports.viewer.viewed_run import ViewedRun, conversation
 
 #: Says that a folder holds a copy, and of what.
 MARK = "bedside-view.json"

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError
 from bedside.core.page_serving import LocalPage, page_contents, secret_digest
-from bedside.reports.viewer.conversation_content import conversation
-from bedside.reports.viewer.judgement_lookup import JudgementLookup
-from bedside.reports.viewer.list_query import read_query
-from bedside.reports.viewer.state_lookup import StateLookup
-from bedside.reports.viewer.viewed_run import NoSuchTranscriptError, ViewedRun
+from bedside.reports.viewer.judgement_lookup import JudgementLookup, StateLookup
+from bedside.reports.viewer.viewed_run import NoSuchTranscriptError, ViewedRun, conversation, read_query
 
 if TYPE_CHECKING:
     from aiohttp import web

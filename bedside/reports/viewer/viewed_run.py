@@ -1,4 +1,4 @@
-"""A run as it is looked at: its list of transcripts, filtered and sorted, and what there is to filter by.
+"""A run as it is looked at: its list of transcripts, filtered and sorted, and what the page is given of one.
 
 Each question is a lazy query on the run's tables; what was asked once is kept until the run changes. Of transcripts the
 list holds all but what was said.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +19,7 @@ import orjson
 import polars as pl
 
 from bedside.analysis.metric_facts import facts
-from bedside.core.errors import BedsideError, RunError
+from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.judges.rubrics.rubric_files import own_rubrics
 from bedside.ratings.names import (
     TRANSCRIPT,
@@ -26,14 +27,108 @@ from bedside.ratings.names import (
     is_human,
     is_judge,
     is_jury,
+    is_pair,
+    is_turn,
     pair_unit,
     rated_by_juries,
+    second_id,
+    turn_index,
 )
-from bedside.ratings.run import Run
+from bedside.ratings.run import Run, run_simulations
 from bedside.ratings.run_folder import MANIFEST
 from bedside.ratings.table import TRANSCRIPT_FOLDER, parse_transcript
-from bedside.reports.viewer.list_query import FACTOR, ListQuery
 from bedside.transcripts.transcript import Transcript
+
+# -- What is wanted of the list of transcripts ----------------------------------------------------------
+
+#: What the list can be sorted by, beside factors.
+SORTS = ("id", "system", "case", "turns", "value", "missing", "differ")
+#: What names of factors begin with in addresses.
+FACTOR = "factor."
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """Which transcripts are wanted, and in which order.
+
+    Attributes:
+        text: what their id, system or case contains, whatever its case.
+        systems, cases: any of these; an empty text stands for none.
+        factors: factor → any of these levels; an empty text stands for none.
+        metric: whose values stand in the list.
+        rater: whose ratings count; only transcripts that they rated.
+        least, most: bounds of the metric's value, both included.
+        labels: any of these is among the metric's labels.
+        missing: only those with a rating that is missing.
+        differ: only those on which raters differ.
+        sort: one of :data:`SORTS`, or a factor after :data:`FACTOR`; the run's order where it is empty. What has
+            nothing there comes last.
+        descending: from the greatest.
+    """
+
+    text: str = ""
+    systems: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    factors: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    metric: str | None = None
+    rater: str | None = None
+    least: float | None = None
+    most: float | None = None
+    labels: tuple[str, ...] = ()
+    missing: bool = False
+    differ: bool = False
+    sort: str = ""
+    descending: bool = False
+
+
+def read_query(pairs: Iterable[tuple[str, str]]) -> ListQuery:
+    """What names and values of an address ask for; names that mean nothing here are left alone.
+
+    Raises:
+        InputError: a bound is no number, or the list can't be sorted so.
+    """
+    values: dict[str, list[str]] = {}
+    for name, value in pairs:
+        values.setdefault(name, []).append(value)
+    sort = values.get("sort", [""])[-1]
+    descending = sort.startswith("-")
+    sort = sort.removeprefix("-")
+    if sort and sort not in SORTS and not sort.startswith(FACTOR):
+        raise InputError(f"the list can't be sorted by {sort!r}", todo=f"sort by {', '.join(SORTS)}")
+    return ListQuery(
+        text=values.get("q", [""])[-1].strip(),
+        systems=tuple(values.get("system", ())),
+        cases=tuple(values.get("case", ())),
+        factors=tuple(
+            (name.removeprefix(FACTOR), tuple(levels))
+            for name, levels in values.items()
+            if name.startswith(FACTOR)
+        ),
+        metric=values.get("metric", [""])[-1] or None,
+        rater=values.get("rater", [""])[-1] or None,
+        least=_number(values, "from"),
+        most=_number(values, "to"),
+        labels=tuple(values.get("label", ())),
+        missing="missing" in values,
+        differ="differ" in values,
+        sort=sort,
+        descending=descending,
+    )
+
+
+def _number(values: dict[str, list[str]], name: str) -> float | None:
+    text = values.get(name, [""])[-1].strip()
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(
+            f"{text!r} is not a number", where=name, todo="write it with figures, as 3.5"
+        ) from error
+
+
+# -- A run as it is looked at ---------------------------------------------------------------------------
 
 T = TypeVar("T")
 #: Rows of a page of the list.
@@ -573,3 +668,62 @@ def rater_kind(rater: str) -> str:
 def _rater_order(rater: str) -> tuple[int, str]:
     kinds = ("person", "other", "jury", "judge", "algorithm")
     return kinds.index(rater_kind(rater)), rater
+
+
+# -- What the page is given of one conversation ---------------------------------------------------------
+
+#: What is told of a rating beside its unit.
+_TOLD = ("metric", "rater", "replicate", "value", "label", "reason", "error", "round")
+
+
+def conversation(viewed: ViewedRun, name: str) -> dict[str, Any]:
+    """A conversation with its ratings, those of its turns beside them.
+
+    Raises:
+        NoSuchTranscriptError: there is none of this id.
+        RunError: a table is damaged.
+    """
+    row = viewed.described(name)
+    transcript = viewed.transcript(name)
+    ratings = []
+    for rating in viewed.ratings(name).iter_rows(named=True):
+        unit, first = rating["unit"], rating["transcript_id"]
+        content = {key: rating[key] for key in _TOLD}
+        content |= {
+            "unit": unit,
+            "kind": rater_kind(rating["rater"]),
+            "turn": None,
+            "first": None,
+            "second": None,
+        }
+        if is_turn(unit):
+            content["turn"] = turn_index(unit)
+        elif is_pair(unit):
+            content |= {"first": first, "second": second_id(unit)}
+            content["there"] = all(map(viewed.has, (first, content["second"])))
+        ratings.append(content)
+    return {
+        "id": name,
+        "system": row["system"],
+        "case": row["case_id"],
+        "language": row["language"],
+        "factors": {key.removeprefix(FACTOR): level for key, level in row.items() if key.startswith(FACTOR)},
+        "count": row["turns"],
+        "source": None if transcript is None else transcript.source,
+        "reference": None if transcript is None else dict(transcript.reference),
+        "turns": None
+        if transcript is None
+        else [
+            {"role": turn.role, "speaker": turn.speaker, "text": turn.text, "meta": dict(turn.meta)}
+            for turn in transcript.turns
+        ],
+        "provenance": []
+        if transcript is None
+        else [
+            {"kind": item.kind, "before": item.before, "speaker": item.speaker, "text": item.text}
+            for item in transcript.provenance
+        ],
+        "ratings": ratings,
+        "same": viewed.of_case(row["case_id"]),
+        "simulated": bool(run_simulations(viewed.path)),
+    }

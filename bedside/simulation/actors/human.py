@@ -23,9 +23,8 @@ class HumanActor:
     price: Price | None = None
 
     def __init__(self, settings: ActorSettings) -> None:
-        from bedside.simulation.person import PersonAtKeyboard
+        from bedside.simulation.person import TYPED_LINES, PersonAtKeyboard, TypedLines
         from bedside.simulation.terminal import TerminalScreen
-        from bedside.simulation.typed_lines import TYPED_LINES, TypedLines
 
         self.parameters: dict[str, Any] = {} if settings.minutes is None else {"minutes": settings.minutes}
         self._person = PersonAtKeyboard(

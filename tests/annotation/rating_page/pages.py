@@ -17,7 +17,7 @@ from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.plan_file import write_plan
-from bedside.annotation.rating_page.page_entries import SentEntry, read_entry
+from bedside.annotation.rating_page.page_database import SentEntry, read_entry
 from bedside.annotation.rating_page.page_folder import PageFolder, page_folder
 from bedside.annotation.rating_page.page_state import PageState
 from bedside.ratings.run import Run

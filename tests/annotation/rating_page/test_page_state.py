@@ -19,8 +19,7 @@ from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.rating_page import page_database
 from bedside.annotation.rating_page.page_collection import collect
-from bedside.annotation.rating_page.page_database import EntryConflictError, PageDatabase
-from bedside.annotation.rating_page.page_entries import read_entry
+from bedside.annotation.rating_page.page_database import EntryConflictError, PageDatabase, read_entry
 from bedside.annotation.rating_page.page_folder import PageFolder, rater_links
 from bedside.annotation.rating_page.page_state import (
     ClosedItemError,

@@ -35,9 +35,9 @@ from bedside.metrics.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABEL
 from bedside.ratings.suites.suite import parse_suite
 from bedside.simulation.simulators.case_files import check_cases, read_personas
 from bedside.simulation.simulators.contract import SIMULATORS
-from bedside.simulation.simulators.mdd5k.doctor_personas import read_doctors
-from bedside.simulation.simulators.mdd5k.story_graph import read_graphs
-from bedside.simulation.simulators.note2chat.note_files import read_notes
+from bedside.simulation.simulators.mdd5k.doctor import read_doctors
+from bedside.simulation.simulators.mdd5k.story import read_graphs
+from bedside.simulation.simulators.note2chat.preparation import read_notes
 from bedside.simulation.simulators.prompt_files import faults_of_prompts, read_prompt
 from bedside.simulation.simulators.scripts import read_script
 from tests.annotation.study import EMPATHY, JUDGE, new_study, rating_plan

@@ -18,11 +18,14 @@ import bedside
 from bedside.core.errors import InputError, RunError
 from bedside.judges.store import read_judgements, read_prompt
 from bedside.ratings.run import Run
-from bedside.reports.viewer.conversation_content import conversation
-from bedside.reports.viewer.judgement_lookup import JudgementLookup
-from bedside.reports.viewer.list_query import ListQuery, read_query
-from bedside.reports.viewer.state_lookup import StateLookup
-from bedside.reports.viewer.viewed_run import NoSuchTranscriptError, ViewedRun
+from bedside.reports.viewer.judgement_lookup import JudgementLookup, StateLookup
+from bedside.reports.viewer.viewed_run import (
+    ListQuery,
+    NoSuchTranscriptError,
+    ViewedRun,
+    conversation,
+    read_query,
+)
 from bedside.transcripts import Transcript, Turn
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer

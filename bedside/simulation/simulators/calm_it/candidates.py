@@ -19,8 +19,7 @@ from bedside.simulation.simulators.asking import (
     words_and_fields,
 )
 from bedside.simulation.simulators.calls import Call, Exchange, Line
-from bedside.simulation.simulators.calm_it.state_calls import prompt_text
-from bedside.simulation.simulators.calm_it.turn_rules import Side, similarity
+from bedside.simulation.simulators.calm_it.state_calls import Side, prompt_text, similarity
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.prompt_files import numbered
 

@@ -1,17 +1,66 @@
-"""What a case holds for CALM-IT, under ``extra`` as ``calm-it``: who the client is, what they want, how they think."""
+"""Who CALM-IT's client is, under ``extra`` as ``calm-it``; the labels of states; what each side has for itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import Field, ValidationError
 
+from bedside.core.files import file_digest
 from bedside.core.model_errors import complaints, key_name
+from bedside.core.yaml_files import keys_and_values
 from bedside.metrics.protocols.contract import Strict, Text
-from bedside.simulation.simulators.calm_it.labels import labels
+from bedside.simulation.simulators.calls import Line
 from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.prompt_files import HASH_DIGITS
+
+# -- The closed sets of labels of states ----------------------------------------------------------------
+
+_FILE = Path(__file__).parent / "labels.yaml"
+
+#: Appraisals from the worst to the best: 1 to 5, where a prompt wants a number.
+APPRAISALS: tuple[str, ...] = ("VERY BAD", "BAD", "NEUTRAL", "GOOD", "VERY GOOD")
+NEUTRAL = "NEUTRAL"
+#: After these a client may step back.
+UNHELPFUL = frozenset(APPRAISALS[:2])
+#: What a therapist's picture of the client can have entries under; bedside's spelling of the published 18.
+BACKGROUND_KEYS: tuple[str, ...] = (
+    "hobbies", "interests", "preferences", "dislikes", "family", "relationships", "living_situation", "occupation",
+    "education", "routines", "languages", "cultural_background", "pets", "location", "communication_style",
+    "media_diet", "goals", "therapy_preferences",
+)  # fmt: skip
+
+
+@cache
+def labels(kind: str) -> Mapping[str, str]:
+    """The labels of a kind in their order, each with what it means.
+
+    Args:
+        kind: ``stages``, ``emotions``, ``appraisals``, ``processes``, ``strategies``, ``pivots`` or ``actions``.
+    """
+    sets = keys_and_values(_FILE, "file of labels", "the docs on simulating CALM-IT")
+    return MappingProxyType({str(name): str(meaning) for name, meaning in sets[kind].items()})
+
+
+@cache
+def labels_reference() -> str:
+    """``labels@`` and the first digits of the file's SHA-256."""
+    return f"labels@{file_digest(_FILE)[:HASH_DIGITS]}"
+
+
+def listed(kind: str, allowed: Iterable[str]) -> str:
+    """The labels that can be chosen, a line each with what they mean, in the order of the file."""
+    chosen = set(allowed)
+    return "\n".join(f"- {name}: {meaning}" for name, meaning in labels(kind).items() if name in chosen)
+
+
+# -- What a case holds for CALM-IT, under ``extra`` as ``calm-it``: who the client is -------------------
 
 #: The protocol's name, under which its fields stand.
 PROTOCOL = "calm-it"
@@ -203,3 +252,132 @@ def client_facts(case: Case) -> tuple[str, ...]:
         *fields.background.facts(),
         fields.session_goal,
     )
+
+
+# -- What each side has for itself ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMoment:
+    """Where a session stands when a side is about to speak.
+
+    Attributes:
+        number: of the side's turn, from 1.
+        index: of its message.
+        lines: what was said.
+        summary: of it.
+        closing: whether the message is one of those that are kept for closing.
+    """
+
+    number: int
+    index: int
+    lines: tuple[Line, ...]
+    summary: str
+    closing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Feeling:
+    """An emotion.
+
+    Attributes:
+        primary: the strongest.
+        secondary: at most two others.
+        intensity: low, medium, high, or empty where nothing is said of it.
+    """
+
+    primary: str
+    secondary: tuple[str, ...] = ()
+    intensity: str = ""
+
+    def content(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"primary": self.primary, "secondary": list(self.secondary), "intensity": self.intensity}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientColumn:
+    """How the client is.
+
+    Attributes:
+        stage: of change.
+        feeling: None before it is known.
+        rapport: from -1 to 1.
+        goal: what they want right now, in their own words.
+        appraisal: how the therapist's last message was for them.
+        reason: why, in their own words; empty where nobody was asked.
+        actions: what they did in their messages so far, in order.
+    """
+
+    stage: str
+    feeling: Feeling | None
+    rapport: float
+    goal: str
+    appraisal: str = NEUTRAL
+    reason: str = ""
+    actions: tuple[str, ...] = ()
+
+    def content(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "stage": self.stage,
+            "emotion": {} if self.feeling is None else self.feeling.content(),
+            "rapport": self.rapport,
+            "goal": self.goal,
+            "appraisal": self.appraisal,
+            "appraisal_reason": self.reason,
+            "previous_action": self.actions[-1] if self.actions else "",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TherapistColumn:
+    """What the therapist takes the client to be like, inferred from what was said.
+
+    Attributes:
+        background: entries by key; they only grow.
+        feeling, stage: None before anything was inferred.
+        goals: what the client may want, tentatively, in the third person.
+        rapport: from -1 to 1.
+        process: of motivational interviewing.
+        strategies: those of the therapist's messages so far, in order.
+        ranking: the strategies that were last chosen, best first.
+    """
+
+    background: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    feeling: Feeling | None = None
+    stage: str = ""
+    goals: tuple[str, ...] = ()
+    rapport: float = 0.0
+    process: str = "engaging"
+    strategies: tuple[str, ...] = ()
+    ranking: tuple[str, ...] = ()
+
+    def content(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "background": {key: "; ".join(values) for key, values in self.background},
+            "emotion": {} if self.feeling is None else self.feeling.content(),
+            "stage": self.stage,
+            "goals": list(self.goals),
+            "rapport": self.rapport,
+            "process": self.process,
+        }
+
+
+def grown(
+    background: tuple[tuple[str, tuple[str, ...]], ...], updates: tuple[tuple[str, tuple[str, ...]], ...]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """A picture of the client with what is new added; nothing is ever taken away."""
+    entries = dict(background)
+    for key, values in updates:
+        before = entries.get(key, ())
+        known = {value.casefold() for value in before}
+        new = []
+        for value in values:
+            if value.casefold() not in known:
+                known.add(value.casefold())
+                new.append(value)
+        if new:
+            entries[key] = (*before, *new)
+    return tuple(entries.items())

@@ -22,33 +22,42 @@ from bedside.simulation.simulators.calm_it.candidates import (
     ends_with,
     patient_candidates,
 )
-from bedside.simulation.simulators.calm_it.client_fields import CalmItFields, fields_of
-from bedside.simulation.simulators.calm_it.columns import ClientColumn, Feeling, SessionMoment
-from bedside.simulation.simulators.calm_it.labels import APPRAISALS, NEUTRAL, labels, listed
-from bedside.simulation.simulators.calm_it.session_sentences import FAREWELL, GREETING, counter, phase
+from bedside.simulation.simulators.calm_it.client_fields import (
+    APPRAISALS,
+    NEUTRAL,
+    CalmItFields,
+    ClientColumn,
+    Feeling,
+    SessionMoment,
+    fields_of,
+    labels,
+    listed,
+)
 from bedside.simulation.simulators.calm_it.state_calls import (
-    SideCalls,
-    as_json,
-    last_messages,
-    prompt_text,
-    read_appraisal,
-)
-from bedside.simulation.simulators.calm_it.therapist import (
-    Therapist,
-    TherapistPlan,
-    stuck_by_rule,
-)
-from bedside.simulation.simulators.calm_it.turn_rules import (
     END_FROM,
     MOST_WORDS,
     Side,
+    SideCalls,
     TurnLength,
     allowed_actions,
     allowed_stages,
+    as_json,
     closing_from,
     drawn_length,
+    last_messages,
     plan_from,
+    prompt_text,
+    read_appraisal,
     session_length,
+)
+from bedside.simulation.simulators.calm_it.therapist import (
+    FAREWELL,
+    GREETING,
+    Therapist,
+    TherapistPlan,
+    counter,
+    phase,
+    stuck_by_rule,
 )
 from bedside.simulation.simulators.contract import Outcome, Situation
 from bedside.simulation.simulators.draws import Draws
@@ -56,6 +65,8 @@ from bedside.simulation.simulators.faults import patient_fault
 from bedside.simulation.simulators.ledger import Ledger
 
 # -- The client's side ----------------------------------------------------------------------------------
+# Its calls hold the public talk, the client's life and way of thinking, and its own column. What the therapist takes
+# it to be like, and what it means to do, is in none of them.
 
 #: How often the client appraises a message at all.
 APPRAISED = 0.5

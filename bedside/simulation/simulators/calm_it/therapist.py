@@ -13,13 +13,22 @@ from typing import Any
 from bedside.simulation.simulators.asking import Spoken, ask_clinician
 from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.calm_it.candidates import RankedChoice, Ranking, clinician_candidates
-from bedside.simulation.simulators.calm_it.client_fields import CalmItFields
-from bedside.simulation.simulators.calm_it.columns import SessionMoment, TherapistColumn, grown
-from bedside.simulation.simulators.calm_it.labels import labels, listed
-from bedside.simulation.simulators.calm_it.session_sentences import EARLY, counter, phase
+from bedside.simulation.simulators.calm_it.client_fields import (
+    CalmItFields,
+    SessionMoment,
+    TherapistColumn,
+    grown,
+    labels,
+    listed,
+)
 from bedside.simulation.simulators.calm_it.state_calls import (
+    STRATEGIES_SHOWN,
     SideCalls,
+    TurnLength,
+    allowed_processes,
+    allowed_strategies,
     as_json,
+    goes_in_circles,
     last_messages,
     prompt_text,
     read_goals,
@@ -27,16 +36,54 @@ from bedside.simulation.simulators.calm_it.state_calls import (
     read_updates,
     strategies_reader,
 )
-from bedside.simulation.simulators.calm_it.turn_rules import (
-    STRATEGIES_SHOWN,
-    TurnLength,
-    allowed_processes,
-    allowed_strategies,
-    goes_in_circles,
-)
 from bedside.simulation.simulators.faults import clinician_watch
 from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.prompt_files import FilledPrompt
+
+# -- What is the same in every session ------------------------------------------------------------------
+
+#: Message 0 and message T - 2, which the protocol says for the therapist.
+GREETING = "Hello, good to have you here. What brings you in today?"
+FAREWELL = (
+    "Our time is up for today. Thank you for talking so openly with me. Is there anything that you would like to say "
+    "before we stop?"
+)
+
+_OPEN = "There is time: nothing needs to be settled now."
+_EARLY = "You hardly know each other yet: go gently."
+_CLOSING = {
+    "clinician": "The session is in its last messages: begin nothing new, gather, and bring it to a good end.",
+    "patient": "The session is in its last messages: begin nothing new.",
+}
+_LAST = "The therapist has said goodbye: this is your last line."
+
+
+def phase(side: str, index: int, *, closing: bool, last: bool = False) -> str:
+    """What a side is told of the time.
+
+    Args:
+        side: ``clinician`` or ``patient``.
+        index: of the message.
+        closing: whether it is one of those that are kept for closing.
+        last: whether it is the last.
+    """
+    if last:
+        return _LAST
+    if closing:
+        return _CLOSING[side]
+    return _EARLY if index < EARLY else _OPEN
+
+
+def counter(index: int, length: int) -> str:
+    """Which message of how many one is."""
+    return f"{index + 1} of {length}"
+
+
+#: Messages that count as early.
+EARLY = 6
+
+
+# -- The therapist's side -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulation.simulators.calm_it.labels import APPRAISALS, NEUTRAL, UNHELPFUL, labels
-from bedside.simulation.simulators.calm_it.state_calls import FOLDER
-from bedside.simulation.simulators.calm_it.turn_rules import SIMILAR, similarity
-from bedside.simulation.simulators.fault_patterns import WORD
+from bedside.simulation.simulators.calm_it.client_fields import APPRAISALS, NEUTRAL, UNHELPFUL, labels
+from bedside.simulation.simulators.calm_it.state_calls import FOLDER, SIMILAR, similarity
+from bedside.simulation.simulators.faults import WORD
 from bedside.simulation.simulators.toys import ToyWords, object_reply, whole_words
 
 _WORDS = ToyWords(FOLDER)

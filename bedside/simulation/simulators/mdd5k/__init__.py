@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.mdd5k.bundled_material import BUNDLED, FOLDER
-from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord, patient_lines, problems
+from bedside.simulation.simulators.mdd5k.case_fields import (
+    BUNDLED,
+    FOLDER,
+    PsychiatricRecord,
+    patient_lines,
+    problems,
+)
 from bedside.simulation.simulators.mdd5k.doctor import FREE, GUIDED, brief_text
 from bedside.simulation.simulators.mdd5k.interview import converse, most_calls
 from bedside.simulation.simulators.mdd5k.toy_replies import RULES

@@ -7,6 +7,8 @@ Who sees what: the patient gets the record without treatment advice, codes and d
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
@@ -14,6 +16,18 @@ from pydantic import Field, ValidationError
 from bedside.core.model_errors import complaints, key_name
 from bedside.metrics.protocols.contract import Strict, Text
 from bedside.simulation.simulators.case import Case
+from bedside.simulation.simulators.prompt_files import filled_prompt
+
+# -- What stands in this folder beside the code ---------------------------------------------------------
+
+FOLDER = Path(__file__).parent
+#: What names the trees, graphs and doctors that come with bedside, in place of a file.
+BUNDLED = "bundled"
+#: A prompt with what its slots hold.
+interview_prompt = partial(filled_prompt, FOLDER)
+
+
+# -- What MDD-5k needs of a case ------------------------------------------------------------------------
 
 #: Where the fields stand in a case's ``extra``.
 PROTOCOL = "mdd5k"

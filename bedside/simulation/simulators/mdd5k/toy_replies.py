@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulation.simulators.mdd5k.bundled_material import FOLDER
-from bedside.simulation.simulators.mdd5k.case_fields import is_nothing
+from bedside.simulation.simulators.mdd5k.case_fields import FOLDER, is_nothing
 from bedside.simulation.simulators.toys import ToyWords, object_reply
 
 _WORDS = ToyWords(FOLDER)

@@ -6,7 +6,7 @@ from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
 from bedside.simulation.simulators.medconceal.concern_seeker import ConcernSeeker, early_findings
 from bedside.simulation.simulators.medconceal.consultation import TASKS, converse, most_calls, problems
-from bedside.simulation.simulators.medconceal.prompt_texts import FOLDER
+from bedside.simulation.simulators.medconceal.reserved_patient import FOLDER
 from bedside.simulation.simulators.medconceal.toy_actors import RULES
 
 _DESCRIPTIONS = {

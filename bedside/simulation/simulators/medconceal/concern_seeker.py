@@ -18,7 +18,7 @@ from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import EarlyForm
 from bedside.simulation.simulators.faults import clinician_watch
-from bedside.simulation.simulators.medconceal.prompt_texts import prompt_text
+from bedside.simulation.simulators.medconceal.reserved_patient import prompt_text
 from bedside.simulation.simulators.prompt_files import FilledPrompt, listed
 
 #: Messages after which a person may begin to write down what they found.

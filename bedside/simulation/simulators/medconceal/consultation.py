@@ -26,8 +26,7 @@ from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Outcome, Situation
 from bedside.simulation.simulators.ledger import Ledger
 from bedside.simulation.simulators.medconceal.concern_seeker import ConcernSeeker
-from bedside.simulation.simulators.medconceal.disclosure_guard import gives_away
-from bedside.simulation.simulators.medconceal.reserved_patient import ReservedPatient
+from bedside.simulation.simulators.medconceal.reserved_patient import ReservedPatient, gives_away
 from bedside.transcripts.transcript import Transcript, Turn
 
 # -- The evaluator's call -------------------------------------------------------------------------------

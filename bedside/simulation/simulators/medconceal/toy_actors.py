@@ -10,7 +10,7 @@ from bedside.metrics.coders import CODERS
 from bedside.metrics.protocols.medconceal.labels import FEATURES, INTENTS
 from bedside.metrics.protocols.medconceal.policy import content, overlap
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulation.simulators.medconceal.prompt_texts import FOLDER
+from bedside.simulation.simulators.medconceal.reserved_patient import FOLDER
 from bedside.simulation.simulators.toys import ToyWords, beginnings, object_reply
 from bedside.transcripts.transcript import Transcript, Turn
 

@@ -11,9 +11,8 @@ from bedside.simulation.simulators.multisense.patient_preparation import (
     known_facts,
     problems,
 )
-from bedside.simulation.simulators.multisense.plain_agent import PlainAgent
-from bedside.simulation.simulators.multisense.prompt_guides import FOLDER
-from bedside.simulation.simulators.multisense.sensemaker import OBJECTS, scaffold_brief
+from bedside.simulation.simulators.multisense.sensemaker import OBJECTS, PlainAgent, scaffold_brief
+from bedside.simulation.simulators.multisense.stages import FOLDER
 from bedside.simulation.simulators.multisense.toy_speakers import RULES
 
 

@@ -23,14 +23,16 @@ from bedside.simulation.simulators.multisense.patient_preparation import (
     background,
     prepared_patient,
 )
-from bedside.simulation.simulators.multisense.plain_agent import PlainAgent
-from bedside.simulation.simulators.multisense.prompt_guides import (
+from bedside.simulation.simulators.multisense.sensemaker import ROUNDS, PlainAgent, Sensemaker, read_numbers
+from bedside.simulation.simulators.multisense.stages import (
+    EXIT,
+    FOSTERING,
+    MOST_MESSAGES,
+    NAMES,
     guides,
     guides_reference,
     prompt_text,
 )
-from bedside.simulation.simulators.multisense.sensemaker import ROUNDS, Sensemaker, read_numbers
-from bedside.simulation.simulators.multisense.stages import EXIT, FOSTERING, MOST_MESSAGES, NAMES
 from bedside.simulation.simulators.prompt_files import listed, numbered
 
 # -- The patient ----------------------------------------------------------------------------------------

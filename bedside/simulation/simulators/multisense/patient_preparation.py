@@ -16,7 +16,7 @@ from bedside.metrics.protocols.contract import Strict, complaint
 from bedside.simulation.simulators.asking import ask_for_data
 from bedside.simulation.simulators.calls import Call, Exchange, together
 from bedside.simulation.simulators.case import Case, patient_facts
-from bedside.simulation.simulators.multisense.prompt_guides import (
+from bedside.simulation.simulators.multisense.stages import (
     ChoiceGuide,
     Goal,
     Intent,

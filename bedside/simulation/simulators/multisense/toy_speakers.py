@@ -8,15 +8,16 @@ from typing import Any
 
 from bedside.metrics.protocols.medconceal.policy import content, overlap
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulation.simulators.multisense.prompt_guides import FOLDER, guides
 from bedside.simulation.simulators.multisense.stages import (
     DECIDING,
     EXIT,
+    FOLDER,
     FOSTERING,
     GATHERING,
     NAMES,
     PROVIDING,
     RESPONDING,
+    guides,
 )
 from bedside.simulation.simulators.toys import ToyWords, object_reply
 

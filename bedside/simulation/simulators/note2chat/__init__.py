@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulation.simulators.note2chat.clinician import Interviewer
-from bedside.simulation.simulators.note2chat.episode import CAPS, converse, most_calls, problems
-from bedside.simulation.simulators.note2chat.fixed_sentences import OPTIONS, SENTENCES
-from bedside.simulation.simulators.note2chat.prompts import FOLDER
+from bedside.simulation.simulators.note2chat.episode import CAPS, Interviewer, converse, most_calls, problems
 from bedside.simulation.simulators.note2chat.rule_actors import RULES
+from bedside.simulation.simulators.note2chat.vignette import FOLDER, OPTIONS, SENTENCES
 
 
 def _brief(case: Case, setting: str) -> str:

@@ -1,21 +1,296 @@
-"""The interview: complaint, questions and answers, and five diagnoses at the end or at the cap."""
+"""The interview: patient, clinician, and the course from complaint to five diagnoses at the end or at the cap."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 from bedside.metrics.protocols.note2chat.labels import Category
-from bedside.simulation.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
-from bedside.simulation.simulators.calls import ActorRole, Exchange
+from bedside.simulation.simulators.asking import (
+    ATTEMPTS,
+    CLINICIAN_ATTEMPTS,
+    Fault,
+    Spoken,
+    ask_clinician,
+    ask_for_data,
+    ask_patient,
+)
+from bedside.simulation.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulation.simulators.case import Case, ClinicalNote
 from bedside.simulation.simulators.contract import Outcome, Situation
+from bedside.simulation.simulators.faults import clinician_watch, patient_fault
 from bedside.simulation.simulators.ledger import Ledger
-from bedside.simulation.simulators.note2chat.clinician import Interviewer
-from bedside.simulation.simulators.note2chat.fixed_sentences import fixed_sentences
-from bedside.simulation.simulators.note2chat.patient import VignettePatient
-from bedside.simulation.simulators.note2chat.vignette import shared_start
+from bedside.simulation.simulators.note2chat.vignette import (
+    FixedSentences,
+    ask_evaluator,
+    fixed_sentences,
+    prompt,
+    sentences,
+    shared_start,
+)
+
+# -- The patient of the interview -----------------------------------------------------------------------
+
+Strict = Literal["rules", "judge", "off"]
+#: Most sentences and words of a reply, and of the opening.
+SENTENCES, WORDS = 1, 60
+
+_VERDICTS = ("only_what_was_asked", "conflict")
+
+
+@dataclass(slots=True)
+class VignettePatient:
+    """The patient's part of one conversation.
+
+    Attributes:
+        note: whose vignette it knows; its diagnosis, findings and whole text are never looked at.
+        language: code of the case's language.
+        fixed: what it says word for word.
+        strict: what is checked of a reply beside its form in general: its length, and by a judge whether it tells more
+            than was asked or contradicts the vignette.
+        ledger: of the conversation.
+    """
+
+    note: ClinicalNote
+    language: str
+    fixed: FixedSentences
+    strict: Strict
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def opening(self) -> Exchange[Spoken]:
+        """The first message: the case's own, or made of the complaint, once for all conversations about the case."""
+        if self.note.opening.strip():
+            return Spoken(self.note.opening.strip())
+        filled = prompt("opening", self.language, complaint=self.note.chief_complaint)
+        call = Call(
+            "patient",
+            "opening",
+            1,
+            instruction=filled.instruction,
+            material={"complaint": self.note.chief_complaint, "language": self.language},
+            scope="case",
+            prompt=filled.reference,
+        )
+
+        def check(text: str) -> Fault | None:
+            return patient_fault(text, language=self.language, sentences=SENTENCES, words=WORDS)
+
+        spoken = yield from ask_patient(call, check)
+        self.ledger.note_refused("opening", spoken)
+        return spoken
+
+    def reply(self, lines: Sequence[Line], number: int) -> Exchange[Spoken]:
+        """The answer to the clinician's last message.
+
+        Args:
+            lines: the conversation up to it.
+            number: of the reply, from 1.
+        """
+        filled = prompt(
+            "patient",
+            self.language,
+            vignette=self.note.vignette,
+            dont_know=self.fixed.dont_know,
+            already_asked=self.fixed.already_asked,
+        )
+        call = Call(
+            "patient",
+            "reply",
+            number,
+            brief=filled.brief,
+            history=tuple(lines),
+            material={
+                "sentences": sentences(self.note.vignette),
+                "dont_know": self.fixed.dont_know,
+                "already_asked": self.fixed.already_asked,
+                "language": self.language,
+            },
+            prompt=filled.reference,
+        )
+        earlier = [line.text for line in lines if line.role == "patient" and not self.fixed.holds(line.text)]
+
+        def check(text: str) -> Fault | None:
+            return self._fault(text, earlier)
+
+        def review(text: str, attempt: int) -> Exchange[Fault | None]:
+            place = (number - 1) * ATTEMPTS + attempt
+            return self._review(lines[-1].text, text, ordinal=place)
+
+        spoken = yield from ask_patient(call, check, review=review if self.strict == "judge" else None)
+        self.ledger.note_refused("reply", spoken)
+        return spoken
+
+    def _fault(self, text: str, earlier: Sequence[str]) -> Fault | None:
+        if self.fixed.holds(text):
+            return None
+        bounded = self.strict != "off"
+        fault = patient_fault(
+            text,
+            language=self.language,
+            earlier=earlier,
+            sentences=SENTENCES if bounded else None,
+            words=WORDS if bounded else None,
+        )
+        if fault is not None and fault.reason == "repeats itself":
+            # What was asked before has its own sentence: other words for the same answer are not wanted here.
+            return replace(
+                fault,
+                objection="You have said that before. If the doctor asks again what you have answered, reply with "
+                f"exactly this sentence and nothing else: {self.fixed.already_asked}",
+            )
+        return fault
+
+    def _review(self, question: str, reply: str, *, ordinal: int) -> Exchange[Fault | None]:
+        """What a judge has against a reply: it is asked for again, and kept where it stays so."""
+        if self.fixed.holds(reply):
+            return None
+        verdict = yield from ask_evaluator(
+            "reply_check",
+            ordinal,
+            self.language,
+            _read_verdict,
+            variables={"vignette": self.note.vignette, "question": question, "reply": reply},
+            material={"sentences": sentences(self.note.vignette), "question": question, "reply": reply},
+        )
+        self.ledger.note("reply_check", text=reply, **verdict)
+        if verdict["conflict"]:
+            return Fault(
+                "conflicts with the vignette",
+                "Your last reply said something that what you know about yourself doesn't hold or contradicts. "
+                "Answer only from what you know.",
+                kept=True,
+            )
+        if not verdict["only_what_was_asked"]:
+            return Fault(
+                "tells what was not asked",
+                "Your last reply told more than was asked. Tell only what the doctor asked for.",
+                kept=True,
+            )
+        return None
+
+
+def _read_verdict(value: Any) -> Mapping[str, bool]:
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), bool) for name in _VERDICTS):
+        raise ValueError("only_what_was_asked and conflict must each be true or false")
+    return {name: value[name] for name in _VERDICTS}
+
+
+# -- The clinician under test ---------------------------------------------------------------------------
+# Whether a message ends the interview is never looked for in its words: it is a field beside them, or the answer to a
+# call of its own, to the clinician or to the evaluator.
+
+#: Which brief the clinician gets: that for any model, or that for models tuned for the interview.
+Brief = Literal["general", "tuned"]
+#: Who says whether a message is the diagnosis.
+Decision = Literal["clinician", "evaluator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interviewer:
+    """The clinician's part of one conversation; nothing of the case is in it.
+
+    Attributes:
+        language: code of the case's language.
+        brief: which it gets.
+        decision: who says whether a message is the diagnosis.
+        ledger: of the conversation.
+    """
+
+    language: str
+    brief: Brief
+    decision: Decision
+    ledger: Ledger = field(default_factory=Ledger)
+
+    @property
+    def structured(self) -> bool:
+        """Whether it is asked to say itself, beside its words, what they are: a tuned model has its own form."""
+        return self.brief == "general" and self.decision == "clinician"
+
+    def brief_text(self) -> str:
+        """What it is told at the start."""
+        parts = [prompt(f"clinician_{self.brief}", self.language).brief]
+        if self.structured:
+            parts.append(prompt("reply_form", self.language).instruction)
+        return "\n\n".join(parts)
+
+    def message(self, number: int, *, last: bool) -> Exchange[tuple[Spoken, tuple[str, ...] | None]]:
+        """The next message, without text where nothing was said, and the final diagnoses that it gives; None where the
+        interview goes on.
+
+        Args:
+            number: of the message, from 1.
+            last: whether it is the last that it has, in which it must give its diagnosis.
+        """
+        start = prompt(f"clinician_{self.brief}", self.language)
+        extras = [prompt("forced_diagnosis", self.language)] if last else []
+        if self.structured:
+            extras.append(prompt("reply_form", self.language))
+        call = Call(
+            "clinician",
+            "message",
+            number,
+            brief=start.brief,
+            history=tuple(self.ledger.lines),
+            instruction="\n\n".join(part.instruction for part in extras),
+            schema=extras[-1].schema if self.structured else None,
+            material={"last": last, "language": self.language},
+            prompt=" ".join(part.reference for part in (start, *extras)),
+        )
+        spoken = yield from ask_clinician(call, clinician_watch(self.ledger.lines, self.language))
+        diagnoses, by, readable = yield from self._decided(spoken, number)
+        self.ledger.note_refused("message", spoken)
+        self.ledger.note(
+            "decision", by=by, diagnoses=None if diagnoses is None else list(diagnoses), readable=readable
+        )
+        if not readable:
+            self.ledger.flags["clinician: decision can't be read"] += 1
+        return spoken, diagnoses
+
+    def _decided(self, spoken: Spoken, number: int) -> Exchange[tuple[tuple[str, ...] | None, str, bool]]:
+        """The final diagnoses that a message gives, if it does, and who says so, and whether that could be read."""
+        if spoken.fields is not None:
+            try:
+                return read_diagnoses(spoken.fields), "message", True
+            except ValueError:
+                pass
+        if not spoken.text:
+            return None, "message", True
+        actor: ActorRole = self.decision
+        filled = prompt(
+            "decision" if actor == "clinician" else "diagnosis_reading", self.language, message=spoken.text
+        )
+        call = Call(
+            actor,
+            "decision",
+            number,
+            instruction=filled.instruction,
+            kind="data",
+            schema=filled.schema,
+            material={"message": spoken.text},
+            prompt=filled.reference,
+        )
+        decided = yield from ask_for_data(call, read_diagnoses)
+        return decided.value, actor, decided.readable
+
+
+def read_diagnoses(value: Any) -> tuple[str, ...] | None:
+    """The final diagnoses of an object; None where it says that there are none yet.
+
+    Raises:
+        ValueError: it doesn't say.
+    """
+    if not isinstance(value, dict) or "diagnoses" not in value:
+        raise ValueError('there is no key "diagnoses"')
+    names = value["diagnoses"]
+    if names is None or names == []:
+        return None
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError('"diagnoses" must be null or a list of names')
+    return tuple(name.strip() for name in names)
+
+
+# -- The interview --------------------------------------------------------------------------------------
 
 #: Messages of an interview at most, the opening and the diagnosis among them, by setting.
 CAPS: Mapping[str, int] = {"26-messages": 26, "40-messages": 40}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.simulation.simulators.calls import Exchange, Line, together
-from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
+from bedside.simulation.simulators.note2chat.vignette import ask_evaluator
 
 _SPEAKERS = {"en": ("Doctor", "Patient"), "zh": ("医生", "患者")}
 

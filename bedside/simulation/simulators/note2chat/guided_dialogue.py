@@ -14,14 +14,13 @@ from bedside.simulation.simulators.calls import Exchange, Line
 from bedside.simulation.simulators.case import Case, ClinicalNote
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.ledger import Ledger
-from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
 from bedside.simulation.simulators.note2chat.finding_places import (
     FindingPlace,
     diagnosis_rank,
     finding_places,
     numbered,
 )
-from bedside.simulation.simulators.note2chat.vignette import folded
+from bedside.simulation.simulators.note2chat.vignette import ask_evaluator, folded
 
 # -- What a critic changes in a generated interview -----------------------------------------------------
 

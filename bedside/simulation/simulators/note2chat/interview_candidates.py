@@ -21,19 +21,15 @@ from bedside.simulation.simulators.calls import Call, Exchange, Line, together
 from bedside.simulation.simulators.case import ClinicalNote
 from bedside.simulation.simulators.contract import UnusableConversationError
 from bedside.simulation.simulators.faults import clinician_watch
-from bedside.simulation.simulators.note2chat.clinician import read_diagnoses
-from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
+from bedside.simulation.simulators.note2chat.episode import VignettePatient, read_diagnoses
 from bedside.simulation.simulators.note2chat.finding_places import (
     FindingPlace,
     diagnosis_rank,
     finding_places,
     numbered,
 )
-from bedside.simulation.simulators.note2chat.fixed_sentences import FixedSentences
-from bedside.simulation.simulators.note2chat.patient import VignettePatient
-from bedside.simulation.simulators.note2chat.prompts import prompt
 from bedside.simulation.simulators.note2chat.training_records import DoctorState
-from bedside.simulation.simulators.note2chat.vignette import sentences
+from bedside.simulation.simulators.note2chat.vignette import FixedSentences, ask_evaluator, prompt, sentences
 
 #: The call sites at which the doctor and the patient are asked.
 DOCTOR, PATIENT = "candidate", "reply"

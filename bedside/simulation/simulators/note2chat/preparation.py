@@ -10,13 +10,16 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
+from bedside.core.errors import InputError
+from bedside.core.records import PathOrPaths, records
 from bedside.metrics.protocols.contract import Strict, Text
 from bedside.metrics.protocols.note2chat.labels import Category
 from bedside.simulation.simulators.calls import Exchange, together
 from bedside.simulation.simulators.case import Case, ClinicalNote, Hidden, Name, NoteFinding
 from bedside.simulation.simulators.contract import UnusableConversationError
-from bedside.simulation.simulators.note2chat.evaluator_questions import ask_evaluator
-from bedside.simulation.simulators.note2chat.vignette import shared_start
+from bedside.simulation.simulators.note2chat.vignette import ask_evaluator, shared_start
+
+# -- Notes become cases ---------------------------------------------------------------------------------
 
 #: The questions on a finding.
 ASPECTS: tuple[Category, ...] = get_args(Category)
@@ -156,3 +159,25 @@ def aspects_of(finding: str, number: int, language: str) -> Exchange[dict[Catego
         return (yield from ask_evaluator("aspects", number, language, read, variables={"finding": finding}))
     except UnusableConversationError:
         return dict.fromkeys(ASPECTS)
+
+
+# -- Files of notes -------------------------------------------------------------------------------------
+
+_SEE = "see docs/note2chat-training.md"
+
+
+def read_notes(paths: PathOrPaths) -> tuple[DischargeNote, ...]:
+    """The notes of files or folders, in order.
+
+    Raises:
+        InputError: a file can't be read, a note is wrong or there twice, or there are none; file and line are named.
+    """
+    notes: dict[str, DischargeNote] = {}
+    for record in records(paths, "file of notes"):
+        note = record.to_model(DischargeNote, _SEE)
+        if note.id in notes:
+            raise InputError(f"the note {note.id!r} is there twice", where=record.place(("id",)), todo=_SEE)
+        notes[note.id] = note
+    if not notes:
+        raise InputError("there are no notes", todo=_SEE)
+    return tuple(notes.values())

@@ -8,8 +8,7 @@ from typing import Any, get_args
 
 from bedside.metrics.protocols.note2chat.labels import Category
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulation.simulators.note2chat.prompts import FOLDER
-from bedside.simulation.simulators.note2chat.vignette import sentences
+from bedside.simulation.simulators.note2chat.vignette import FOLDER, sentences
 from bedside.simulation.simulators.toys import ToyWords, object_reply
 
 #: What the toys say and listen for.

@@ -1,10 +1,121 @@
-"""The part of a note that the patient knows: the history before any treatment, word for word."""
+"""The vignette: the part of a note that the patient knows; the prompts, fixed sentences and evaluator's questions."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bedside.metrics.protocols.note2chat.labels import says
+from bedside.simulation.simulators.asking import ask_for_data
+from bedside.simulation.simulators.calls import Call, Exchange
+from bedside.simulation.simulators.contract import SimulatorOption
+from bedside.simulation.simulators.prompt_files import filled_prompt
+
+# -- The prompts of the interview and of the preparation of notes ---------------------------------------
+
+FOLDER = Path(__file__).parent
+#: A prompt with what its slots hold.
+prompt = partial(filled_prompt, FOLDER)
+
+
+# -- A question to the evaluator ------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def ask_evaluator(
+    purpose: str,
+    ordinal: int,
+    language: str,
+    read: Callable[[Any], T],
+    *,
+    variables: Mapping[str, str],
+    material: Mapping[str, Any] | None = None,
+) -> Exchange[T]:
+    """What the evaluator replies to the prompt that is called after the purpose.
+
+    Args:
+        purpose: the prompt, which is the call site's name too.
+        ordinal: of the call at its site, from 1.
+        language: code of the prompt's language.
+        read: makes the value of the object that is replied, or raises a ValueError that says what is wrong with it.
+        variables: what the prompt's slots hold.
+        material: what the variables were made from, for actors that are no language models; the variables themselves
+            unless given.
+
+    Raises:
+        UnusableConversationError: no reply could be read, three times.
+    """
+    filled = prompt(purpose, language, **variables)
+    call = Call(
+        "evaluator",
+        purpose,
+        ordinal,
+        instruction=filled.instruction,
+        kind="data",
+        schema=filled.schema,
+        material=variables if material is None else material,
+        prompt=filled.reference,
+    )
+    value: T = (yield from ask_for_data(call, read)).value
+    return value
+
+
+# -- The two sentences that the vignette patient has for what it doesn't know and for what it was asked before ---
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSentences:
+    """What the patient says word for word.
+
+    Attributes:
+        dont_know: where the vignette doesn't answer the question.
+        already_asked: where the question was answered before.
+    """
+
+    dont_know: str
+    already_asked: str
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is one of the two."""
+        return says(text, self.dont_know) or says(text, self.already_asked)
+
+
+#: What they are where nobody sets them, by language.
+SENTENCES: Mapping[str, FixedSentences] = {
+    "en": FixedSentences("Sorry, I don't know.", "Sorry, you've already asked this question."),
+    "zh": FixedSentences("抱歉，我不知道。", "抱歉，这个问题您已经问过了。"),
+}
+_ABOUT = {
+    "dont_know": "What the patient says where the vignette doesn't answer the question",
+    "already_asked": "What the patient says where the question was answered before",
+}
+_LANGUAGES = {"en": "English", "zh": "Chinese"}
+
+#: An option for each sentence and language.
+OPTIONS: tuple[SimulatorOption, ...] = tuple(
+    SimulatorOption(
+        f"{name}_{language}",
+        getattr(fixed, name),
+        f"{about}, in {_LANGUAGES[language]}.",
+        own=language != "en",
+    )
+    for language, fixed in SENTENCES.items()
+    for name, about in _ABOUT.items()
+)
+
+
+def fixed_sentences(options: Mapping[str, Any], language: str) -> FixedSentences:
+    """The two sentences of a conversation."""
+    return FixedSentences(**{name: str(options[f"{name}_{language}"]) for name in _ABOUT})
+
+
+# -- The part of a note that the patient knows ----------------------------------------------------------
 
 #: Signs that models write in another form than the note.
 _SIGNS = str.maketrans(

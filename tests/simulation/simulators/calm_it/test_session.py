@@ -17,7 +17,7 @@ from bedside.metrics.contract import FAMILIES
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.calm_it import SIMULATOR
-from bedside.simulation.simulators.calm_it.labels import UNHELPFUL, labels
+from bedside.simulation.simulators.calm_it.client_fields import UNHELPFUL, labels
 from bedside.simulation.simulators.case import Case
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.simulation.simulators.calm_it.scenes import bundled, fair_reply, session, simulated, words

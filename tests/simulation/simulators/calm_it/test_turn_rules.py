@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bedside.core.errors import InputError
-from bedside.simulation.simulators.calm_it.columns import grown
-from bedside.simulation.simulators.calm_it.labels import APPRAISALS, BACKGROUND_KEYS, labels, listed
-from bedside.simulation.simulators.calm_it.turn_rules import (
+from bedside.simulation.simulators.calm_it.client_fields import (
+    APPRAISALS,
+    BACKGROUND_KEYS,
+    grown,
+    labels,
+    listed,
+)
+from bedside.simulation.simulators.calm_it.state_calls import (
     TURN_LENGTHS,
     allowed_actions,
     allowed_processes,

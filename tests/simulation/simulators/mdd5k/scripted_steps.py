@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bedside.simulation.simulators.draws import Draws
-from bedside.simulation.simulators.mdd5k.bundled_material import FOLDER
-from bedside.simulation.simulators.mdd5k.doctor import AskedTopic
+from bedside.simulation.simulators.mdd5k.case_fields import FOLDER
+from bedside.simulation.simulators.mdd5k.doctor import AskedTopic, TopicTree, read_tree
 from bedside.simulation.simulators.mdd5k.interview import CorrectedSchedule, ReleasedSchedule
-from bedside.simulation.simulators.mdd5k.topic_tree import TopicTree, read_tree
 
 GROUPS = ("female_teen", "female_adult", "male_teen", "male_adult")
 

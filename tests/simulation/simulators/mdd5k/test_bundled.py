@@ -24,7 +24,7 @@ from bedside.simulation.simulators.case_files import leaks, read_cases
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.case_fields import patient_lines, record_of
-from bedside.simulation.simulators.mdd5k.doctor_personas import draw_doctor, find_doctors, read_doctors
+from bedside.simulation.simulators.mdd5k.doctor import draw_doctor, find_doctors, read_doctors
 from bedside.simulation.simulators.prompt_files import prompts_in
 from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 from bedside.transcripts import Transcript, Turn

@@ -13,10 +13,9 @@ from bedside.core.errors import BedsideError
 from bedside.simulation.simulators.case_files import check_cases, converted_cases
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k import SIMULATOR
-from bedside.simulation.simulators.mdd5k.bundled_material import FOLDER
-from bedside.simulation.simulators.mdd5k.doctor_personas import read_doctors
-from bedside.simulation.simulators.mdd5k.story_graph import draw_story, read_graphs
-from bedside.simulation.simulators.mdd5k.topic_tree import CAP, read_tree
+from bedside.simulation.simulators.mdd5k.case_fields import FOLDER
+from bedside.simulation.simulators.mdd5k.doctor import CAP, read_doctors, read_tree
+from bedside.simulation.simulators.mdd5k.story import draw_story, read_graphs
 from bedside.simulation.simulators.mdd5k_cases import authors_object
 from tests.fuzz import mutate
 from tests.simulation.simulators.playing import by_rules, play

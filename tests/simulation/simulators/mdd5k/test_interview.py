@@ -18,7 +18,7 @@ from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.contract import Outcome
 from bedside.simulation.simulators.mdd5k import SIMULATOR
-from bedside.simulation.simulators.mdd5k.topic_tree import PARSE
+from bedside.simulation.simulators.mdd5k.doctor import PARSE
 from tests.simulation.simulators.playing import Played, by_rules, play, situation
 from tests.simulation.simulators.random_replies import any_reply
 from tests.soak import budget

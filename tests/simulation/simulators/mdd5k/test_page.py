@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.mdd5k import SIMULATOR
-from bedside.simulation.simulators.mdd5k.story_graph import read_graphs
-from bedside.simulation.simulators.mdd5k.topic_tree import read_tree
+from bedside.simulation.simulators.mdd5k.doctor import read_tree
+from bedside.simulation.simulators.mdd5k.story import read_graphs
 
 PAGE = (Path(__file__).parents[4] / "docs" / "simulators" / "mdd5k.md").read_text("utf-8")
 

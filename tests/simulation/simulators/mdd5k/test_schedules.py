@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.mdd5k.doctor import PARSE
 from bedside.simulation.simulators.mdd5k.interview import most_exchanges, most_released_exchanges, overruled
-from bedside.simulation.simulators.mdd5k.topic_tree import PARSE
 from tests.simulation.simulators.mdd5k.scripted_steps import GROUPS, ScriptedSteps, corrected, released, tree
 from tests.soak import budget
 

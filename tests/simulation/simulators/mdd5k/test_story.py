@@ -14,14 +14,15 @@ from scipy import stats
 
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.mdd5k.case_fields import PersonalHistory, PsychiatricRecord
-from bedside.simulation.simulators.mdd5k.story import story_faults, written_story
-from bedside.simulation.simulators.mdd5k.story_graph import (
+from bedside.simulation.simulators.mdd5k.story import (
     GraphFile,
     StoryGraph,
     StorySeed,
     draw_story,
     find_graphs,
     read_graphs,
+    story_faults,
+    written_story,
 )
 from tests.simulation.simulators.playing import Table, run_exchange
 

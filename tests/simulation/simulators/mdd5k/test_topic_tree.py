@@ -14,7 +14,7 @@ from scipy import stats
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord
-from bedside.simulation.simulators.mdd5k.topic_tree import PARSE, find_tree, read_tree
+from bedside.simulation.simulators.mdd5k.doctor import PARSE, find_tree, read_tree
 from tests.simulation.simulators.mdd5k.scripted_steps import GROUPS, tree
 
 #: How many topics the authors' code lines up before anything grows, and leaves of the illness.

@@ -17,8 +17,7 @@ from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.medconceal import SIMULATOR
 from bedside.simulation.simulators.medconceal.consultation import TASKS
-from bedside.simulation.simulators.medconceal.disclosure_guard import gives_away, says
-from bedside.simulation.simulators.medconceal.reserved_patient import stance_of
+from bedside.simulation.simulators.medconceal.reserved_patient import gives_away, says, stance_of
 from tests.simulation.simulators.medconceal.scenes import (
     ANSWERS,
     ASKS,

@@ -22,8 +22,7 @@ from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case, Hidden
 from bedside.simulation.simulators.case_files import leaks
 from bedside.simulation.simulators.multisense import SIMULATOR
-from bedside.simulation.simulators.multisense.prompt_guides import FOLDER, guides
-from bedside.simulation.simulators.multisense.stages import NAMES
+from bedside.simulation.simulators.multisense.stages import FOLDER, NAMES, guides
 from bedside.simulation.simulators.prompt_files import prompts_in
 from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 from bedside.transcripts.transcript import Transcript, Turn

@@ -11,8 +11,7 @@ from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.multisense import SIMULATOR
 from bedside.simulation.simulators.multisense.conversation import persona_text
 from bedside.simulation.simulators.multisense.patient_preparation import background, known_facts
-from bedside.simulation.simulators.multisense.prompt_guides import guides
-from bedside.simulation.simulators.multisense.stages import NAMES
+from bedside.simulation.simulators.multisense.stages import NAMES, guides
 from tests.simulation.simulators.multisense.scenes import Talk, cases, personas, talked
 
 OWN = guides("en")

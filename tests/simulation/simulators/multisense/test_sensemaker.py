@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import Outcome
-from bedside.simulation.simulators.multisense.prompt_guides import guides
 from bedside.simulation.simulators.multisense.sensemaker import least_like
-from bedside.simulation.simulators.multisense.stages import NAMES
+from bedside.simulation.simulators.multisense.stages import NAMES, guides
 from tests.simulation.simulators.multisense.scenes import Talk, by_chance, cases, talked
 from tests.simulation.simulators.playing import Played
 from tests.soak import budget

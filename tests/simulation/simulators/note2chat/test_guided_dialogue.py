@@ -25,8 +25,8 @@ from bedside.simulation.simulators.note2chat.guided_dialogue import (
     read_edits,
     read_tree,
 )
-from bedside.simulation.simulators.note2chat.prompts import prompt
-from bedside.simulation.simulators.note2chat.training_rules import training_evaluator
+from bedside.simulation.simulators.note2chat.training_records import training_evaluator
+from bedside.simulation.simulators.note2chat.vignette import prompt
 from tests.simulation.simulators.note2chat.cases_for_tests import case as canary_case
 from tests.simulation.simulators.playing import Replies, Table, run_exchange
 

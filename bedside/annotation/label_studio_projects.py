@@ -1,37 +1,86 @@
-"""The push: a plan's tasks go to a Label Studio server.
-
-What the server lacks is made up for here. It would take the same task twice, so what it has is listed before anything
-is sent, and a copy nobody answered is taken away. It does not check what a page's answers mean, so a page that somebody
-changed is noticed. It can't hide anything from its members, so nothing that tells systems apart is sent.
-"""
+"""A plan's items go to a Label Studio server as they are sent, and its answers come back into the run."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
-from bedside.annotation.answer_store import plan_folder, read_store
-from bedside.annotation.items import TURN_MARKS, label_studio_tasks
+from bedside.annotation.annotation_plan import AnnotationPlan, page_version, plan_hash, rater_of
+from bedside.annotation.answer_check import AnswerCheck
+from bedside.annotation.answer_store import StoreSummary, keep_answers, plan_folder, read_store
+from bedside.annotation.answers import CollectedAnswers
+from bedside.annotation.items import TURN_MARKS, coded_positions, label_studio_tasks, shown_by_item
 from bedside.annotation.label_studio_client import (
     BATCH,
     LabelStudioClient,
+    ProjectMark,
     ServerTask,
     TaskProgress,
     UnreachableError,
     annotation_count,
+    project_mark,
     report_tasks,
 )
-from bedside.annotation.labelling_page import instructions_page, labelling_page
-from bedside.annotation.sent_page import check_pages, keep_page, mark_of
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.labelling_page import instructions_page, labelling_page, page_digest
 from bedside.core.errors import LabelStudioError
-from bedside.core.files import holding, make_folder, saying_where
+from bedside.core.files import holding, make_folder, replacing, saying_where
 from bedside.ratings.run import Run
+
+# -- The labelling page as it was sent ------------------------------------------------------------------
+
+#: The page as it was sent, in the plan's folder.
+PAGE = "page.xml"
+
+
+def mark_of(plan: AnnotationPlan, part: str) -> ProjectMark:
+    """What the description says of the project that holds a part's tasks."""
+    return ProjectMark(plan_hash(plan), page_version(plan), page_digest(labelling_page(plan)), part)
+
+
+def keep_page(run: Run, plan: AnnotationPlan) -> None:
+    """Keep the page in the run, so that it can be put back where somebody changes it."""
+    path = plan_folder(run, plan) / PAGE
+    page = labelling_page(plan).encode()
+    if not path.is_file() or path.read_bytes() != page:
+        with replacing(path) as temporary:
+            temporary.write_bytes(page)
+
+
+def check_pages(server: LabelStudioClient, run: Run, plan: AnnotationPlan, projects: Iterable[Any]) -> None:
+    """Refuse answers on a page that isn't the one that was sent: what they mean can't be known.
+
+    Raises:
+        LabelStudioError: a choice, what it records, a descriptor or anything else of a page was changed.
+    """
+    for project in projects:
+        if annotation_count(project) and not _is_as_sent(plan, project):
+            raise LabelStudioError(
+                f"the page of project {project.title!r} was changed after it was sent, and has answers",
+                where=f"{server.url}/projects/{project.id}/settings/labeling",
+                todo=f"put back the page that {plan_folder(run, plan) / PAGE} holds, and look at the answers since",
+            )
+
+
+def _is_as_sent(plan: AnnotationPlan, project: Any) -> bool:
+    mark = project_mark(project)
+    try:
+        digest = page_digest(project.label_config or "")
+    except ValueError:
+        return False
+    return mark is not None and (mark.sent, mark.page) == (digest, page_version(plan))
+
+
+# -- The push -------------------------------------------------------------------------------------------
+# What the server lacks is made up for here. It would take the same task twice, so what it has is listed before
+# anything is sent, and a copy nobody answered is taken away. It does not check what a page's answers mean, so a page
+# that somebody changed is noticed. It can't hide anything from its members, so nothing that tells systems apart is
+# sent.
 
 #: About how many bytes one call sends: it is taken whole or not at all.
 BATCH_BYTES = 8_000_000
@@ -343,3 +392,105 @@ def _set_overlap(server: LabelStudioClient, plan: AnnotationPlan, projects: Sequ
             if name in special and task.overlap != special[name]:
                 with server.speaking():
                     server.client.tasks.update(task.id, overlap=special[name])
+
+
+# -- The pull -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PullSummary:
+    """What a pull did.
+
+    Attributes:
+        collected: what was on the server.
+        stored: what became of it in the run.
+    """
+
+    collected: CollectedAnswers
+    stored: StoreSummary
+
+
+def pull(
+    plan: AnnotationPlan,
+    run: Run,
+    server: LabelStudioClient,
+    *,
+    users: Mapping[str, str] | None = None,
+    progress: TaskProgress = lambda done, total: None,
+) -> PullSummary:
+    """Bring a plan's answers into its run. Safe to repeat; an answer once brought is never lost.
+
+    Args:
+        plan: the plan.
+        run: its run.
+        server: the server.
+        users: e-mail address or id of a user → rater of the plan, where the address does not begin with the rater's
+            name.
+        progress: called with the number of tasks read and of all.
+
+    Raises:
+        LabelStudioError: the server can't be reached, has no project of the plan, a page that is not as it was sent, or
+            two users who can be one rater.
+        InputError: what the server has isn't the form of Label Studio's tasks. Nothing is changed then.
+    """
+    projects = [project for of_part in server.projects(plan).values() for project in of_part]
+    if not projects:
+        raise LabelStudioError(
+            f"the server has no project of plan {plan_hash(plan)}",
+            where=server.url,
+            todo="push the plan; answers that were pulled before are in the run",
+        )
+    check_pages(server, run, plan, projects)
+    raters = _raters(server, plan, users or {})
+    tasks: list[Mapping[str, Any]] = []
+    done, total = 0, sum(project.task_number for project in projects)
+    for project in projects:
+        tasks += server.answers(project, partial(report_tasks, progress, done, total))
+        done += project.task_number
+    collected = read_export(
+        plan,
+        tasks,
+        raters,
+        where=server.url,
+        shown=shown_by_item(plan, run),
+        answer_check=AnswerCheck(plan, coded_positions(plan, run)),
+    )
+    emails = _emails(server) if collected.strangers else {}
+    strangers = Counter({emails.get(user, user): count for user, count in collected.strangers.items()})
+    collected = replace(collected, strangers=dict(sorted(strangers.items())))
+    return PullSummary(collected, keep_answers(run, plan, collected.answers, current=True))
+
+
+def _emails(server: LabelStudioClient) -> dict[str, str]:
+    with server.speaking():
+        return {str(user.id): user.email for user in server.client.users.list() if user.email}
+
+
+def _raters(
+    server: LabelStudioClient, plan: AnnotationPlan, users: Mapping[str, str]
+) -> dict[int | str, str]:
+    """The users who are raters of the plan, by id and by address."""
+    emails = _emails(server)
+    named = {user.casefold(): rater_of(plan, name, "`users`") for user, name in users.items()}
+    plan_raters = {rater.casefold(): rater for rater in plan.raters}
+    candidates: dict[str, list[str]] = {}
+    rater_by_user: dict[str, str] = {}
+    for user, email in emails.items():
+        address = email.casefold()
+        rater = named.get(user) or named.get(address)
+        if rater is not None:
+            rater_by_user[user] = rater
+            continue
+        rater = plan_raters.get(address) or plan_raters.get(address.partition("@")[0])
+        if rater is not None and rater not in named.values():
+            candidates.setdefault(rater, []).append(user)
+    for rater, same_named in candidates.items():
+        if len(same_named) > 1:
+            addresses = " and ".join(emails[user] for user in same_named)
+            raise LabelStudioError(
+                f"{addresses} could both be the rater {rater}",
+                where=server.url,
+                todo=f"say who is: `users={emails[same_named[0]]}={rater}`",
+            )
+        rater_by_user[same_named[0]] = rater
+    return {key: rater for user, rater in rater_by_user.items() for key in (int(user), emails[user])}
