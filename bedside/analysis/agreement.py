@@ -19,19 +19,11 @@ from bedside.analysis.agreement_statistics import (
     statistics_of,
 )
 from bedside.analysis.checked_units import Chances, Grid, drawn_ratings, grid_of
+from bedside.analysis.choices import ALPHA_METRICS, ICC_FORMS, WEIGHTS, AlphaMetric, IccForm, Weights
 from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.plan_draws import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
-from bedside.analysis.selection import (
-    ALPHA_METRICS,
-    ICC_FORMS,
-    WEIGHTS,
-    AlphaMetric,
-    IccForm,
-    NothingError,
-    Weights,
-    beside_preferences,
-)
+from bedside.analysis.selection import NothingError, beside_preferences
 from bedside.core.errors import DataError
 from bedside.ratings.names import TRANSCRIPT, is_human, rated_by_humans
 from bedside.ratings.rubric_metrics import FinalLabels

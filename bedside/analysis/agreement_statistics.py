@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.analysis.selection import AlphaMetric, IccForm, Weights
+from bedside.analysis.choices import AlphaMetric, IccForm, Weights
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
 

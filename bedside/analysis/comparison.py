@@ -14,10 +14,7 @@ import polars as pl
 from bedside.analysis._label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.averaging import EnteredCases, cases_there, entered_cases, matched_rows
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
-from bedside.analysis.metric_facts import MetricFacts, MetricRatings
-from bedside.analysis.rater_effects import RaterDesign, rater_design
-from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.analysis.selection import (
+from bedside.analysis.choices import (
     ALTERNATIVES,
     CORRECTION_FAMILIES,
     CORRECTIONS,
@@ -25,12 +22,12 @@ from bedside.analysis.selection import (
     Alternative,
     Correction,
     CorrectionFamily,
-    NothingError,
     Test,
-    by_raters,
-    chosen_systems,
-    quality_metrics,
 )
+from bedside.analysis.metric_facts import MetricFacts, MetricRatings
+from bedside.analysis.rater_effects import RaterDesign, rater_design
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
 from bedside.core.errors import DataError
 from bedside.core.registry import nearest
 from bedside.core.words import counted

@@ -11,18 +11,12 @@ import polars as pl
 
 from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import own_case
+from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateAbout, EstimateMethod
 from bedside.analysis.fresh_view import fresh_view_of
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.plan_draws import MERGED_RUN, cell_levels, drawn_by, drawn_rounds, misdrawn_rounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
-from bedside.analysis.selection import (
-    ESTIMATE_ABOUT,
-    ESTIMATE_METHODS,
-    EstimateAbout,
-    EstimateMethod,
-    by_raters,
-    chosen_systems,
-)
+from bedside.analysis.selection import by_raters, chosen_systems
 from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans

@@ -12,10 +12,10 @@ import polars as pl
 from bedside.analysis.agreement import agreement_sample
 from bedside.analysis.agreement_statistics import AskedForms, ComparedRatings, MeasurementLevel, statistics_of
 from bedside.analysis.checked_units import drawn_ratings, grid_of
+from bedside.analysis.choices import Weights
 from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import Weights
 from bedside.core.errors import DataError
 from bedside.core.registry import nearest
 from bedside.ratings.juries import Jury, juries_in

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.analysis.choices import WEIGHTS
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import WEIGHTS
 from bedside.core.errors import DataError
 from bedside.stats import sample_size
 from bedside.stats.rater_models import Disagreement

@@ -12,6 +12,7 @@ import polars as pl
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances, CheckedUnits, checked_units, drawn_ratings
+from bedside.analysis.choices import Weights
 from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.judge_accuracy import (
     EXPECTED,
@@ -28,7 +29,7 @@ from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.pair_preferences import PositionBias, position_bias
 from bedside.analysis.rater_kinds import kind_words
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import Weights, beside_preferences
+from bedside.analysis.selection import beside_preferences
 from bedside.analysis.self_preference import SelfPreference, self_preferences
 from bedside.analysis.trend import correlation_by_case
 from bedside.core.errors import DataError

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bedside.analysis.selection import (
+from bedside.analysis.choices import (
     AlphaMetric,
     Alternative,
     Correction,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from bedside.analysis.selection import ALPHA_METRICS, ICC_FORMS
+from bedside.analysis.choices import ALPHA_METRICS, ICC_FORMS
 from bedside.cli import completion as _complete
 from bedside.cli.options import (
     HOW,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from bedside.analysis.selection import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS
+from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS
 from bedside.cli.completion import one_of
 from bedside.cli.options import (
     HOW,

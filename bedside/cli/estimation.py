@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from bedside.analysis.selection import ESTIMATE_ABOUT, ESTIMATE_METHODS
+from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS
 from bedside.cli import completion as complete
 from bedside.cli.options import (
     HOW,

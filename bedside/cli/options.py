@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bedside.analysis.selection import WEIGHTS
+from bedside.analysis.choices import WEIGHTS
 from bedside.cli import completion as _complete
 
 #: Headings of ``--help``.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bedside.analysis.selection import WEIGHTS
+from bedside.analysis.choices import WEIGHTS
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
 from bedside.cli.options import MatchOption, RoundOption, SeedOption, WhereOption

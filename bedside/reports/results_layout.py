@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from bedside.analysis.choices import Correction, CorrectionFamily, Test
 from bedside.analysis.deviation import Deviation, deviation
 from bedside.analysis.ratings_view import ALL, RatingsView
-from bedside.analysis.selection import Correction, CorrectionFamily, Test
 from bedside.analysis.study_parts import StudyOrder
 from bedside.core.errors import DataError
 from bedside.ratings.suites.published_numbers import PublishedNumber

@@ -20,8 +20,8 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 import bedside
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.agreement_statistics import STATISTICS
+from bedside.analysis.choices import IccForm
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.analysis.selection import IccForm
 from bedside.analysis.validation import validate
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.label_studio_export import read_export

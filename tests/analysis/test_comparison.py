@@ -16,12 +16,12 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from bedside import api
+from bedside.analysis.choices import Alternative
 from bedside.analysis.comparison import Comparison, SystemValues, compare, means_differ
 from bedside.analysis.estimation import estimate
 from bedside.analysis.leaderboard import standings
 from bedside.analysis.non_inferiority import margins_of, within_margins
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.analysis.selection import Alternative
 from bedside.core.errors import DataError
 from bedside.ratings.scales import Scale, parse_scale
 from bedside.reports.equivalence import margin_table

@@ -15,11 +15,11 @@ import pytest
 import bedside
 from bedside.analysis.agreement import agree
 from bedside.analysis.checked_units import checked_units
+from bedside.analysis.choices import EstimateMethod
 from bedside.analysis.estimation import Estimate, estimate
 from bedside.analysis.judge_accuracy import level_accuracy
 from bedside.analysis.rater_effects import rater_severities
 from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
-from bedside.analysis.selection import EstimateMethod
 from bedside.analysis.validation import validate
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_store import keep_answers

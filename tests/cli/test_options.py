@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from bedside.analysis.selection import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
+from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
 from bedside.annotation.annotation_plan import FOCI, MODES
 from bedside.annotation.offline_files import export_forms
 from bedside.annotation.proposals import AIMS

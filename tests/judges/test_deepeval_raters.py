@@ -370,7 +370,7 @@ LEADING_OUT = {"type": "metric", "metric_class": "os:system", "kwargs": {}}
     ("content", "words"),
     [
         ({"name": "warmth"}, "say a criterion, steps or a graph"),
-        ({"name": "role_adherence", "criterion": "x"}, "none of deepeval's metrics'"),
+        ({"name": "role_adherence", "criterion": "x"}, "is one of deepeval's metrics"),
         ({"name": "warmth", "criteria": "x"}, "unknown key; did you mean criterion"),
         ({**GRAPH, "criterion": "x"}, "a graph stands alone"),
         ({"name": "g", "graph": {"nodes": {}}}, "deepeval takes no such graph"),

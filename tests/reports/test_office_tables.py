@@ -154,7 +154,7 @@ def test_word_has_the_table_as_shown() -> None:
         ["Empathy", "3.50 (0.20)**", "−1.25 (0.50) n=3/6", "< .001"], ["=1+1", "45 % {46.2}", "1,234", ".62"],
         ["A judge"] * 4, ["Warmth", "–", "+0.31 [−.05, 1.20]", "3 metricsa"],
     ]  # fmt: skip
-    styles = {cell.paragraphs[0].style for row in table.rows for cell in row.cells}
+    styles = [cell.paragraphs[0].style for row in table.rows for cell in row.cells]
     assert {style.name for style in styles if style} == {"Table text 10 pt"}
     number, marks = table.cell(3, 1).paragraphs[0].runs
     assert number.bold

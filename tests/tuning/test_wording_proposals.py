@@ -12,7 +12,7 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.transcripts import Transcript
 from bedside.tuning.label_split import LabelledUnit
 from bedside.tuning.wording_proposals import (
-    MOST_CHARACTERS,
+    MOST_SHOWN_CHARACTERS,
     PROPOSAL,
     Disagreement,
     example_pool,
@@ -141,7 +141,7 @@ def test_an_example_of_ones_own_case_has_another_in_its_place() -> None:
 def test_a_long_conversation_is_shown_by_its_two_ends_and_a_turn_by_what_came_before() -> None:
     long = talk(1, turns=300, text="These are some words that fill the line.")
     text = excerpt(EMPATHY, long, "transcript")
-    assert len(text) <= MOST_CHARACTERS + 100
+    assert len(text) <= MOST_SHOWN_CHARACTERS + 100
     assert text.startswith("[0] clinician")
     assert "[299] patient" in text
     assert "turns are left out here" in text

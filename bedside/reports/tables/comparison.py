@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import Field
 
+from bedside.analysis.choices import Correction, CorrectionFamily, Test
 from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import Correction, CorrectionFamily, Test
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.errors import DataError
 from bedside.core.registry import nearest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, agree
+from bedside.analysis.choices import Weights
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import Weights
 from bedside.ratings.names import is_judge
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, number, rater_words

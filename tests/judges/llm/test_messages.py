@@ -12,10 +12,11 @@ from bedside.judges.llm.endpoints import model_name
 NO_NAME = "is not the name of a model; write provider/model, or http://host:port/v1#model"
 UNREADABLE = "the model's address can't be read; write http://host:port/v1#model"
 SECRET = "the address of a model must hold no name, password or query; put the key into BEDSIDE_API_KEY"
-NO_LIST = (
-    "endpoints.yaml: a file of endpoints must hold a list of them; see the docs on judges, Several endpoints"
-)
-WEIGHT = "endpoints.yaml, entry 1: weight must be a number above 0"
+SEE = "see the docs on judges, Several endpoints"
+NO_LIST = f"endpoints.yaml: a file of endpoints must hold a list of them; {SEE}"
+FIRST = "endpoints.yaml, entry 1:"
+#: By the weight of an endpoint.
+WEIGHTS = {"0": "greater than 0", ".inf": "a finite number", "true": "a valid number"}
 A, B = "http://a:1/v1", "http://b:1/v1"
 
 #: By name.
@@ -34,18 +35,19 @@ NAMES = {
 }
 #: By what stands in the file; None where there is none.
 FILES: dict[str | None, str] = {
-    None: "endpoints.yaml: the file of endpoints can't be read (No such file or directory); check its path",
+    None: "endpoints.yaml: there is no such file of endpoints; check its path",
     "[]": NO_LIST,
     f"address: {A}#m": NO_LIST,
     "- 5": "endpoints.yaml, entry 1: an endpoint needs an address, such as http://host:port/v1#model",
     f"- {A}#m\n- {{address: '{B}'}}": f"endpoints.yaml, entry 2: {NAMES[B]}",
-    f"- {{address: '{A}#m', wieght: 2}}": "endpoints.yaml, entry 1: an endpoint has no 'wieght'; did you mean weight?",
-    **{f"- {{address: '{A}#m', weight: {weight}}}": WEIGHT for weight in ("0", ".inf", "true")},
-    f"- {{address: '{A}#m', max_concurrency: 1.5}}": "endpoints.yaml, entry 1: max_concurrency must be a whole number "
-    "from 1",
-    "- {address: anthropic/m, key_env: KEY}": "endpoints.yaml, entry 1: anthropic/m is asked without a key_env; see "
-    "the docs on judges, Several endpoints",
-    "- other.yaml": "endpoints.yaml, entry 1: a file of endpoints can't name another one",
+    f"- {{address: '{A}#m', wieght: 2}}": f"{FIRST} wieght: unknown key; did you mean weight?; {SEE}",
+    **{
+        f"- {{address: '{A}#m', weight: {weight}}}": f"{FIRST} weight: Input should be {words}; {SEE}"
+        for weight, words in WEIGHTS.items()
+    },
+    f"- {{address: '{A}#m', max_concurrency: 1.5}}": f"{FIRST} max_concurrency: Input should be a valid integer; {SEE}",
+    "- {address: anthropic/m, key_env: KEY}": f"{FIRST} anthropic/m is asked without a key_env; {SEE}",
+    "- other.yaml": f"{FIRST} address: a file of endpoints can't name another one; {SEE}",
     f"- &a {A}#m\n- *a": "endpoints.yaml:2: the file is not plain YAML (the alias *a is not allowed)",
     f"- {A}#m\n- {{address: '{A}#m', weight: 2}}": f"endpoints.yaml: {A} is named twice, with other settings; name it "
     "once",

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from bedside.judges.llm.clients._hosted_model import strict_schema
+from bedside.judges.llm.clients._provider import strict_schema
 
 #: What the page says is refused.
 REFUSED = set("minimum maximum multipleOf minLength maxLength maxItems uniqueItems oneOf pattern".split())

@@ -1,0 +1,48 @@
+"""What a question to ratings can be asked with: names of tests, corrections and weights; light to import."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Test = Literal[
+    "auto",
+    "wilcoxon",
+    "permutation",
+    "t",
+    "mcnemar",
+    "friedman",
+    "overlapping",
+    "mannwhitney",
+    "fisher",
+    "welch",
+    "student",
+    "kruskal",
+]
+TESTS: tuple[Test, ...] = get_args(Test)
+
+Alternative = Literal["two-sided", "greater", "less"]
+ALTERNATIVES: tuple[Alternative, ...] = get_args(Alternative)
+
+CorrectionFamily = Literal["all", "metric", "level"]
+CORRECTION_FAMILIES: tuple[CorrectionFamily, ...] = get_args(CorrectionFamily)
+
+Correction = Literal["holm", "bonferroni", "bh"]
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
+
+Weights = Literal["none", "linear", "quadratic"]
+WEIGHTS: tuple[Weights, ...] = get_args(Weights)
+
+#: How far apart two values are for Krippendorff's alpha.
+AlphaMetric = Literal["nominal", "ordinal", "interval"]
+ALPHA_METRICS: tuple[AlphaMetric, ...] = get_args(AlphaMetric)
+
+#: Forms of the intraclass correlation: Shrout and Fleiss's model, then one rater or the mean of all.
+IccForm = Literal["1,1", "1,k", "2,1", "2,k", "3,1", "3,k"]
+ICC_FORMS: tuple[IccForm, ...] = get_args(IccForm)
+
+#: What corrected means are about: cases like these, or the run's transcripts alone.
+EstimateAbout = Literal["cases", "run"]
+ESTIMATE_ABOUT: tuple[EstimateAbout, ...] = get_args(EstimateAbout)
+
+EstimateMethod = Literal["prediction-powered", "rogan-gladen"]
+ESTIMATE_METHODS: tuple[EstimateMethod, ...] = get_args(EstimateMethod)
