@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from bedside.judges.deepeval_raters.chosen_metrics import is_deepeval, words_of
+from bedside.judges.deepeval_raters.catalogue import is_deepeval, words_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS, OwnRubrics, own_rubrics
 from bedside.metrics import FAMILIES

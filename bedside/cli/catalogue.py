@@ -108,7 +108,8 @@ def readers_show(
 @metrics_app.callback()
 def metrics(context: typer.Context) -> None:
     """List the metrics, by family."""
-    from bedside.judges.deepeval_raters.chosen_metrics import KINDS, library_words
+    from bedside.judges.deepeval_raters.catalogue import KINDS
+    from bedside.judges.deepeval_raters.chosen_metrics import library_words
     from bedside.metrics import FAMILIES
 
     def rows() -> list[tuple[str, str]]:
@@ -137,11 +138,8 @@ def metrics_show(
         $ bedside metrics show percent_open_questions
         $ bedside metrics show readability
     """
-    from bedside.judges.deepeval_raters.chosen_metrics import (
-        describe_deepeval,
-        describe_metric_of_deepeval,
-        is_deepeval,
-    )
+    from bedside.judges.deepeval_raters.catalogue import is_deepeval
+    from bedside.judges.deepeval_raters.chosen_metrics import describe_deepeval, describe_metric_of_deepeval
     from bedside.metrics import FAMILIES
     from bedside.metrics.description import describe_family, describe_metric
     from bedside.scoring.plan import families_by_metric

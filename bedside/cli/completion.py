@@ -176,7 +176,7 @@ def _metrics(ctx: typer.Context) -> Iterator[Offer]:
     from importlib.metadata import entry_points
 
     yield from ((point.name, "") for point in entry_points(group="bedside.metrics"))
-    from bedside.judges.deepeval_raters.chosen_metrics import KINDS
+    from bedside.judges.deepeval_raters.catalogue import KINDS
 
     yield from ((kind.metric, kind.title) for kind in KINDS.values())
 

@@ -19,7 +19,7 @@ from bedside.core.errors import DataError
 from bedside.core.registry import Registry
 from bedside.judges.questions import JudgeAnswer
 from bedside.metrics import FAMILIES, Metric
-from bedside.metrics.protocols.contract import LabelForm, complaint
+from bedside.metrics.protocols.label_files import LabelForm, complaint
 from bedside.ratings.names import is_turn, person_name, turn_index
 from bedside.ratings.values import Value
 from bedside.transcripts.transcript import Transcript

@@ -13,7 +13,7 @@ import polars as pl
 
 from bedside.core.errors import InputError, RegistryError, RunError
 from bedside.core.registry import nearest
-from bedside.judges.deepeval_raters.chosen_metrics import is_deepeval
+from bedside.judges.deepeval_raters.catalogue import is_deepeval
 from bedside.metrics import FAMILIES, Family, Metric
 from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.names import unit_name

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bedside
-from bedside.judges.deepeval_raters.chosen_metrics import KINDS
+from bedside.judges.deepeval_raters.catalogue import KINDS
 from bedside.metrics import FAMILIES
 from bedside.ratings.suites import SUITES
 from bedside.simulation.simulators.contract import SIMULATORS

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from bedside.judges.deepeval_raters.chosen_metrics import KINDS, criterion_file
+from bedside.judges.deepeval_raters.catalogue import KINDS
+from bedside.judges.deepeval_raters.chosen_metrics import criterion_file
 from tests.judges.deepeval_replies import reply
 from tests.judges.llm.server import Action, JudgeServer
 

@@ -13,12 +13,8 @@ import bedside
 from bedside.core.errors import BedsideError
 from bedside.judges.call_plan import RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary
-from bedside.judges.deepeval_raters.chosen_metrics import (
-    KINDS,
-    DeepevalMetric,
-    chosen_metrics,
-    recorded_metric,
-)
+from bedside.judges.deepeval_raters.catalogue import KINDS
+from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, chosen_metrics, recorded_metric
 from bedside.judges.deepeval_raters.measure import deepeval_case, metric_object
 from bedside.judges.deepeval_raters.ratings import plan_deepeval, rate_by_deepeval
 from bedside.judges.llm.deepeval_library import deepeval_module

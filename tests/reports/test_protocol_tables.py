@@ -11,7 +11,7 @@ import pytest
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.metrics.protocols import medconceal, note2chat
-from bedside.metrics.protocols.contract import Measured
+from bedside.metrics.protocols.label_files import Measured
 from bedside.ratings.suites import SUITES
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table

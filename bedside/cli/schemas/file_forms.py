@@ -16,7 +16,7 @@ from bedside.judges.llm.endpoints import EndpointFile
 from bedside.judges.rubrics.answer_form import closed_object
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import FIXED_KEYS, CodeExample
-from bedside.metrics.protocols.contract import LabelForm
+from bedside.metrics.protocols.label_files import LabelForm
 from bedside.metrics.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
 from bedside.metrics.protocols.medconceal.policy import Parameters
 from bedside.metrics.protocols.medconceal.trace import LabelledTurn

@@ -21,7 +21,8 @@ from pydantic import BaseModel, ValidationError
 
 from bedside.core.errors import RegistryError
 from bedside.judges.counts import Tally
-from bedside.judges.deepeval_raters.chosen_metrics import GEVAL, GRAPH, DeepevalMetric, Need, graph_object
+from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH, Need
+from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, graph_object
 from bedside.judges.llm.contract import missing_library
 from bedside.judges.llm.deepeval_library import deepeval_module
 from bedside.judges.prompt import NotAskable, Order, Prompt, PromptPiece

@@ -13,7 +13,8 @@ import orjson
 from bedside.core.stopping import run_to_end
 from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, Tally
-from bedside.judges.deepeval_raters.chosen_metrics import GRAPH, DeepevalKind, DeepevalMetric, is_deepeval
+from bedside.judges.deepeval_raters.catalogue import GRAPH, DeepevalKind, is_deepeval
+from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
 from bedside.judges.deepeval_raters.measure import Measure, MeasuredValue, MetricStep, library_version
 from bedside.judges.judgement_queue import JudgementQueue, QueueMaker, with_judge
 from bedside.judges.llm.model_names import ModelName

@@ -12,7 +12,7 @@ from bedside.ratings.values import Direction, Value, missing
 from bedside.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
-    from bedside.metrics.protocols.contract import Measured
+    from bedside.metrics.protocols.label_files import Measured
     from bedside.metrics.protocols.note2chat.history import History
     from bedside.metrics.protocols.note2chat.labels import HistoryLabels
 
@@ -41,7 +41,7 @@ def _value(metric: str, measured: Measured) -> Value:
 
 
 def _of_history(metric: str, case: History) -> Measured:
-    from bedside.metrics.protocols.contract import Measured
+    from bedside.metrics.protocols.label_files import Measured
 
     if metric == "history_questions":
         return Measured(case.questions)

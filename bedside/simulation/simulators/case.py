@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field
 
-from bedside.metrics.protocols.contract import Share, Strict, Text
+from bedside.metrics.protocols.label_files import Share, Strict, Text
 from bedside.metrics.protocols.medconceal.labels import Category
 
 #: A name that can stand in an id and in a file's name.

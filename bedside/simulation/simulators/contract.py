@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bedside.core.registry import Registry
-from bedside.metrics.protocols.contract import Strict
+from bedside.metrics.protocols.label_files import Strict
 from bedside.simulation.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
 from bedside.simulation.simulators.case import Case, Persona, patient_facts
 from bedside.simulation.simulators.draws import Draws

@@ -27,7 +27,7 @@ from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.prompt import clean, codes, fenced
 from bedside.judges.rubrics.prompt_words import prompt_words
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 
 SUFFIX = ".yaml"
 #: Digits of the SHA-256 of a file that stand in a reference to it.

@@ -38,7 +38,7 @@ from bedside.core.model_errors import to_model
 from bedside.core.records import file_records
 from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulation.simulators.case import Name
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bedside.core.errors import DataError, InputError
-from bedside.metrics.protocols.contract import Measured
+from bedside.metrics.protocols.label_files import Measured
 from bedside.metrics.protocols.note2chat import (
     Candidate,
     History,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.contract import Measured
+from bedside.metrics.protocols.label_files import Measured
 from bedside.metrics.protocols.medconceal.labels import (
     CATEGORIES,
     FEATURES,

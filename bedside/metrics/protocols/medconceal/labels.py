@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bedside.core.errors import DataError
-from bedside.metrics.protocols.contract import (
+from bedside.metrics.protocols.label_files import (
     Index,
     LabelForm,
     LabelledTranscript,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bedside.metrics.protocols.contract import Measured, mean, ratio
+from bedside.metrics.protocols.label_files import Measured, mean, ratio
 from bedside.metrics.protocols.medconceal.labels import CATEGORIES, Concern, MatchProposal, SubmittedFinding
 from bedside.transcripts.transcript import Transcript
 

@@ -26,7 +26,7 @@ from bedside.core.model_errors import to_model
 from bedside.core.registry import DataRegistry, nearest
 from bedside.core.words import UNSPACED
 from bedside.core.yaml_files import keys_and_values
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.metrics.protocols.medconceal.labels import (
     FEATURES,
     Category,

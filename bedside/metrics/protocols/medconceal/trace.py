@@ -11,7 +11,7 @@ from pydantic import Field
 
 from bedside.core.errors import DataError
 from bedside.core.records import file_records
-from bedside.metrics.protocols.contract import Bit, Index, Share, Strict, Text
+from bedside.metrics.protocols.label_files import Bit, Index, Share, Strict, Text
 from bedside.metrics.protocols.medconceal.labels import (
     Category,
     CategoryName,

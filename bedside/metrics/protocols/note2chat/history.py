@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
-from bedside.metrics.protocols.contract import Measured, mean, ratio
+from bedside.metrics.protocols.label_files import Measured, mean, ratio
 from bedside.metrics.protocols.note2chat.labels import (
     CATEGORIES,
     Category,

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from bedside.core.errors import InputError
 from bedside.core.files import read_text
-from bedside.metrics.protocols.contract import (
+from bedside.metrics.protocols.label_files import (
     Bit,
     Index,
     LabelForm,

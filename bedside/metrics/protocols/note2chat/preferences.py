@@ -17,7 +17,7 @@ import orjson
 
 from bedside.core.errors import DataError, InputError
 from bedside.core.files import write_text
-from bedside.metrics.protocols.contract import Measured
+from bedside.metrics.protocols.label_files import Measured
 from bedside.metrics.protocols.note2chat.history import History, K, Questions, history
 from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
 from bedside.transcripts.transcript import Role, Transcript

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from bedside.core.errors import InputError
-from bedside.metrics.protocols.contract import Measured, Strict
+from bedside.metrics.protocols.label_files import Measured, Strict
 from bedside.metrics.protocols.note2chat.history import K
 from bedside.metrics.protocols.note2chat.preferences import Pair
 

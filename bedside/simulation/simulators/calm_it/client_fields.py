@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from bedside.core.files import file_digest
 from bedside.core.model_errors import complaints, key_name
 from bedside.core.yaml_files import keys_and_values
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.calls import Line
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.prompt_files import HASH_DIGITS

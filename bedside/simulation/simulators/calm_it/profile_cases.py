@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bedside.metrics.protocols.contract import complaint
+from bedside.metrics.protocols.label_files import complaint
 from bedside.simulation.simulators.asking import ask_for_data
 from bedside.simulation.simulators.calls import Call, Exchange
 from bedside.simulation.simulators.calm_it.client_fields import (

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from bedside.core.model_errors import complaints, key_name
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.prompt_files import filled_prompt
 

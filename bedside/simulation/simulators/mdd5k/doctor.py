@@ -21,7 +21,7 @@ from bedside.core.files import file_digest, read_text
 from bedside.core.model_errors import first_complaint
 from bedside.core.records import parse_json
 from bedside.core.yaml_files import plain_yaml
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.asking import Decided, Spoken, ask_clinician, ask_for_data
 from bedside.simulation.simulators.calls import Call, Exchange, Line
 from bedside.simulation.simulators.case import Case, Name

@@ -16,7 +16,7 @@ from bedside.core.errors import InputError
 from bedside.core.files import file_digest
 from bedside.core.model_errors import first_complaint
 from bedside.core.yaml_files import plain_yaml
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.asking import ask_for_data
 from bedside.simulation.simulators.calls import Call, Exchange
 from bedside.simulation.simulators.contract import UnusableConversationError

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from bedside.metrics.protocols.contract import complaint
+from bedside.metrics.protocols.label_files import complaint
 from bedside.metrics.protocols.medconceal import SubmittedFinding
 from bedside.simulation.simulators.asking import Decided, Spoken, ask_clinician, ask_for_data
 from bedside.simulation.simulators.calls import Call, Exchange, Line

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from bedside.metrics.protocols.contract import Strict, complaint
+from bedside.metrics.protocols.label_files import Strict, complaint
 from bedside.simulation.simulators.asking import ask_for_data
 from bedside.simulation.simulators.calls import Call, Exchange, together
 from bedside.simulation.simulators.case import Case, patient_facts

@@ -14,7 +14,7 @@ from bedside.core.errors import RegistryError
 from bedside.core.files import file_digest
 from bedside.core.model_errors import to_model
 from bedside.core.yaml_files import keys_and_values
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.asking import Spoken
 from bedside.simulation.simulators.prompt_files import HASH_DIGITS, filled_prompt
 

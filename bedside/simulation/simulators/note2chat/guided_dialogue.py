@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import orjson
 from pydantic import Field, ValidationError
 
-from bedside.metrics.protocols.contract import Strict, Text, complaint
+from bedside.metrics.protocols.label_files import Strict, Text, complaint
 from bedside.simulation.simulators.calls import Exchange, Line
 from bedside.simulation.simulators.case import Case, ClinicalNote
 from bedside.simulation.simulators.contract import UnusableConversationError

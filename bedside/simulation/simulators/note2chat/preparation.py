@@ -12,7 +12,7 @@ from pydantic import Field
 
 from bedside.core.errors import InputError
 from bedside.core.records import PathOrPaths, records
-from bedside.metrics.protocols.contract import Strict, Text
+from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.metrics.protocols.note2chat.labels import Category
 from bedside.simulation.simulators.calls import Exchange, together
 from bedside.simulation.simulators.case import Case, ClinicalNote, Hidden, Name, NoteFinding
