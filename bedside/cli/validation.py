@@ -137,7 +137,7 @@ class TypedProbing:
     dry_run: DryRunOption = False
 
     @property
-    def asked(self) -> bool:
+    def probes_judge(self) -> bool:
         """Whether a judge is to be probed."""
         return self.probe or self.probes is not None
 
@@ -305,7 +305,7 @@ def validate(
     from bedside.api import validate as validation_tables
 
     makers = read_pairs(made_by, "--made-by")
-    if probing.asked:
+    if probing.probes_judge:
         probe_judges(
             source,
             probing,

@@ -384,7 +384,7 @@ class Run:
                 change.rmdir()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Keep others from changing the run while it is read; its manifest is read again: it may have changed before.
 
         Raises:
@@ -407,7 +407,7 @@ class Run:
         Raises:
             RunError: another process holds it, or a link stands in it.
         """
-        with self.held():
+        with self.hold():
             for kind in _SCRATCH:
                 empty(self.path, f"{kind}*")
             self._settle()

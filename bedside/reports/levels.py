@@ -38,19 +38,19 @@ def in_groups(table: Table, view: RatingsView) -> Table:
     names = [name for name in _names(view) if re.search(r"\bsystems?\b", name, re.IGNORECASE)]
     pattern = re.compile("|".join([*(re.escape(name) for name in names), r"\b[Ss]ystems?\b"]))
 
-    def said(text: str) -> str:
+    def worded(text: str) -> str:
         return pattern.sub(
             lambda found: _WORDS.get(found[0], found[0]) if found[0] not in names else found[0], text
         )
 
     return replace(
         table,
-        title=f"{said(table.title)} ({factor})",
-        columns=tuple(replace(column, title=said(column.title)) for column in table.columns),
-        notes=tuple(map(said, table.notes)),
+        title=f"{worded(table.title)} ({factor})",
+        columns=tuple(replace(column, title=worded(column.title)) for column in table.columns),
+        notes=tuple(map(worded, table.notes)),
         records=tuple(
             {"groups": factor}
-            | {name: said(value) if name in _SENTENCES and isinstance(value, str) else value
+            | {name: worded(value) if name in _SENTENCES and isinstance(value, str) else value
                for name, value in record.items()}
             for record in table.records
         ),

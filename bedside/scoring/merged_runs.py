@@ -589,7 +589,7 @@ def merging(sources: Sequence[MergeSource], out: Path) -> Iterator[tuple[Path, R
     with ExitStack() as held:
         for source in sources:
             if os.access(source.run.path, os.W_OK):
-                held.enter_context(source.run.held())
+                held.enter_context(source.run.hold())
         check_same_meaning(sources)
         shared = shared_transcripts(sources)
         ratings = merged_ratings(sources, shared)

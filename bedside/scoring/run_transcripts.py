@@ -149,10 +149,10 @@ def _listed(transcript: Transcript, name: str) -> float:
 def without_failed(transcripts: TranscriptSource) -> TranscriptSource:
     """The transcripts that a judge is asked about: not those that the clinician failed."""
 
-    def held() -> Iterator[Transcript]:
+    def unfailed() -> Iterator[Transcript]:
         return (transcript for transcript in transcripts() if not clinician_failure(transcript.reference))
 
-    return held
+    return unfailed
 
 
 # -- The versions that a manifest names -----------------------------------------------------------------

@@ -181,7 +181,7 @@ class Reading:
         survey._unknown = unknown = UnknownSpeakers()
         for transcript in survey:
             unknown.add(transcript)
-        return unknown.told() if unknown.speakers else None
+        return unknown.complaint() if unknown.speakers else None
 
     def _told_reasons(self) -> list[str]:
         """Why transcripts were left out, unknown speakers at once."""

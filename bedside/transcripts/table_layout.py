@@ -447,7 +447,7 @@ def unknown_roles(source: SourceFile, speakers: Sequence[str], texts: Sequence[s
     if not unknown.names:
         return ""
     unknown.add(Transcript(id=source.stem, turns=tuple(turns)))
-    return unknown.told()[1]
+    return unknown.complaint()[1]
 
 
 def id_column(source: SourceFile, header: Sequence[str]) -> str | None:

@@ -55,7 +55,7 @@ class UnknownSpeakers:
             speaker.votes[role] = speaker.votes.get(role, 0) + probability
             speaker.example = speaker.example or max(by_name[name], key=len)
 
-    def told(self) -> tuple[str, str]:
+    def complaint(self) -> tuple[str, str]:
         """What is wrong, with all of them and their turns; and what to do, with a guess for each."""
         ranked = sorted(self.speakers.items(), key=lambda item: (-item[1].turns, item[0]))
         lengths = accumulate(len(name) for name, _ in ranked)

@@ -63,7 +63,7 @@ class LevelTable:
     votes: Array
 
     @property
-    def said(self) -> Array:
+    def totals(self) -> Array:
         """How much weight each of the judge's levels has."""
         total: Array = self.votes.sum(axis=1)
         return total
@@ -101,12 +101,12 @@ def isotonic(table: LevelTable) -> Positions | None:
     """
     from sklearn.isotonic import IsotonicRegression
 
-    seen = table.said > 0
+    seen = table.totals > 0
     if seen.sum() < 2:
         return None
-    means = table.votes[seen] @ table.levels / table.said[seen]
+    means = table.votes[seen] @ table.levels / table.totals[seen]
     fitted = IsotonicRegression(out_of_bounds="clip").fit(
-        table.levels[seen], means, sample_weight=table.said[seen]
+        table.levels[seen], means, sample_weight=table.totals[seen]
     )
     return _nearest(fitted.predict(table.levels), table.levels)
 
@@ -119,7 +119,7 @@ def ordinal(table: LevelTable) -> Positions | None:
     """
     from sklearn.linear_model import LogisticRegression
 
-    seen = np.flatnonzero(table.said > 0)
+    seen = np.flatnonzero(table.totals > 0)
     if seen.size < 2:
         return None
     middle = table.levels.mean()
@@ -144,7 +144,7 @@ def equipercentile(table: LevelTable) -> Positions | None:
     The middle of the judge's share of a level is looked up in the shares of people's levels. Source: Kolen and Brennan
     (2014), Test equating, scaling, and linking.
     """
-    said, by_people = table.said, table.votes.sum(axis=0)
+    said, by_people = table.totals, table.votes.sum(axis=0)
     if (said > 0).sum() < 2 or not by_people.sum():
         return None
     middles = (np.cumsum(said) - said / 2) / said.sum()

@@ -357,7 +357,7 @@ class ReleasedSchedule:
         self._topics = [*((self.tree.root,) if self.opening else ()), *self.order]
         self.log = ScheduleLog(tuple(self._topics))
 
-    def held(self) -> Exchange[str]:
+    def hold(self) -> Exchange[str]:
         """The whole of it; why it ended early, empty where the last topic was dealt with."""
         self.log.asked.append(self._topics[0])
         stop = yield from self.steps.ask(AskedTopic(self._topics[0], opening=True))
@@ -521,7 +521,7 @@ class CorrectedSchedule:
         self.log = ScheduleLog((self.tree.root, *self.order))
         self._left = [_Leaf(topic) for topic in self.order]
 
-    def held(self) -> Exchange[str]:
+    def hold(self) -> Exchange[str]:
         """The whole of it; why it ended early, empty where every topic was dealt with."""
         self.log.asked.append(self.tree.root)
         stop = yield from self.steps.ask(AskedTopic(self.tree.root, opening=True))
@@ -679,7 +679,7 @@ class _TopicInterview:
             )
         else:
             self.schedule = CorrectedSchedule(tree, order, self)
-        return (yield from self.schedule.held()) or "every topic"
+        return (yield from self.schedule.hold()) or "every topic"
 
     def _free_course(self) -> Exchange[str]:
         while self.exchanges < FREE_EXCHANGES:

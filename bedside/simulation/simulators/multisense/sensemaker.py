@@ -227,7 +227,7 @@ class Sensemaker:
 
     def _decided(self, heard: str, number: int) -> Exchange[dict[str, Any]]:
         """Whether the next stage is entered; what can't be read is a decision to stay."""
-        if not self.at.asked:
+        if not self.at.is_decided_on:
             self.at = self.at.decided(move=True)
             return {"decision": "always moves"}
         filled = prompt_text(
@@ -281,7 +281,7 @@ class Sensemaker:
             bumped = self.at.stage != rounds[0]["stage"]
             if self.at.stage == PROVIDING and not refused:
                 refused = candidates
-            elif self.at.asked and not bumped:
+            elif self.at.is_decided_on and not bumped:
                 self.at = self.at.moved()
                 state["bumped"] = True
                 self.ledger.flags["stages cut short by redundancy"] += 1

@@ -139,14 +139,14 @@ class StageState:
     stays: int = 0
 
     @property
-    def asked(self) -> bool:
+    def is_decided_on(self) -> bool:
         """Whether somebody decides on the next stage, and it is left without a message where all was said already;
         information is provided in one message, and exit is the end."""
         return self.stage not in (PROVIDING, EXIT)
 
     def decided(self, *, move: bool) -> StageState:
         """After a decision: the cap moves on from a stage that was stayed in four times."""
-        if move or not self.asked or self.stays == STAYS:
+        if move or not self.is_decided_on or self.stays == STAYS:
             return self.moved()
         return StageState(self.stage, self.stays + 1)
 

@@ -77,7 +77,7 @@ def interview_candidates(
     return (
         yield from together(
             *(
-                _Turn(material, state, places, place * number, reward).judged(number)
+                _Turn(material, state, places, place * number, reward).judge_candidates(number)
                 for place, state in enumerate(material.states)
             )
         )
@@ -109,7 +109,7 @@ class _Turn:
         #: The findings that count and were not told yet.
         self.untold = tuple(text for text, known in counted if not known)
 
-    def judged(self, number: int) -> Exchange[CandidateTurn]:
+    def judge_candidates(self, number: int) -> Exchange[CandidateTurn]:
         """So many candidates; of several with the same words one is judged for all."""
         messages = yield from together(*(self._message(place) for place in range(1, number + 1)))
         first: dict[str, int] = {}

@@ -88,7 +88,7 @@ def corrected(group: str, seed: int, steps: ScriptedSteps, **more: Any) -> Corre
     """An interview held as the paper means it."""
     topics = tree(group)
     schedule = CorrectedSchedule(topics, topics.order(Draws(seed, "case"), 1), steps, **more)
-    assert ended(schedule.held()) == ""
+    assert ended(schedule.hold()) == ""
     return schedule
 
 
@@ -102,5 +102,5 @@ def released(group: str, seed: int, steps: ScriptedSteps) -> ReleasedSchedule:
         opening=group.startswith("female"),
         draws=Draws(seed, "talk"),
     )
-    assert ended(schedule.held()) == ""
+    assert ended(schedule.hold()) == ""
     return schedule
