@@ -230,3 +230,35 @@ SAME_QUESTION = {
     "gemini",  # Gemini's form of a chat, in logs that are read and in what is asked
     "local",
 }
+
+
+#: What the package may take at most; each falls whenever something new makes something else unnecessary.
+BUDGET = {
+    "lines": 155_000,
+    "modules": 690,
+    "lines of imports, per mille": 70,
+    "modules that one neighbour uses": 75,
+    "functions with more than ten parameters": 59,
+}
+
+
+def test_the_house_stays_within_its_budget() -> None:
+    lines = sum(path.read_text("utf-8").count("\n") for path in paths().values())
+    users = defaultdict(set)
+    imported = wide = 0
+    for module, path in paths().items():
+        for node in nodes(path):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imported += (node.end_lineno or node.lineno) - node.lineno + 1
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                taken = node.args
+                wide += len(taken.args) + len(taken.kwonlyargs) + len(taken.posonlyargs) > 10
+        for target, _, _ in inner(module):
+            users[target].add(module)
+    single = [
+        module
+        for module in paths()
+        if len(users[module] - {module}) == 1 and {room(user) for user in users[module]} == {room(module)}
+    ]
+    counts = dict(zip(BUDGET, (lines, len(paths()), 1000 * imported / lines, len(single), wide), strict=True))
+    assert not {name: count for name, count in counts.items() if count > BUDGET[name]}
