@@ -5,7 +5,7 @@ Judgements are what is carried over: the ratings are made of them afterwards, as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ import polars as pl
 from bedside.core.engines.contract import Engine
 from bedside.core.engines.part_databases import PartDatabases, part_size
 from bedside.core.errors import InputError
-from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount
+from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store_merge import first_asked_about, merge_store
@@ -126,10 +126,10 @@ def _ask(
     store = run.path / STORE
     begun = first_asked_about(store) if store.exists() else {}
 
-    def extract(part: _JudgedPart, before: Path) -> None:
+    def extract(part: _JudgedPart, path: Path) -> None:
         judged = [name for name in part.ids if name in begun]
         if judged:
-            merge_store(before, store, transcripts=judged, alone=True)
+            merge_store(path, store, transcripts=judged, alone=True)
 
     done = stored = sum(count.stored for count in before.rubrics)
     missing = calls = 0
@@ -177,25 +177,19 @@ def _judge(part: _JudgedPart, store: Path) -> JudgingSummary:
         return finished.summary
 
 
-def _summed(before: JudgingSummary, after: JudgingSummary, parts: Iterable[JudgingSummary]) -> JudgingSummary:
+def _summed(before: JudgingSummary, after: JudgingSummary, parts: Sequence[JudgingSummary]) -> JudgingSummary:
     """What judging apart took: what is there afterwards, with what all parts sent."""
     stored = {count.rubric: count.stored for count in before.rubrics}
-    by_part: Mapping[str, list[RubricCount]] = {count.rubric: [] for count in after.rubrics}
-    calls = 0
-    for part in parts:
-        calls += part.calls
-        for count in part.rubrics:
-            by_part[count.rubric].append(count)
     rubrics = []
     for count in after.rubrics:
-        part_counts = by_part[count.rubric]
-        costs = [part_count.cost for part_count in part_counts]
+        counts = [of_part for part in parts for of_part in part.rubrics if of_part.rubric == count.rubric]
+        costs = [of_part.cost for of_part in counts]
         rubrics.append(
             replace(
                 count,
                 stored=stored[count.rubric],
                 cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-                **{name: sum(getattr(part_count, name) for part_count in part_counts) for name in _SENT},
+                **{name: sum(getattr(of_part, name) for of_part in counts) for name in _SENT},
             )
         )
-    return replace(after, rubrics=tuple(rubrics), calls=calls)
+    return replace(after, rubrics=tuple(rubrics), calls=sum(part.calls for part in parts))
