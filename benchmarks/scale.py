@@ -117,16 +117,16 @@ def stages(annomi: Path, scratch: Path) -> None:
 #: joining alone, and the peak memory of each worker and of this process in megabytes.
 SPREAD = """
 import json, sys, time
-from bedside.core.engines import local
-from bedside import spreading
-from bedside.core.engines import open_engine
+from bedside.core.engines.contract import open_engine
+from bedside.core.engines.shipped import local
+from bedside.scoring import spread as spreading
 from bedside.scoring.score import score
 from benchmarks.scale import peak, peak_of_this
 
 small, path, out, workers = sys.argv[1:5]
 metrics = sys.argv[5].split(",") if sys.argv[5] else None
 local._IDLE = 600
-joined = spreading.SpreadScoring._joined
+joined = spreading.SpreadScoring._join
 joining = []
 
 def timed(*arguments):
@@ -135,13 +135,13 @@ def timed(*arguments):
     joining.append(time.perf_counter() - start)
     return found
 
-spreading.SpreadScoring._joined = timed
+spreading.SpreadScoring._join = timed
 with open_engine("local", workers=int(workers)) as engine:
     score([small], out + "-small", metrics=metrics, engine=engine)
     start = time.perf_counter()
     summary = score([path], out, metrics=metrics, engine=engine)
     wall = time.perf_counter() - start
-    peaks = dict(outcome.value for _, outcome in engine.run_tasks(peak, range(8 * int(workers))))
+    peaks = dict(process for _, process in engine.run_tasks(peak, range(8 * int(workers))))
 print(json.dumps([wall, joining[-1], summary.ratings, sorted(peaks.values()), peak_of_this()]))
 """
 

@@ -5,21 +5,19 @@ Judgements are what is carried over: the ratings are made of them afterwards, as
 
 from __future__ import annotations
 
-import shutil
-import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from bedside.core.engines.contract import Engine
-from bedside.core.errors import EngineError, InputError
-from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount
+from bedside.core.engines.part_databases import PartDatabases, part_size
+from bedside.core.errors import InputError
+from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.settings import JudgeSettings
-from bedside.judges.store import InUseError
 from bedside.judges.store_merge import first_asked_about, merge_store
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
@@ -30,11 +28,10 @@ from bedside.transcripts import Transcript
 
 #: Folder of a run with the stores of workers.
 PARTS = ".judging-parts"
-#: Transcripts of a part at most, and parts for each worker at least.
+#: Transcripts of a part at most.
 _MOST_TRANSCRIPTS = 25
-_PARTS_PER_WORKER = 4
-#: Seconds after which a worker's store that is used is left to whoever uses it.
-_PATIENCE = 0.5
+#: What a rubric's counts say of what was sent.
+_SENT = ("calls", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +40,15 @@ class _JudgedPart:
 
     Attributes:
         run: the run's folder.
-        name: of the part; stores of its judgements begin with it.
         file: the Parquet file of the transcripts.
-        rows: which of its rows.
+        ids: theirs.
         order: what is asked.
     """
 
-    run: str
-    name: str
+    run: Path
     file: str
-    rows: tuple[int, ...]
+    ids: tuple[str, ...]
     order: JudgingOrder
-
-    def stores(self) -> list[Path]:
-        return sorted((Path(self.run) / PARTS).glob(f"{self.name}-*.sqlite"))
 
 
 def check_apart(settings: JudgeSettings, *, text: bool) -> None:
@@ -101,7 +93,7 @@ def judge_apart(
     summaries = []
     run.check_told_apart()
     with run.locked():
-        _collect(run)
+        _stores(run).collect()
         for order in (
             JudgingOrder(name, part, asked) for name in named_models(judges) for part in work.parts()
         ):
@@ -131,114 +123,73 @@ def _ask(
 ) -> list[JudgingSummary]:
     """Have workers ask about these transcripts, and take in what they finish; returns what each part took."""
     summaries: list[JudgingSummary] = []
-    lost = None
-    (run.path / PARTS).mkdir(mode=0o700, exist_ok=True)
-    stored = sum(count.stored for count in before.rubrics)
+    store = run.path / STORE
+    begun = first_asked_about(store) if store.exists() else {}
+
+    def extract(part: _JudgedPart, path: Path) -> None:
+        judged = [name for name in part.ids if name in begun]
+        if judged:
+            merge_store(path, store, transcripts=judged, alone=True)
+
+    done = stored = sum(count.stored for count in before.rubrics)
     missing = calls = 0
-    done = stored
-    try:
-        for part, outcome in engine.run_tasks(_judge, list(_parts(run, order, ids, engine.workers))):
-            for store in part.stores():
-                _take_in(run, store)
-            if outcome.error is not None:
-                raise outcome.error
-            if outcome.value is None:
-                lost = outcome.lost
-                continue
-            summaries.append(outcome.value)
-            for count in outcome.value.rubrics:
+    with closing(
+        _stores(run).share(engine, _judge, _parts(run, order, ids, engine.workers), extract)
+    ) as parts:
+        for summary in parts:
+            summaries.append(summary)
+            for count in summary.rubrics:
                 done += count.judgements - count.stored
                 missing += count.judgements - count.answered
                 calls += count.calls
             if progress is not None:
                 progress(order.judge.shown, JudgingProgress(done, stored, missing, calls))
-    finally:
-        _collect(run)
-    if lost is not None:
-        raise EngineError(
-            f"parts were not finished, because workers were lost ({lost})",
-            where=str(run.path),
-            todo="what is finished is kept; run the same command again to go on",
-        )
     return summaries
 
 
+def _stores(run: Run) -> PartDatabases:
+    """The stores of workers beside the run's."""
+    return PartDatabases(run.path / STORE, PARTS, _merge)
+
+
+def _merge(target: Path, source: Path) -> None:
+    merge_store(target, source, alone=target.parent.name == PARTS)
+
+
 def _parts(run: Run, order: JudgingOrder, ids: set[str], workers: int) -> Iterator[_JudgedPart]:
-    size = max(1, min(_MOST_TRANSCRIPTS, -(-len(ids) // (_PARTS_PER_WORKER * max(1, workers)))))
-    store, number = run.path / STORE, 0
-    begun = first_asked_about(store) if store.exists() else {}
+    size = part_size(len(ids), workers, _MOST_TRANSCRIPTS)
     for file in sorted((run.path / "transcripts").glob("*.parquet")):
-        names = pl.read_parquet(file, columns=["id"]).to_series()
-        rows = [row for row, name in enumerate(names) if name in ids]
-        for start in range(0, len(rows), size):
-            part_rows = tuple(rows[start : start + size])
-            part = _JudgedPart(str(run.path.absolute()), f"{number:06d}", file.name, part_rows, order)
-            judged = [names[row] for row in part_rows if names[row] in begun]
-            if judged:
-                # What is judged of these already, for the worker, which can't look into the run's store.
-                before = run.path / PARTS / f"{part.name}-before.sqlite"
-                merge_store(before, store, transcripts=judged, alone=True)
-            number += 1
-            yield part
+        names = [name for name in pl.read_parquet(file, columns=["id"]).to_series() if name in ids]
+        for start in range(0, len(names), size):
+            yield _JudgedPart(run.path.absolute(), file.name, tuple(names[start : start + size]), order)
 
 
-def _judge(part: _JudgedPart) -> JudgingSummary:
-    """What a worker does: judge a part into a store of its own, beginning with what others left of it."""
+def _judge(part: _JudgedPart, store: Path) -> JudgingSummary:
+    """What a worker does: judge a part into a store of its own."""
     run = Run(part.run)
-    own = run.path / PARTS / f"{part.name}-{uuid.uuid4().hex}.sqlite"
-    for store in part.stores():
-        with suppress(InUseError):
-            merge_store(own, store, alone=True, patience=_PATIENCE)
-    table = pl.read_parquet(run.path / "transcripts" / part.file, columns=["content", "source"])
-    rows = [table.row(row) for row in part.rows]
+    table = pl.read_parquet(run.path / "transcripts" / part.file, columns=["id", "content", "source"])
+    rows = table.filter(pl.col("id").is_in(part.ids)).select("content", "source").rows()
 
     def transcripts() -> Iterator[Transcript]:
         return (parse_transcript(*row) for row in rows)
 
-    with judging(run, transcripts, part.order, store=own) as finished:
+    with judging(run, transcripts, part.order, store=store) as finished:
         return finished.summary
 
 
-def _collect(run: Run) -> None:
-    """Take in what workers left, but for what one is at still."""
-    folder = run.path / PARTS
-    if not folder.is_dir():
-        return
-    for store in sorted(folder.glob("*.sqlite")):
-        _take_in(run, store)
-    if not any(folder.glob("*.sqlite")):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _take_in(run: Run, store: Path) -> None:
-    with suppress(InUseError):
-        merge_store(run.path / STORE, store, patience=_PATIENCE)
-        store.unlink(missing_ok=True)
-
-
-def _summed(before: JudgingSummary, after: JudgingSummary, parts: Iterable[JudgingSummary]) -> JudgingSummary:
+def _summed(before: JudgingSummary, after: JudgingSummary, parts: Sequence[JudgingSummary]) -> JudgingSummary:
     """What judging apart took: what is there afterwards, with what all parts sent."""
     stored = {count.rubric: count.stored for count in before.rubrics}
-    by_part: Mapping[str, list[RubricCount]] = {count.rubric: [] for count in after.rubrics}
-    calls = 0
-    for part in parts:
-        calls += part.calls
-        for count in part.rubrics:
-            by_part[count.rubric].append(count)
     rubrics = []
     for count in after.rubrics:
-        part_counts = by_part[count.rubric]
-        costs = [part_count.cost for part_count in part_counts]
+        counts = [of_part for part in parts for of_part in part.rubrics if of_part.rubric == count.rubric]
+        costs = [of_part.cost for of_part in counts]
         rubrics.append(
             replace(
                 count,
                 stored=stored[count.rubric],
-                calls=sum(part_count.calls for part_count in part_counts),
-                input_tokens=sum(part_count.input_tokens for part_count in part_counts),
-                output_tokens=sum(part_count.output_tokens for part_count in part_counts),
                 cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-                cached_tokens=sum(part_count.cached_tokens for part_count in part_counts),
-                reasoning_tokens=sum(part_count.reasoning_tokens for part_count in part_counts),
+                **{name: sum(getattr(of_part, name) for of_part in counts) for name in _SENT},
             )
         )
-    return replace(after, rubrics=tuple(rubrics), calls=calls)
+    return replace(after, rubrics=tuple(rubrics), calls=sum(part.calls for part in parts))

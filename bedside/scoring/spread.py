@@ -16,17 +16,17 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import chdir, contextmanager, nullcontext
+from contextlib import chdir, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import orjson
 import polars as pl
 
 import bedside
-from bedside.core.engines.contract import Engine, TaskOutcome
+from bedside.core.engines.contract import Engine
 from bedside.core.errors import BedsideError, EngineError, InputError, RunError
 from bedside.core.files import holding, read_json, saying_where, sync, sync_folders, write_bytes
 from bedside.ratings.table import RATING_PARTS, TableWriter, rating_writer, transcript_row, transcript_writer
@@ -175,17 +175,6 @@ class ReadPiece:
     stopped: InputError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedPart:
-    """A part whose folder is whole.
-
-    Attributes:
-        transcripts: how many it has.
-    """
-
-    transcripts: int
-
-
 def write_pieces(folder: Path, pieces: list[ReadPiece]) -> None:
     """Note in a part's folder what was read for it."""
     write_bytes(folder / PART_FILE, orjson.dumps([asdict(piece) for piece in pieces]))
@@ -237,16 +226,15 @@ def _at_work(job: ScoringJob) -> Iterator[None]:
         yield
 
 
-def divide_file(job: ScoringJob, piece_and_size: tuple[FilePiece, int]) -> tuple[list[Span], str]:
+def divide_file(job: ScoringJob, size: int, piece: FilePiece) -> tuple[list[Span], str]:
     """The pieces of a large file, each of about a size in bytes, and the file's SHA-256."""
-    piece, size = piece_and_size
     with _at_work(job):
         piece.check()
         return PartReading(Path(piece.path), job.options, job.root, None).spans(Path(piece.path), size)
 
 
-def score_part(job: ScoringJob, part_and_name: tuple[ScoredPart, str]) -> FinishedPart | list[ReadPiece]:
-    """Score a part into its folder; where a bad transcript ends it, what was read until then."""
+def score_part(job: ScoringJob, part_and_name: tuple[ScoredPart, str]) -> int | list[ReadPiece]:
+    """Score a part into its folder: the number of its transcripts, or what was read until a bad one ended it."""
     part, name = part_and_name
     with _at_work(job):
         folder = _partial_folder(job, name)
@@ -262,12 +250,10 @@ def score_part(job: ScoringJob, part_and_name: tuple[ScoredPart, str]) -> Finish
                 if not target.exists():
                     os.replace(folder, target)
                     sync(target.parent)
-            return FinishedPart(
-                sum(
-                    isinstance(transcript, ScoredTranscript)
-                    for piece in pieces
-                    for transcript in piece.transcripts
-                )
+            return sum(
+                isinstance(transcript, ScoredTranscript)
+                for piece in pieces
+                for transcript in piece.transcripts
             )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -501,8 +487,6 @@ def _filtered(files: Iterable[Path], keep: pl.Series, target: Path) -> Path:
 
 # -- How a spread scoring divides its input -------------------------------------------------------------
 
-Result = TypeVar("Result")
-
 #: A part is about this share of the input, within bounds in bytes and in files: it keeps a worker busy for a moment,
 #: and is little to lose. None of it depends on the engine, so that any goes on where another stopped.
 _SHARE = 128
@@ -540,9 +524,8 @@ def divide_input(files: Iterable[Path], job: ScoringJob, engine: Engine) -> Inpu
     pieces = [_whole_file(path) for path in files]
     size = min(max(sum(piece.size for piece in pieces) // _SHARE, _SMALLEST), _LARGEST)
     spans: dict[str, list[Span]] = {}
-    large = [(piece, size) for piece in pieces if piece.size > size]
-    for (piece, _), outcome in engine.run_tasks(partial(divide_file, job), large):
-        file_spans, digest = finished_value(outcome)
+    large = [piece for piece in pieces if piece.size > size]
+    for piece, (file_spans, digest) in engine.run_tasks(partial(divide_file, job, size), large):
         if file_spans:
             spans[piece.path] = file_spans
             division.digests[piece.path] = digest
@@ -552,7 +535,7 @@ def divide_input(files: Iterable[Path], job: ScoringJob, engine: Engine) -> Inpu
             division.add(together)
             together = []
             for span in spans[piece.path]:
-                division.add([FilePiece(piece.path, piece.size, piece.changed, span)])
+                division.add([replace(piece, span=span)])
             continue
         together.append(piece)
         if len(together) == _MOST_FILES or sum(other.size for other in together) >= size:
@@ -568,22 +551,6 @@ def _whole_file(path: Path) -> FilePiece:
     except OSError as error:
         raise InputError(f"can't be read ({error.strerror})", where=str(path), todo="check it") from error
     return FilePiece(str(path), status.st_size, status.st_mtime_ns)
-
-
-def finished_value(outcome: TaskOutcome[Result]) -> Result:
-    """What a worker returned.
-
-    Raises:
-        EngineError: it was lost; what it raised is raised as it is.
-    """
-    if outcome.error is not None:
-        raise outcome.error
-    if outcome.lost is not None:
-        raise EngineError(
-            f"workers were lost ({outcome.lost})", todo="the same command goes on from what is done"
-        )
-    assert outcome.value is not None
-    return outcome.value
 
 
 # -- Scoring spread over an engine's workers ------------------------------------------------------------
@@ -677,29 +644,21 @@ class SpreadScoring(ScoringPass):
         }
         self.resumed: int = len(parts) - len(unscored)
         stopped: dict[int, list[ReadPiece]] = {}
-        lost: list[str] = []
         transcripts = files = 0
-        for (part, _), outcome in self.engine.run_tasks(partial(score_part, job), list(unscored.values())):
-            if outcome.lost is not None:
-                lost.append(outcome.lost)
-                continue
-            result = finished_value(outcome)
-            del unscored[part.number]
-            if isinstance(result, FinishedPart):
-                transcripts += result.transcripts
-                files += len(part.pieces)
-                if self.progress is not None:
-                    self.progress(transcripts, files)
-            else:
-                stopped[part.number] = result
-            # The bad transcript to tell is the first, as it would be to one process.
-            if stopped and not any(number < min(stopped) for number in unscored):
-                return stopped
-        if lost:
-            raise EngineError(
-                f"{len(lost)} of {len(parts)} parts aren't scored, workers were lost ({lost[0]})",
-                todo="the same command goes on from what is done",
-            )
+        tasks = self.engine.run_tasks(partial(score_part, job), list(unscored.values()))
+        with closing(tasks):
+            for (part, _), result in tasks:
+                del unscored[part.number]
+                if not isinstance(result, int):
+                    stopped[part.number] = result
+                else:
+                    transcripts += result
+                    files += len(part.pieces)
+                    if self.progress is not None:
+                        self.progress(transcripts, files)
+                # The bad transcript to tell is the first, as it would be to one process.
+                if stopped and not any(number < min(stopped) for number in unscored):
+                    break
         return stopped
 
     def _join(

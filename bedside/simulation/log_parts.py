@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from bedside.core.locks import hold
+from bedside.core.engines.part_databases import PartDatabases
 from bedside.simulation.conversation_log import ConversationLog, explained, opened_log
 from bedside.transcripts.simulation_folder import LOG_FILE
 
@@ -37,15 +36,9 @@ session = max(session, excluded.session)
 """
 
 
-@contextmanager
-def held_log(path: Path) -> Iterator[bool]:
-    """Hold a worker's log for this process alone; gives whether that can be, as no other process holds it."""
-    held = hold(path.with_suffix(".lock"))
-    if held is None:
-        yield False
-        return
-    with held:
-        yield True
+def worker_logs(folder: Path) -> PartDatabases:
+    """The logs of workers beside that of the simulation in a folder."""
+    return PartDatabases(folder / LOG_FILE, PARTS, merge_log)
 
 
 def merge_log(path: Path, source: Path) -> bool:
@@ -105,32 +98,6 @@ def is_begun(path: Path) -> bool:
     """Whether a log holds any reply."""
     with opened_log(path) as connection:
         return connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone() is not None
-
-
-def collect_parts(folder: Path) -> None:
-    """Take what workers left into a simulation's log, but for what one is at still.
-
-    Args:
-        folder: the simulation's.
-
-    Raises:
-        RunError: a log can't be used.
-    """
-    parts = folder / PARTS
-    if not parts.is_dir():
-        return
-    for log in sorted(parts.glob("*.sqlite")):
-        take_in(folder, log)
-    if not any(parts.glob("*.sqlite")):
-        shutil.rmtree(parts, ignore_errors=True)
-
-
-def take_in(folder: Path, log: Path) -> None:
-    """Take a worker's log into a simulation's and remove it, unless the worker is at it still."""
-    with held_log(log) as free:
-        if free and log.exists():
-            merge_log(folder / LOG_FILE, log)
-            log.unlink()
 
 
 @contextmanager

@@ -40,7 +40,7 @@ from bedside.simulation.conversation_log import (
 )
 from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, SimulationProgress
 from bedside.simulation.conversing import converse
-from bedside.simulation.log_parts import collect_parts
+from bedside.simulation.log_parts import worker_logs
 from bedside.simulation.logged_actors import CallCounts, LoggedActors
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.calls import ActorRole
@@ -276,7 +276,7 @@ def carry_out(
         folder_held(folder, _LOCK, "a simulation", is_ours=lambda names: bool({LOG_FILE, MANIFEST} & names)),
         wave(settings.batch_out, settings.batch_in, settings.max_calls) as files,
     ):
-        collect_parts(folder)
+        worker_logs(folder).collect()
         run = TalkRun(order, folder, settings, files=files)
         try:
             if have is None:

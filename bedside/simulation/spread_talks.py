@@ -6,33 +6,25 @@ afterwards, as if one process had had all conversations.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 from bedside.core.engines.contract import Engine
-from bedside.core.errors import EngineError, InputError
+from bedside.core.engines.part_databases import part_size
+from bedside.core.errors import InputError
 from bedside.core.stopping import run_to_end
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.conversation_pool import SimulationProgress
-from bedside.simulation.log_parts import (
-    PARTS,
-    collect_parts,
-    extract_log,
-    held_log,
-    is_begun,
-    merge_log,
-    take_in,
-)
+from bedside.simulation.log_parts import extract_log, is_begun, worker_logs
 from bedside.simulation.logged_actors import CallCounts
 from bedside.simulation.simulate import SimulationSettings, SimulationSummary, TalkRun, carry_out, talk_order
 from bedside.simulation.simulation_plan import SimulationPlan
 
-#: Conversations of a part at most, unless one case has more, and parts for each worker at least.
+#: Conversations of a part at most, unless one case has more.
 _MOST_CONVERSATIONS = 200
-_PARTS_PER_WORKER = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +33,13 @@ class _TalkPart:
 
     Attributes:
         folder: the simulation's.
-        name: of the part; its logs begin with it.
         plan: the conversations.
         settings: how actors are asked.
     """
 
-    folder: str
-    name: str
+    folder: Path
     plan: SimulationPlan
     settings: SimulationSettings
-
-    def logs(self) -> list[Path]:
-        return sorted((Path(self.folder) / PARTS).glob(f"{self.name}-*.sqlite"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +47,11 @@ class _HadPart:
     """What having a part took.
 
     Attributes:
-        log: the name of its log.
         calls: what was asked.
         requests, cost: what was sent.
         progress: the last that was told of it; None where nothing ended.
     """
 
-    log: str
     calls: CallCounts
     requests: int
     cost: float
@@ -149,49 +134,32 @@ def _have_apart(
     progress: Callable[[SimulationProgress], None] | None,
 ) -> None:
     """Have workers have conversations, and take in what they finish."""
-    lost = None
     ended = {"finished": 0, "failed": 0, "unfinished": 0}
-    (run.folder / PARTS).mkdir(mode=0o700, exist_ok=True)
-    try:
-        for part, outcome in engine.run_tasks(_have_part, list(_parts(plan, run, engine.workers))):
-            # First that of whoever finished: of two processes that were at the same, its replies go together.
-            own = [] if outcome.value is None else [run.folder / PARTS / outcome.value.log]
-            for log in dict.fromkeys([*own, *part.logs()]):
-                take_in(run.folder, log)
-            if outcome.error is not None:
-                raise outcome.error
-            if outcome.value is None:
-                lost = outcome.lost
-                continue
-            had = outcome.value
-            run.add(had.calls, had.requests, had.cost)
+    begun = is_begun(run.log)
+
+    def extract(part: _TalkPart, log: Path) -> None:
+        if begun:
+            extract_log(log, run.log, _keys(part.plan))
+
+    with closing(
+        worker_logs(run.folder).share(engine, _have_part, _parts(plan, run, engine.workers), extract)
+    ) as parts:
+        for part in parts:
+            run.add(part.calls, part.requests, part.cost)
             for state in ended:
-                ended[state] += getattr(had.progress, state, 0)
+                ended[state] += getattr(part.progress, state, 0)
             if progress is not None:
                 counts = run.calls
                 progress(SimulationProgress(len(plan), **ended, asked=counts.asked, replayed=counts.replayed))
-    finally:
-        collect_parts(run.folder)
-    if lost is not None:
-        raise EngineError(
-            f"conversations were not finished, because workers were lost ({lost})",
-            where=str(run.folder),
-            todo="what is finished is kept; run the same command again to go on",
-        )
 
 
-def _parts(plan: SimulationPlan, run: TalkRun, workers: int) -> Iterator[_TalkPart]:
+def _parts(plan: SimulationPlan, run: TalkRun, workers: int) -> list[_TalkPart]:
     per_case = max(1, len(plan) // len(plan.cases))
-    shares = -(-len(plan.cases) // (_PARTS_PER_WORKER * max(1, workers)))
-    size = max(1, min(_MOST_CONVERSATIONS // per_case, shares))
-    begun = is_begun(run.log)
-    for number, start in enumerate(range(0, len(plan.cases), size)):
-        own = replace(plan, cases=plan.cases[start : start + size])
-        part = _TalkPart(str(run.folder.absolute()), f"{number:06d}", own, run.settings)
-        if begun:
-            # What is in the simulation's log already, for the worker, which may be where that can't be opened.
-            extract_log(run.folder / PARTS / f"{part.name}-before.sqlite", run.log, _keys(own))
-        yield part
+    size = part_size(len(plan.cases), workers, _MOST_CONVERSATIONS // per_case)
+    return [
+        _TalkPart(run.folder.absolute(), replace(plan, cases=plan.cases[start : start + size]), run.settings)
+        for start in range(0, len(plan.cases), size)
+    ]
 
 
 def _keys(plan: SimulationPlan) -> set[str]:
@@ -203,21 +171,14 @@ def _keys(plan: SimulationPlan) -> set[str]:
     }
 
 
-def _have_part(part: _TalkPart) -> _HadPart:
-    """What a worker does: have a part with a log of its own, beginning with what others left of it."""
-    folder = Path(part.folder)
-    own = folder / PARTS / f"{part.name}-{uuid.uuid4().hex}.sqlite"
+def _have_part(part: _TalkPart, log: Path) -> _HadPart:
+    """What a worker does: have a part with a log of its own."""
     latest: list[SimulationProgress] = []
 
     def note(progress: SimulationProgress) -> None:
         latest[:] = [progress]
 
-    with held_log(own):
-        for log in part.logs():
-            with held_log(log) as free:
-                if free and log.exists():
-                    merge_log(own, log)
-        run = TalkRun(talk_order(part.plan, note), folder, part.settings, own)
-        run_to_end(run.have)
+    run = TalkRun(talk_order(part.plan, note), part.folder, part.settings, log)
+    run_to_end(run.have)
     requests, cost = run.sent
-    return _HadPart(own.name, run.calls, requests, cost, latest[0] if latest else None)
+    return _HadPart(run.calls, requests, cost, latest[0] if latest else None)

@@ -21,8 +21,9 @@ import pytest
 from bedside.api.simulating import simulate
 from bedside.core.engines.contract import BrokenError, Engine, TaskOutcome, call_task, open_engine
 from bedside.core.errors import BedsideError, EngineError, InputError
+from bedside.core.locks import hold
 from bedside.simulation.conversation_log import opened_log
-from bedside.simulation.log_parts import PARTS, collect_parts, held_log, merge_log
+from bedside.simulation.log_parts import PARTS, merge_log, worker_logs
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
 from bedside.simulation.spread_talks import simulate_apart
@@ -244,13 +245,12 @@ def test_a_log_that_a_worker_is_at_is_left_to_it(tmp_path: Path) -> None:
     own = tmp_path / "talks" / PARTS / "000000-x.sqlite"
     own.parent.mkdir()
     shutil.copy(tmp_path / "talks" / LOG_FILE, own)
-    with held_log(own) as free:
-        assert free
-        with held_log(own) as twice:
-            assert not twice
-        collect_parts(tmp_path / "talks")
+    held = hold(own.with_suffix(".lock"))
+    assert held is not None
+    with held:
+        worker_logs(tmp_path / "talks").collect()
         assert own.exists()
-    collect_parts(tmp_path / "talks")
+    worker_logs(tmp_path / "talks").collect()
     assert not own.parent.exists()
 
 

@@ -8,10 +8,10 @@ take over. A function must bear being called twice for one task.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from bedside.core.errors import EngineError
 from bedside.core.registry import Registry
@@ -86,22 +86,35 @@ class Engine(ABC):
         self.close()
 
     def run_tasks(
-        self, function: Callable[[Task], Result], tasks: Iterable[Task]
-    ) -> Iterator[tuple[Task, TaskOutcome[Result]]]:
-        """Each task with its outcome, as they are finished. Closing the iterator drops what isn't begun.
+        self, function: Callable[[Task], Result], tasks: Iterable[Task], where: str | None = None
+    ) -> Generator[tuple[Task, Result], None, None]:
+        """Each task with what the function returned, as they are finished; closing it drops what isn't begun.
 
         Args:
             function: called once for each task on some worker, or again where a worker died.
             tasks: what it is called with.
+            where: what an error names where workers were lost.
+
+        Raises:
+            EngineError: nobody survived some of the tasks; it is raised when the others are finished.
+            Exception: what the function raised, at once.
         """
         unfinished: dict[int, Task] = dict(enumerate(tasks))
-        why, idle = "", 0
+        number_of_tasks = len(unfinished)
+        lost: list[str] = []
+        why, idle = "no outcome came back", 0
         while unfinished and idle < _ATTEMPTS:
             before = len(unfinished)
             try:
                 with closing(self.run_round(function, dict(unfinished))) as finished:
                     for number, outcome in finished:
-                        yield unfinished.pop(number), outcome
+                        task = unfinished.pop(number)
+                        if outcome.error is not None:
+                            raise outcome.error
+                        if outcome.lost is not None:
+                            lost.append(outcome.lost)
+                        else:
+                            yield task, cast(Result, outcome.value)
             except BrokenError as error:
                 why = str(error)
                 try:
@@ -110,8 +123,13 @@ class Engine(ABC):
                     why = str(final)
                     break
             idle = 0 if len(unfinished) < before else idle + 1
-        for task in unfinished.values():
-            yield task, TaskOutcome(lost=why or "no outcome came back")
+        lost += [why] * len(unfinished)
+        if lost:
+            raise EngineError(
+                f"{len(lost)} of {number_of_tasks} parts aren't done, workers were lost ({lost[0]})",
+                where=where,
+                todo="the same command goes on from what is done",
+            )
 
 
 def call_task(function: Callable[[Any], Any], number: int, task: Any) -> tuple[int, TaskOutcome[Any]]:

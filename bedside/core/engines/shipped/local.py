@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from bedside.core.engines.contract import BrokenError, Engine, EngineKind, TaskOutcome, call_task
 from bedside.core.errors import EngineError
@@ -31,10 +32,16 @@ class _Local(Engine):
         # A thread each: several processes that take all cores each would be in one another's way.
         with parallel_config("loky", inner_max_num_threads=1, idle_worker_timeout=_IDLE):
             pool = Parallel(self._workers, return_as="generator_unordered", batch_size=1)
+            outcomes = pool(delayed(call_task)(function, number, task) for number, task in tasks.items())
             try:
-                yield from pool(delayed(call_task)(function, number, task) for number, task in tasks.items())
+                for outcome in outcomes:  # noqa: UP028 - joblib's generator is closed below
+                    yield outcome
             except BrokenProcessPool as error:
                 raise BrokenError("a worker process was killed (out of memory?)") from error
+            finally:
+                with catch_warnings():  # whoever drops tasks knows that they are dropped
+                    simplefilter("ignore", UserWarning)
+                    outcomes.close()
 
     def close(self) -> None:
         from joblib.externals.loky import get_reusable_executor
