@@ -32,7 +32,7 @@ from bedside.analysis.selection import (
     Weights,
     beside_preferences,
 )
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import TRANSCRIPT, is_human, rated_by_humans
 from bedside.ratings.rubric_metrics import FinalLabels
 from bedside.ratings.spellings import folded
@@ -398,10 +398,8 @@ def _check_forms(**forms: str | None) -> None:
     """
     known = {"weights": WEIGHTS, "alpha": ALPHA_METRICS, "icc": ICC_FORMS}
     for name, form in forms.items():
-        if form is not None and form not in known[name]:
-            raise DataError(
-                f"{form!r} is not known", where=f"`{name}`", todo="one of " + "; ".join(known[name])
-            )
+        if form is not None:
+            one_of(form, known[name], "form", DataError, where=f"`{name}`")
 
 
 def _of_metric(view: RatingsView, name: str, ratings: pl.DataFrame, forms: AskedForms) -> list[Agreement]:

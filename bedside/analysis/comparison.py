@@ -31,8 +31,7 @@ from bedside.analysis.selection import (
     chosen_systems,
     quality_metrics,
 )
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.stats.arrays import differences
 from bedside.stats.result import Effect, Interval, Result
@@ -611,10 +610,7 @@ def _check_choices(test: str, alternative: str, family: str, correction: str) ->
         ("family", family, CORRECTION_FAMILIES),
         ("correction", correction, CORRECTIONS),
     ):
-        if value not in choices:
-            raise DataError(
-                f"{value!r} is not known", where=f"`{argument}`", todo="one of " + ", ".join(choices)
-            )
+        one_of(value, choices, argument, DataError, where=f"`{argument}`")
 
 
 def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
@@ -625,8 +621,7 @@ def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> li
     """
     if reference is None:
         return list(combinations(chosen, 2))
-    if reference not in chosen:
-        raise DataError(f"no {view.compared} {reference!r}", where=view.name, todo=nearest(reference, chosen))
+    one_of(reference, chosen, view.compared, DataError, where=view.name)
     return [(system, reference) for system in chosen if system != reference]
 
 

@@ -35,7 +35,7 @@ from bedside.annotation.rating_state import (
     chosen_judge,
     half_width,
 )
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import is_human
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
@@ -213,8 +213,7 @@ def propose(
     Raises:
         DataError: no such aim, a mode that has no kappa, no judge, nobody's ratings, or nothing left to rate.
     """
-    if aim not in AIMS:
-        raise DataError(f"there is no aim {aim!r}", where="`aim`", todo=f"choose one of {', '.join(AIMS)}")
+    one_of(aim, AIMS, "aim", DataError, where="`aim`")
     if plan.mode not in ("rate", "codes") or (plan.mode == "codes" and aim != "kappa"):
         raise DataError(
             f"for a plan of mode {plan.mode} nothing can be proposed with the aim {aim}",

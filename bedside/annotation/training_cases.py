@@ -14,7 +14,7 @@ import polars as pl
 from bedside.annotation.annotation_plan import Mode
 from bedside.annotation.fields import choices, entry_part
 from bedside.annotation.items import problem
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import rated_by_humans, unit_name
 from bedside.ratings.run import Run
@@ -152,13 +152,7 @@ def _choice(rubric: Rubric, answer: Any, where: str) -> str:
     is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
     text = f"{answer:g}" if is_number else str(answer)
     allowed = [choice for choice, _ in choices(rubric)]
-    if text not in allowed:
-        raise InputError(
-            f"{text!r} is not an answer to {rubric.name}",
-            where=where,
-            todo=f"choose one of {', '.join(allowed)}",
-        )
-    return text
+    return one_of(text, allowed, f"{rubric.name} answer", InputError, where=where)
 
 
 def training_from_run(

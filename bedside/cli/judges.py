@@ -22,8 +22,7 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import note, show_and_write, show_tables
 from bedside.cli.parsing import check_choice, read_names, read_numbers, read_pairs, read_rounds
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, nearest
 from bedside.core.words import typed
 
 if TYPE_CHECKING:
@@ -210,12 +209,7 @@ def read_shown(text: str | None) -> tuple[ProvenanceKind, ...]:
 
     names = read_names(text) or []
     for name in names:
-        if name not in PROVENANCE_KINDS:
-            raise InputError(
-                f"nothing called {name!r} can be shown",
-                where="--show",
-                todo=f"name {' or '.join(PROVENANCE_KINDS)}",
-            )
+        check_choice(name, PROVENANCE_KINDS, "--show")
     return tuple(kind for kind in PROVENANCE_KINDS if kind in names)
 
 

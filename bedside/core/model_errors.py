@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from bedside.core.registry import nearest
+from bedside.core.errors import nearest
 
 #: Keys of an object, and positions in a list counted from 0.
 KeyPath = tuple[int | str, ...]

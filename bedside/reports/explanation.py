@@ -11,8 +11,7 @@ import orjson
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.core.errors import DataError, RunError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, RunError, nearest
 from bedside.core.words import counted, typed
 from bedside.ratings.juries import jury_named
 from bedside.ratings.names import is_judge, rated_by_humans, second_ids

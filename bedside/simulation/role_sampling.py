@@ -12,8 +12,7 @@ from typing import Any
 
 import orjson
 
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, one_of
 from bedside.judges.llm.protocol import Sampling
 from bedside.simulation.simulators.calls import ActorRole
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption
@@ -72,10 +71,7 @@ def read_options(
     """
     known = {option.name: option for option in options_of(simulator)}
     for name in values:
-        if name not in known:
-            raise InputError(
-                f"{simulator.name} has no option {name!r}", where="`options`", todo=nearest(name, known)
-            )
+        one_of(name, known, f"{simulator.name} option", InputError, where="`options`")
     chosen = {
         name: _value(option, values[name]) if name in values else option.default
         for name, option in known.items()

@@ -9,9 +9,8 @@ from typing import Any
 
 import orjson
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, nearest
 from bedside.core.json_shape import INTEGER, TEXT, OrNull, misfit
-from bedside.core.registry import nearest
 from bedside.simulation.conversation_log import (
     ListedConversation,
     LoggedConversation,

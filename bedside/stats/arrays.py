@@ -28,16 +28,6 @@ def seed_in_words(seed: Seed) -> str:
     return "a given generator" if isinstance(seed, np.random.Generator) else f"seed {seed}"
 
 
-def chosen(name: str, value: str, known: Sequence[str]) -> None:
-    """Refuse an option that isn't known.
-
-    Raises:
-        DataError: ``value`` is not in ``known``.
-    """
-    if value not in known:
-        raise DataError(f"{name} {value!r} is unknown", todo="choose " + ", ".join(known))
-
-
 def _numbers(values: Any, name: str) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)

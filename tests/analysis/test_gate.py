@@ -104,7 +104,7 @@ def test_what_is_not_clear_is_asked_back() -> None:
     with pytest.raises(DataError, match=r"write warmth=0\.3:higher or warmth=0\.3:lower"):
         gate(view(GOOD + rated("A", BASE, "warmth") + rated("B", BASE, "warmth")),
              baseline="A", margins=margins_of({"warmth": 0.3}))  # fmt: skip
-    with pytest.raises(DataError, match="no system 'Z'"):
+    with pytest.raises(DataError, match="'Z'"):
         gate(view(GOOD), baseline="Z", margins=MARGIN)
     with pytest.raises(DataError, match="a comparison needs two systems"):
         gate(view(GOOD), baseline="A", margins=MARGIN, system="A")

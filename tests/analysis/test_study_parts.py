@@ -121,8 +121,8 @@ def test_transcripts_are_chosen_by_levels_of_factors(run: Run) -> None:
     both = open_ratings_view(run, rounds=["main"], where={"setting": list(SETTINGS), "repeat": ["0"]})
     assert both.transcripts().height == 20
     for where, words in (
-        ({"settin": ["8 turns"]}, "no transcript has the factor 'settin'; did you mean setting"),
-        ({"setting": ["8 turn"]}, "no transcript has setting '8 turn'; did you mean 8 turns"),
+        ({"settin": ["8 turns"]}, "'settin'; did you mean setting"),
+        ({"setting": ["8 turn"]}, "no setting '8 turn'; did you mean 8 turns"),
     ):
         with pytest.raises(bedside.BedsideError, match=words):
             open_ratings_view(run, rounds=["main"], where=where)

@@ -121,7 +121,7 @@ def test_a_dead_server_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
             "a temperature must lie between 0 and 2",
         ),
         (["--judge", "openai/x", "--rubrics", "empathy", "--price", "5"], "--price"),
-        (["--judge", "openai/x", "--rubrics", "empathy", "--order", "x"], "--order: 'x' is not known"),
+        (["--judge", "openai/x", "--rubrics", "empathy", "--order", "x"], "--order: there is no order 'x'"),
         (["--rubrics", "empathy"], "no judge is named"),
         (["--dry-run"], "no judge is named"),
     ],
@@ -217,4 +217,4 @@ def test_unknown_codes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
         capsys, "score", EXAMPLE, "--judge", "openai/x", "--codes", "questions", "--out", tmp_path / "r"
     )
     assert code == 2
-    assert "no code is called 'questions'; did you mean question" in err
+    assert "'questions'; did you mean question" in err

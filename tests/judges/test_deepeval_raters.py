@@ -407,11 +407,11 @@ def test_a_manifest_keeps_a_metric(name: str, tmp_path: Path) -> None:
         (
             ["deepeval:role_adherence"],
             {"chat_role": "x"},
-            "no parameter 'chat_role'; did you mean chatbot_role",
+            "'chat_role'; did you mean chatbot_role",
         ),
         (["deepeval:turn_relevancy"], {"chatbot_role": "x"}, "no metric that is asked takes it"),
         (["deepeval:topic_adherence"], {"relevant_topics": 3}, "must be a list of texts"),
-        (["deepeval:role_adherence"], {"assistant": "nurse"}, "say clinician or patient"),
+        (["deepeval:role_adherence"], {"assistant": "nurse"}, "'nurse'; known: clinician, patient"),
         (["deepeval:nowhere.yaml"], {}, "the criterion file can't be read"),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_judge_asked_in_german_is_a_rater_beside_the_same_judge_in_english(
     [
         (
             ("--rubrics", "empathy", "--prompt-language", "fr"),
-            "words of prompts in 'fr'; choose one of en, de, zh",
+            "'fr'; known: de, en, zh",
         ),
         (("--codes", "question", "--prompt-language", "de"), "behaviour codes are asked in English only"),
     ],

@@ -43,7 +43,7 @@ def test_they_are_gone_through_and_had_by_place_and_name(compared: Tables[Compar
     )
     with pytest.raises(IndexError):
         compared[2]
-    with pytest.raises(bedside.BedsideError, match="no table is called 'comparisn'; did you mean comparison"):
+    with pytest.raises(bedside.BedsideError, match="'comparisn'; did you mean comparison"):
         compared["comparisn"]
 
 

@@ -194,7 +194,7 @@ def test_the_command_plans_asks_and_goes_on(call: Call, run: Run) -> None:
     ("options", "words"),
     [
         (("--rubric", "open_question"), "two conversations can't be compared by open_question"),
-        (("--rubric", "empathy", "--systems", "A,Z"), "--systems: no transcript is of a system 'Z'"),
+        (("--rubric", "empathy", "--systems", "A,Z"), "--systems: there is no system 'Z'"),
         (("--rubric", "empathy", "--pairs", "0"), "--pairs"),
         (("--rubric", "empathyy"), "empathy"),
     ],

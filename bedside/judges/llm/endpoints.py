@@ -22,8 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bedside.core.errors import RegistryError
-from bedside.core.registry import nearest
+from bedside.core.errors import RegistryError, one_of
 from bedside.core.yaml_files import plain_yaml
 from bedside.judges.llm.contract import read_name
 from bedside.judges.llm.model_names import Endpoint, ModelName
@@ -133,8 +132,7 @@ def _endpoint(entry: Any, where: str) -> Endpoint:
     if not isinstance(settings, Mapping) or not isinstance(settings.get("address"), str):
         raise RegistryError("an endpoint needs an address, such as http://host:port/v1#model", where=where)
     for key in settings:
-        if key not in _KEYS:
-            raise RegistryError(f"an endpoint has no {key!r}", where=where, todo=nearest(str(key), _KEYS))
+        one_of(key, _KEYS, "endpoint setting", RegistryError, where=where)
     if is_endpoint_file(settings["address"]):
         raise RegistryError("a file of endpoints can't name another one", where=where)
     try:

@@ -824,9 +824,9 @@ def test_a_users_folder_works_like_the_shipped_one(tmp_path: Path) -> None:
     assert find_rubric("empathy", tmp_path) is not None
     assert rubrics_with(tmp_path).names() == tuple(sorted([*SHIPPED, "pacing"]))
     assert RUBRICS.names() == SHIPPED
-    with pytest.raises(RegistryError, match="no rubric is called 'pacings'; did you mean pacing"):
+    with pytest.raises(RegistryError, match="'pacings'; did you mean pacing"):
         find_rubric("pacings", tmp_path)
-    with pytest.raises(RegistryError, match="no rubric is called 'pacing'"):
+    with pytest.raises(RegistryError, match="'pacing'"):
         find_rubric("pacing")
 
 

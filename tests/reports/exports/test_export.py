@@ -392,13 +392,13 @@ def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
     [
         (["--to", "hf-folder"], "--licence: others must know"),
         (["--to", "hf-folder", "--licence", "my own\nlicence: x"], "is no identifier of a licence"),
-        (["--to", "hf"], "no form of export is called 'hf'; known: convokit, csv-folder, hf-folder"),
-        (["--to", "csv-folder", "--origin", "stedy=written"], "--origin: no system is called 'stedy'; did you mean"),
+        (["--to", "hf"], "'hf'; known: convokit, csv-folder, hf-folder"),
+        (["--to", "csv-folder", "--origin", "stedy=written"], "--origin: there is no system 'stedy'; did you mean"),
         (
             ["--to", "csv-folder", "--origin", "steady=simulated,steady=recorded"],
             "--origin: 'steady' is 'simulated' and 'recorded'; name it once",
         ),
-        (["--to", "csv-folder", "--origin", "invented"], "no conversation can be 'invented'"),
+        (["--to", "csv-folder", "--origin", "invented"], "--origin: there is no origin 'invented'"),
         (["--to", "csv-folder", "--citation", "none.bib"], "none.bib: the citation can't be read"),
         (["--to", "csv-folder", "--judgements", "--no-text"], "--judgements: what judges were asked holds"),
         (["--to", "convokit", "--judgements"], "--judgements: the form convokit can't hold"),

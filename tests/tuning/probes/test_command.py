@@ -180,11 +180,11 @@ def test_long_conversations_say_why_they_are_missing(study: Run, server: JudgeSe
             ("--judge", "JUDGE", "--probe"),
             "no judge has rated the run by a rubric that gives a whole conversation one level",
         ),
-        ((*NAMED, "--probes", "lenght"), "no probe is called 'lenght'; did you mean length?"),
+        ((*NAMED, "--probes", "lenght"), "'lenght'; did you mean length?"),
         (("--judge", "JUDGE", "--probe", "--rubrics", "open_question"), "open_question can't be probed"),
         ((*NAMED, "--probe", "--transcripts", "0"), "--transcripts must be 1 or more"),
         ((*NAMED, "--probe", "--margin", "0"), "--margin: a margin of 0 allows nothing"),
-        ((*NAMED, "--probe", "--made-by", "C=tiny"), "no system is called 'C'"),
+        ((*NAMED, "--probe", "--made-by", "C=tiny"), "'C'"),
     ],
 )
 def test_refusals(study: Run, server: JudgeServer, call: Call, typed: tuple[str, ...], said: str) -> None:

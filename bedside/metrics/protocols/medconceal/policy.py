@@ -20,9 +20,9 @@ import orjson
 import yaml
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from bedside.core.errors import RegistryError
+from bedside.core.errors import RegistryError, nearest
 from bedside.core.files import write_text
-from bedside.core.registry import DataRegistry, nearest
+from bedside.core.registry import DataRegistry
 from bedside.core.words import UNSPACED
 from bedside.core.yaml_files import keys_and_values
 from bedside.metrics.protocols.contract import Strict, Text, complaint
