@@ -28,7 +28,9 @@ from bedside.stats.arrays import (
     Alternative,
     Array,
     Seed,
+    binary_pairs,
     constant,
+    counts_of_two,
     differences,
     generator,
     matrix,
@@ -453,10 +455,7 @@ def mcnemar(
     Raises:
         DataError: a value is neither 0 nor 1.
     """
-    a, b, dropped = pairs(x, y)
-    if not (np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all()):
-        raise DataError("McNemar's test needs values of 0 and 1")
-    table = [[int(((a == i) & (b == j)).sum()) for j in (1, 0)] for i in (1, 0)]
+    table, dropped = binary_pairs(x, y, "McNemar's test")
     result = mcnemar_from_table(table, method=method, interval=interval, alternative=alternative, level=level)
     return replace(result, dropped=dropped)
 
@@ -490,9 +489,7 @@ def mcnemar_from_table(
     one_of(alternative, ALTERNATIVES, "alternative", DataError)
     if alternative != "two-sided" and method != "exact":
         raise DataError(f"McNemar's test is two-sided by the method {method}", todo="use the exact method")
-    counts = matrix(table, "table")
-    if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
-        raise DataError("McNemar's test needs a table of 2 × 2 counts")
+    counts = counts_of_two(table, "McNemar's test")
     only_x, only_y, n = int(counts[0, 1]), int(counts[1, 0]), int(counts.sum())
     discordant = only_x + only_y
     blank = Result(

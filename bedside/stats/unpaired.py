@@ -15,7 +15,16 @@ from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import blocks
 from bedside.stats._exact import melded_bounds, rank_sum_distribution, tail
 from bedside.stats._resampling import shift_of_groups
-from bedside.stats.arrays import Alternative, Array, Seed, clean, constant, generator, matrix, seed_in_words
+from bedside.stats.arrays import (
+    Alternative,
+    Array,
+    Seed,
+    clean,
+    constant,
+    counts_of_two,
+    generator,
+    seed_in_words,
+)
 from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
 from bedside.stats.intervals import t_interval, welch_error
 from bedside.stats.result import Effect, Interval, Result
@@ -305,9 +314,7 @@ def fisher_exact(
 
     one_of(alternative, ALTERNATIVES, "alternative", DataError)
     one_of(sides, ("likelihood", "central"), "sides", DataError)
-    counts = matrix(table, "table")
-    if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
-        raise DataError("Fisher's test needs a table of 2 × 2 counts")
+    counts = counts_of_two(table, "Fisher's test")
     sizes = counts.sum(axis=1)
     n = int(sizes.sum())
     blank = Result(

@@ -25,6 +25,8 @@ _JSON, _YAML, _TABLES = (".json", ".jsonl", ".ndjson"), (".yaml", ".yml"), {".cs
 SUFFIXES = (*_JSON, *_YAML, *_TABLES)
 PathOrPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\"“])")
+_QUESTION = re.compile(r"^(?:which|what|how|why|the most likely)\b.*\?$", re.IGNORECASE | re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -182,7 +184,7 @@ def _is_json(text: str) -> bool:
 
 def _json(text: str, path: Path, lines_before: int) -> Any:
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_number)
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_no_number)
         wrong = unwritable(value, MOST_LEVELS)
         if wrong is not None:
             raise ValueError(wrong)
@@ -198,7 +200,12 @@ def _json(text: str, path: Path, lines_before: int) -> Any:
         raise InputError(why, where=place) from error
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, for ``object_pairs_hook``.
+
+    Raises:
+        ValueError: a key is there twice.
+    """
     keys: dict[str, Any] = {}
     for key, value in pairs:
         if key in keys:
@@ -301,3 +308,10 @@ def _table_records(path: Path, text: str, delimiter: str) -> Iterator[FileRecord
             number += 1
     except csv.Error as error:
         raise InputError(f"it is no table ({error})", where=f"{path}:{reader.line_num}") from error
+
+
+def sentences_and_question(vignette: str) -> tuple[list[str], str]:
+    """The sentences of a vignette, and the question that an examination ends in, which no patient knows; or ``""``."""
+    sentences = _SENTENCE.split(vignette)
+    question = sentences.pop() if len(sentences) > 1 and _QUESTION.match(sentences[-1]) else ""
+    return sentences, question

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from bedside.core.errors import InputError
 from bedside.core.files import contents
+from bedside.simulation.simulators.case_records import unique_keys
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k.bundled_material import BUNDLED, FOLDER
 from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord
@@ -144,19 +145,10 @@ def read_tree(path: Path) -> TopicTree:
             f"the tree can't be read ({error.strerror or error})", where=str(path), todo=_SEE
         ) from error
     try:
-        whole = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_nodes)
+        whole = json.loads(data.decode("utf-8-sig"), object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise InputError(f"the tree is not JSON ({error})", where=str(path), todo=_SEE) from error
     return _Reading(path).tree(whole, hashlib.sha256(data).hexdigest())
-
-
-def _nodes(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    nodes: dict[str, Any] = {}
-    for name, below in pairs:
-        if name in nodes:
-            raise ValueError(f"the node {name!r} is there twice in one place")
-        nodes[name] = below
-    return nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def test_another_repeat_has_another_order() -> None:
     ("content", "words"),
     [
         ("{", "the tree is not JSON"),
-        ('{"a": {"x": null, "x": null}}', "the node 'x' is there twice"),
+        ('{"a": {"x": null, "x": null}}', "the key 'x' is there twice"),
         ([], "a tree has one root"),
         ({"a": {}, "b": {}}, "a tree has one root"),
         ({"a": None}, "the root 'a' must hold four parts"),
