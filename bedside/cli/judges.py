@@ -114,7 +114,7 @@ ReasoningEffortOption = Annotated[
         metavar="NAME",
         help="How much a model that reasons may do so: none, minimal, low, medium, high or xhigh; models take some "
         "of these. Without it, the provider decides.",
-        autocompletion=complete.one_of(*_EFFORTS),
+        autocompletion=complete.choices(*_EFFORTS),
         rich_help_panel=JUDGES,
     ),
 ]
@@ -167,7 +167,7 @@ OrderOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="What a prompt begins with, which a provider may cache: transcript-first or rubric-first.",
-        autocompletion=complete.one_of(*_ORDERS),
+        autocompletion=complete.choices(*_ORDERS),
         rich_help_panel=_COST,
     ),
 ]
@@ -374,7 +374,7 @@ JuryRuleOption = Annotated[
         metavar="RULE",
         help="How a jury's judges are combined: median; mean, the level nearest it; or majority, the most frequent "
         "level. Labels go by most votes. Ties are missing.",
-        autocompletion=complete.one_of(*_RULES[:-1]),
+        autocompletion=complete.choices(*_RULES[:-1]),
         rich_help_panel=JUDGES,
     ),
 ]
@@ -479,7 +479,7 @@ def jury(
             metavar="RULE",
             help="How its judges are combined: median; mean, the level nearest it; majority, the most frequent level; "
             "or weights, learnt from people's ratings. Labels go by most votes. Ties are missing.",
-            autocompletion=complete.one_of(*_RULES),
+            autocompletion=complete.choices(*_RULES),
             rich_help_panel=HOW,
         ),
     ] = "median",
