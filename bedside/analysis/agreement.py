@@ -24,7 +24,7 @@ from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.plan_draws import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, beside_preferences
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import TRANSCRIPT, is_human, rated_by_humans
 from bedside.ratings.rubric_metrics import FinalLabels
 from bedside.ratings.spellings import folded
@@ -390,10 +390,8 @@ def _check_forms(**forms: str | None) -> None:
     """
     known = {"weights": WEIGHTS, "alpha": ALPHA_METRICS, "icc": ICC_FORMS}
     for name, form in forms.items():
-        if form is not None and form not in known[name]:
-            raise DataError(
-                f"{form!r} is not known", where=f"`{name}`", todo="one of " + "; ".join(known[name])
-            )
+        if form is not None:
+            one_of(form, known[name], "form", DataError, where=f"`{name}`")
 
 
 def _of_metric(view: RatingsView, name: str, ratings: pl.DataFrame, forms: AskedForms) -> list[Agreement]:

@@ -28,8 +28,7 @@ from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.stats.arrays import differences
 from bedside.stats.result import Effect, Interval, Result
@@ -608,10 +607,7 @@ def _check_choices(test: str, alternative: str, family: str, correction: str) ->
         ("family", family, CORRECTION_FAMILIES),
         ("correction", correction, CORRECTIONS),
     ):
-        if value not in choices:
-            raise DataError(
-                f"{value!r} is not known", where=f"`{argument}`", todo="one of " + ", ".join(choices)
-            )
+        one_of(value, choices, argument, DataError, where=f"`{argument}`")
 
 
 def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
@@ -622,8 +618,7 @@ def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> li
     """
     if reference is None:
         return list(combinations(chosen, 2))
-    if reference not in chosen:
-        raise DataError(f"no {view.compared} {reference!r}", where=view.name, todo=nearest(reference, chosen))
+    one_of(reference, chosen, view.compared, DataError, where=view.name)
     return [(system, reference) for system in chosen if system != reference]
 
 

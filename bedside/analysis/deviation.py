@@ -12,7 +12,7 @@ from bedside.analysis.case_values import case_values
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, rated_groups, system_values, systems_or_all
-from bedside.core.registry import nearest
+from bedside.core.errors import one_of
 from bedside.stats.result import Result
 
 
@@ -73,11 +73,7 @@ def deviation(
     name = None
     if isinstance(reference, str):
         name = reference
-        if name not in view.systems():
-            raise NothingError(
-                f"{name!r} is neither a run nor a system", where=view.name,
-                todo=nearest(name, view.systems()),
-            )  # fmt: skip
+        one_of(name, view.systems(), "run or system", NothingError, where=view.name)
         chosen = [system for system in systems_or_all(view, systems) if system != name]
         if not chosen:
             raise NothingError(f"there is no system beside {name!r}", where=view.name)

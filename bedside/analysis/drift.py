@@ -20,8 +20,8 @@ from bedside.analysis.selection import (
     system_values,
     systems_or_all,
 )
+from bedside.analysis.study_parts import checked_factor
 from bedside.core.errors import DataError
-from bedside.core.registry import nearest
 from bedside.ratings.names import is_algorithm, rated_by_humans
 from bedside.stats.result import Result
 
@@ -143,16 +143,7 @@ def drift(
 
 def _conditions(view: RatingsView, by: str) -> tuple[pl.DataFrame, int]:
     """The length condition of each transcript that has one, and how many have none."""
-    factors = view.factors
-    if factors is None:
-        raise NothingError(
-            "a plain file of ratings has no factors", where=view.name,
-            todo="give a run: bedside score makes one of transcripts, bedside ratings import adds the file",
-        )  # fmt: skip
-    names = [name for name in factors.columns if name != "transcript_id"]
-    if by not in names:
-        todo = nearest(by, names) if names else "give the transcripts factors"
-        raise NothingError(f"no transcript has the factor {by!r}", where=view.name, todo=todo)
+    factors = checked_factor(view.factors, by, view.name, NothingError)
     rows = factors.select("transcript_id", by).drop_nulls()
     lengths = []
     for name, text in rows.iter_rows():

@@ -17,11 +17,10 @@ from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.plan_draws import MERGED_RUN, cell_levels, drawn_by, drawn_rounds, misdrawn_rounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.run import Run
-from bedside.stats.arrays import chosen
 from bedside.stats.result import Result
 from bedside.stats.sampling_cells import FEWEST_CASES, Levels, sampling_cells
 from bedside.stats.stratified_means import JudgedUnits, Ratings, judged_units
@@ -373,8 +372,8 @@ def _check_label_sets(view: RatingsView, metric: str) -> None:
 
 
 def _check(about: EstimateAbout, method: EstimateMethod) -> None:
-    chosen("`about`", about, ESTIMATE_ABOUT)
-    chosen("`method`", method, ESTIMATE_METHODS)
+    one_of(about, ESTIMATE_ABOUT, "choice", DataError, where="`about`")
+    one_of(method, ESTIMATE_METHODS, "method", DataError, where="`method`")
     if method == "rogan-gladen" and about == "run":
         raise DataError(
             "Rogan and Gladen's interval is about cases like these, not about the run's transcripts alone",

@@ -9,9 +9,8 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import chosen_systems
-from bedside.analysis.study_parts import OF_SYSTEM, StudyOrder, checked_factor, factor_names
+from bedside.analysis.study_parts import OF_SYSTEM, StudyOrder, checked_factor
 from bedside.core.errors import DataError
-from bedside.core.registry import nearest
 from bedside.core.words import counted
 
 
@@ -87,11 +86,7 @@ def _factors(view: RatingsView, factor: str) -> pl.DataFrame:
             where="`groups`",
             todo=f"take the column for systems with `columns=system={factor}`, or give a run",
         )
-    names = factor_names(view.factors)
-    if factor not in names:
-        todo = nearest(factor, names) if names else "give the transcripts factors"
-        raise DataError(f"no transcript has the factor {factor!r}", where="`groups`", todo=todo)
-    return checked_factor(view.factors, factor, view.name)
+    return checked_factor(view.factors, factor, "`groups`")
 
 
 def _checked_systems(placed: pl.DataFrame, view: RatingsView) -> tuple[str, ...]:

@@ -16,8 +16,7 @@ from bedside.analysis.choices import Weights
 from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.ratings.juries import Jury, juries_in
 from bedside.ratings.names import is_human, rated_by_humans
 from bedside.stats.result import Result
@@ -223,12 +222,8 @@ def jury_agreement(
         DataError: the run has no such jury, or it rates no such metric.
     """
     juries = {} if view.run is None else {jury.name: jury for jury in juries_in(view.run.manifest)}
-    if name not in juries:
-        raise DataError(
-            f"no jury is called {name!r}",
-            where=view.name,
-            todo=nearest(name, juries) if juries else "make one with bedside judge jury",
-        )
+    todo = None if juries else "make one with bedside judge jury"
+    one_of(name, juries, "jury", DataError, where=view.name, todo=todo)
     jury = juries[name]
     rated = [metric for metric in jury.metrics if metric in view.metrics()]
     asked = rated if metrics is None else [metric for metric in view.metrics(metrics) if metric in rated]

@@ -16,8 +16,7 @@ from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems, quality_metrics
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.ratings.scales import Scale
 from bedside.ratings.values import Direction
 from bedside.stats.equivalence import CHANCE, CHANCE_ONE_SIDED, LEAST_CHANCE, NOT_ABOVE, NOT_BELOW
@@ -160,8 +159,8 @@ def within_margins(
     transcripts = view.transcripts()
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
-    if reference is not None and reference not in chosen:
-        raise DataError(f"no {view.compared} {reference!r}", where=view.name, todo=nearest(reference, chosen))
+    if reference is not None:
+        one_of(reference, chosen, view.compared, DataError, where=view.name)
     duos = list(combinations(chosen, 2))
     if reference is not None:
         duos = [(system, reference) for system in chosen if system != reference]

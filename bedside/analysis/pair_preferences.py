@@ -16,8 +16,7 @@ from bedside.analysis.leaderboard import ALPHA
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, nearest, one_of
 from bedside.ratings.learnt_units import fresh_ratings, learnt_in
 from bedside.ratings.names import is_human, second_ids
 from bedside.ratings.rubric_metrics import preferred_by
@@ -160,12 +159,7 @@ def chosen_preferences(
     if systems is not None:
         named = sorted(set(table["first_system"].drop_nulls()) | set(table["second_system"].drop_nulls()))
         for system in systems:
-            if system not in named:
-                raise DataError(
-                    f"no conversation of system {system!r} was compared",
-                    where=view.name,
-                    todo=nearest(system, named),
-                )
+            one_of(system, named, "compared system", DataError, where=view.name)
         table = table.filter(pl.col("first_system").is_in(systems), pl.col("second_system").is_in(systems))
     if table.is_empty():
         raise NothingError(

@@ -29,8 +29,7 @@ from bedside.analysis.study_parts import (
     transcripts_where,
     with_kinds,
 )
-from bedside.core.errors import DataError, InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, InputError, nearest
 from bedside.judges.rubrics.rubric_files import OwnRubrics, own_rubrics
 from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_content import FRAME, Frame, is_frame

@@ -10,8 +10,7 @@ import polars as pl
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.ratings.names import rated_by_algorithms
 from bedside.ratings.study_design import kinds_of
@@ -62,8 +61,7 @@ def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: 
     rated = view.systems()
     chosen = list(dict.fromkeys(systems)) if systems is not None else rated
     for system in chosen:
-        if system not in rated:
-            raise DataError(f"no {view.compared} {system!r}", where=view.name, todo=nearest(system, rated))
+        one_of(system, rated, view.compared, DataError, where=view.name)
     if len(chosen) < fewest:
         raise DataError(
             f"a comparison needs two {view.compared}s, and "

@@ -14,8 +14,7 @@ from bedside.analysis.checked_units import drawn_ratings
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import SIMULATED, SYNTHETIC
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import is_judge, rated_by_humans
 from bedside.stats.result import Result
 
@@ -84,10 +83,7 @@ def makers(view: RatingsView, made_by: Mapping[str, str] | None = None) -> dict[
             simulated = with_factors.filter(pl.col(SYNTHETIC) == SIMULATED)["system"].unique()
             known |= {system: system for system in simulated}
     for system, model in (made_by or {}).items():
-        if system not in view.systems():
-            raise DataError(
-                f"no system is called {system!r}", where="`made_by`", todo=nearest(system, view.systems())
-            )
+        one_of(system, view.systems(), "system", DataError, where="`made_by`")
         known[system] = model
     return {system: model.rpartition("#")[2] for system, model in known.items()}
 

@@ -139,6 +139,17 @@ class SimulatedTalks:
         """Those with a transcript."""
         return tuple(talk for talk in self.talks if talk.state == "finished")
 
+    @property
+    def protocols(self) -> list[str]:
+        """Protocol and version, as the transcripts state them."""
+        return list(
+            dict.fromkeys(
+                f"{talk.provenance.get('protocol')}, version {talk.provenance.get('version')}"
+                for talk in self.finished
+                if talk.provenance
+            )
+        )
+
     def loss(self, by: str, *, seed: int = 0) -> Loss | None:
         """What was lost by system, persona or setting; None where there is one level only, or it isn't known.
 

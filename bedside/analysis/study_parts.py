@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import BedsideError, DataError, nearest, one_of
 from bedside.core.words import counted
 from bedside.ratings.names import is_human
 from bedside.ratings.study_design import PLACE, varying_factors
@@ -205,21 +204,22 @@ def factor_names(factors: pl.DataFrame | None) -> list[str]:
     return [] if factors is None else [name for name in factors.columns if name != "transcript_id"]
 
 
-def checked_factor(factors: pl.DataFrame | None, name: str, where: str) -> pl.DataFrame:
+def checked_factor(
+    factors: pl.DataFrame | None, name: str, where: str, error: type[BedsideError] = DataError
+) -> pl.DataFrame:
     """The frame of factors, which has this one.
 
     Raises:
-        DataError: it doesn't.
+        BedsideError: of the class ``error``: it doesn't.
     """
     if factors is None:
-        raise DataError(
+        raise error(
             "a plain file of ratings has no factors", where=where,
             todo="give a run: bedside score makes one of transcripts, bedside ratings import adds the file",
         )  # fmt: skip
     names = factor_names(factors)
-    if name not in names:
-        todo = nearest(name, names) if names else "give the transcripts factors"
-        raise DataError(f"no transcript has the factor {name!r}", where=where, todo=todo)
+    todo = None if names else "give the transcripts factors"
+    one_of(name, names, "factor", error, where=where, todo=todo)
     return factors
 
 
@@ -272,10 +272,7 @@ def transcripts_where(
         known = checked_factor(factors, name, source)
         names = levels_of(known, name)
         for level in levels:
-            if level not in names:
-                raise DataError(
-                    f"no transcript has {name} {level!r}", where=source, todo=nearest(level, names)
-                )
+            one_of(level, names, name, DataError, where=source)
         kept = (known if kept is None else kept).filter(pl.col(name).is_in(list(levels)))
     assert kept is not None
     if kept.is_empty():

@@ -11,7 +11,7 @@ import numpy as np
 from bedside.analysis.choices import WEIGHTS
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats import sample_size
 from bedside.stats.rater_models import Disagreement
 from bedside.stats.sample_size import SampleSize
@@ -87,8 +87,7 @@ def sizes_for_kappa(
     Raises:
         DataError: impossible values.
     """
-    if weights not in WEIGHTS:
-        raise DataError(f"{weights!r} is not known", where="`weights`", todo="one of " + ", ".join(WEIGHTS))
+    one_of(weights, WEIGHTS, "weighting", DataError, where="`weights`")
     called = "unweighted" if weights == "none" else weights
     ordered = weights != "none" and len(shares) > 2
     readings: tuple[Disagreement, ...] = ("near", "guessing") if ordered else ("guessing",)

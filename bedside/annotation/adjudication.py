@@ -27,7 +27,7 @@ from bedside.annotation.answer_store import FOLDER
 from bedside.annotation.fields import NOT_APPLICABLE
 from bedside.annotation.plan_file import read_plan, sealed
 from bedside.annotation.sampling import check_raters
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import person_name, rated_by_humans
@@ -202,12 +202,7 @@ def _asked_rubrics(plan: AnnotationPlan, names: Sequence[str] | None) -> list[Ru
         )
     by_name = {rubric.name: rubric for rubric in plan.questions}
     for name in names or ():
-        if name not in by_name:
-            raise DataError(
-                f"the plan doesn't ask for {name!r}",
-                where="`rubrics`",
-                todo=f"its rubrics: {', '.join(by_name)}",
-            )
+        one_of(name, by_name, "rubric", DataError, where="`rubrics`")
     asked = [by_name[name] for name in dict.fromkeys(names or by_name)]
     try:
         check_rubrics("adjudicate", asked)

@@ -19,7 +19,7 @@ from bedside.annotation.fields import (
     reason_field,
 )
 from bedside.annotation.items import SHOWN
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, one_of
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 
 
@@ -73,12 +73,10 @@ class AnswerCheck:
                 )
             allowed = self._allowed(name, answer)
             for choice in chosen:
-                if choice not in allowed:
-                    raise InputError(
-                        f"{choice!r} is not a choice of {name}",
-                        where=answer.where,
-                        todo=f"its choices are {', '.join(sorted(allowed))}; was the page changed?",
-                    )
+                one_of(
+                    choice, allowed, f"{name} choice", InputError, where=answer.where,
+                    todo=f"its choices are {', '.join(sorted(allowed))}; was the page changed?",
+                )  # fmt: skip
         for name, texts in answer.texts.items():
             if name in self._marks:
                 self._check_marks(name, texts, answer)

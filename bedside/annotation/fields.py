@@ -24,6 +24,8 @@ carries its number. ``<rubric>__labels``, which opens the text areas of a list, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from bedside.judges.rubrics.answer_form import RubricPart
 from bedside.judges.rubrics.rubric import Rubric
 
@@ -73,6 +75,12 @@ def entry_part(rubric: Rubric) -> tuple[RubricPart, RubricPart]:
         raise ValueError(f"{rubric.name} is not a list of entries with a label and a text")
     label, text = sorted(items, key=lambda item: item.type)
     return label, text
+
+
+def label_and_text(rubric: Rubric, entries: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """The label and the text of each entry of a list rubric."""
+    label, text = entry_part(rubric)
+    return [(entry[label.name], entry[text.name]) for entry in entries]
 
 
 def entry_fields(rubric: Rubric) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem
 from bedside.annotation.answer_ratings import answer_ratings, listed_entries
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.fields import NONE, entry_part
+from bedside.annotation.fields import NONE, label_and_text
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.metrics.protocols.medconceal.matching import maximum_matching
 from bedside.metrics.protocols.medconceal.policy import content, overlap
@@ -157,7 +157,10 @@ def compared_with_known(
         if known is None:
             continue
         if plan.mode == "findings":
-            listed, true = _entries(rubric, listed_entries(rubric, answer)), _entries(rubric, known)
+            listed, true = (
+                label_and_text(rubric, listed_entries(rubric, answer)),
+                label_and_text(rubric, known),
+            )
             score = f1(matched_entries(listed, true), len(listed), len(true))
             yield KnownComparison(rubric.name, f"{len(true)} listed", f"{len(listed)} listed", score, None)
             continue
@@ -180,11 +183,6 @@ def _compared(
         off = None if value is None else abs(value - level)
         return KnownComparison(rubric.name, level, value, float(value == level), off)
     return KnownComparison(rubric.name, known, label, float(label == known), None)
-
-
-def _entries(rubric: Rubric, entries: Iterable[Mapping[str, str]]) -> list[Entry]:
-    label, text = entry_part(rubric)
-    return [(entry[label.name], entry[text.name]) for entry in entries]
 
 
 def level_spans(plan: AnnotationPlan) -> dict[str, float]:

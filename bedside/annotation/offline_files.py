@@ -47,7 +47,7 @@ from bedside.annotation.offline_tables import (
 from bedside.annotation.page_words import words_of
 from bedside.annotation.tool_files import ToolExport, tool_content, write_tool_folders
 from bedside.annotation.tool_form import TOOL_FORMS
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, one_of
 from bedside.core.files import making, read_json, replacing, write_text
 from bedside.ratings.rubric_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
@@ -329,10 +329,8 @@ class FilledTable:
             return
         rater = self._rater_of(cells, place)
         item = cells["item"]
-        if item not in self._plan.by_id:
-            raise InputError(
-                f"{item!r} is not an item of this plan", where=place, todo="name the plan that the file was made of"
-            )  # fmt: skip
+        todo = "name the plan that the file was made of"
+        one_of(item, self._plan.by_id, "item", InputError, where=place, todo=todo)
         key = (item, rater)
         filled = {column.name: cells.get(column.name, "") for column in self._columns}
         texts = {
@@ -510,10 +508,7 @@ def export_files(plan: AnnotationPlan, run: Run, form: str, folder: Path) -> lis
             filled in.
         RunError: the run keeps no text, or the folder can't be written.
     """
-    if form not in export_forms():
-        raise InputError(
-            f"there is no form {form!r}", where="`form`", todo=f"choose one of {', '.join(export_forms())}"
-        )
+    one_of(form, export_forms(), "form", InputError, where="`form`")
     for rater in plan.raters:
         path = folder / f"{rater}{FORMS.get(form, '')}"
         if path.exists():

@@ -20,13 +20,12 @@ from bedside.annotation.answer_ratings import (
 from bedside.annotation.answer_revisions import times_changed
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.fields import NOTHING, entry_part
+from bedside.annotation.fields import NOTHING, label_and_text
 from bedside.annotation.items import coded_positions
 from bedside.annotation.known_answers import Entry, ListAgreement, list_agreement
 from bedside.annotation.rater_quality import RaterQuality, rater_quality
 from bedside.annotation.training_cases import TrainingResult
 from bedside.core.errors import DataError
-from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rubric_metrics import (
     adjudicated_metric,
@@ -138,11 +137,6 @@ def _shares(
     return shares
 
 
-def _entries(rubric: Rubric, entries: list[dict[str, str]]) -> list[Entry]:
-    label, text = entry_part(rubric)
-    return [(entry[label.name], entry[text.name]) for entry in entries]
-
-
 def entry_lists(
     plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
 ) -> dict[str, dict[str, list[Entry]]]:
@@ -153,7 +147,7 @@ def entry_lists(
     rubric = plan.rubrics[0].rubric
     lists: dict[str, dict[str, list[Entry]]] = {}
     for (item, rater), answer in answers.items():
-        entries = _entries(rubric, listed_entries(rubric, answer))
+        entries = label_and_text(rubric, listed_entries(rubric, answer))
         nothing = answer.choices.get(rubric.name) == (NOTHING,)
         if (
             answer.state == "submitted"

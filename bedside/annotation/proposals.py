@@ -39,7 +39,7 @@ from bedside.annotation.answer_ratings import plan_people, plan_scales
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.items import problem
 from bedside.annotation.plan_file import sealed
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import (
     TRANSCRIPT,
     is_human,
@@ -386,8 +386,7 @@ def propose(
     Raises:
         DataError: no such aim, a mode that has no kappa, no judge, nobody's ratings, or nothing left to rate.
     """
-    if aim not in AIMS:
-        raise DataError(f"there is no aim {aim!r}", where="`aim`", todo=f"choose one of {', '.join(AIMS)}")
+    one_of(aim, AIMS, "aim", DataError, where="`aim`")
     if plan.mode not in ("rate", "codes") or (plan.mode == "codes" and aim != "kappa"):
         raise DataError(
             f"for a plan of mode {plan.mode} nothing can be proposed with the aim {aim}",

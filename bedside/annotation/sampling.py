@@ -34,7 +34,7 @@ from bedside.annotation.items import pair_problem
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_pool
 from bedside.annotation.training_cases import TrainingCase
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.files import can_name_a_file
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import (
@@ -741,14 +741,8 @@ def _training_items(training: Sequence[TrainingCase], identity: str, seed: int) 
 
 
 def _check_question(mode: Mode, rubrics: Sequence[Rubric], focus: str) -> None:
-    if mode not in MODES:
-        raise DataError(
-            f"there is no mode {mode!r}", where="`mode`", todo=f"choose one of {', '.join(MODES)}"
-        )
-    if focus not in FOCI:
-        raise DataError(
-            f"there is no focus {focus!r}", where="`focus`", todo=f"choose one of {', '.join(FOCI)}"
-        )
+    one_of(mode, MODES, "mode", DataError, where="`mode`")
+    one_of(focus, FOCI, "focus", DataError, where="`focus`")
     if not rubrics:
         raise DataError("no rubric is named", where="`rubrics`", todo="name one or more")
     try:

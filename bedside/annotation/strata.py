@@ -12,8 +12,7 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import Focus, Mode
 from bedside.annotation.items import problem
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.ratings.run import Run
@@ -112,8 +111,7 @@ def _strata_values(run: Run, by: Sequence[str]) -> dict[str, tuple[str, ...]]:
     )
     factors = [name for name in table.columns if name != "transcript_id"]
     for name in by:
-        if name not in factors:
-            raise DataError(f"there is no factor {name!r}", where="`by`", todo=nearest(name, factors))
+        one_of(name, factors, "factor", DataError, where="`by`")
     if len(set(by)) != len(by):
         raise DataError("a factor is named twice", where="`by`", todo="name each factor once")
     return {

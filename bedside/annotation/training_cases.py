@@ -17,7 +17,7 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import choices, entry_part
 from bedside.annotation.items import problem
 from bedside.annotation.known_answers import compared_with_known, level_spans, pooled_kappa
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import rated_by_humans, unit_name
 from bedside.ratings.run import Run
@@ -157,13 +157,7 @@ def _choice(rubric: Rubric, answer: Any, where: str) -> str:
     is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
     text = f"{answer:g}" if is_number else str(answer)
     allowed = [choice for choice, _ in choices(rubric)]
-    if text not in allowed:
-        raise InputError(
-            f"{text!r} is not an answer to {rubric.name}",
-            where=where,
-            todo=f"choose one of {', '.join(allowed)}",
-        )
-    return text
+    return one_of(text, allowed, f"{rubric.name} answer", InputError, where=where)
 
 
 def training_from_run(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bedside.api.judging import JudgedRun, judge
 from bedside.api.run_files import Report
 from bedside.api.simulating import Simulation, simulate
-from bedside.core.errors import InputError, RunError
+from bedside.core.errors import InputError, RunError, one_of
 from bedside.core.files import file_digest, read_json, write_json
 from bedside.core.json_shape import INTEGER
 from bedside.core.words import counted, typed
@@ -379,16 +379,12 @@ class BenchmarkCast:
         Raises:
             InputError: a price names nobody, or a judge has none.
         """
-        from bedside.core.registry import nearest
         from bedside.judges.llm.contract import known_price
 
         judging = {name for identity, judge in self.judges.items() for name in (identity, *judge.texts)}
         names = judging | self._actor_names()
         for text in self._prices:
-            if text not in names:
-                raise InputError(
-                    f"neither actor nor judge is called {text!r}", where="`prices`", todo=nearest(text, names)
-                )
+            one_of(text, names, "actor or judge", InputError, where="`prices`")
         for identity, taken in self.judges.items():
             if max_cost is not None and taken.price is None and known_price(taken.model) is None:
                 raise InputError(

@@ -20,7 +20,7 @@ from bedside.api.note2chat_training import (
     spoken_lines,
     usable_cases,
 )
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.files import file_digest
 from bedside.simulation.simulators.calls import ACTOR_ROLES
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
@@ -368,8 +368,7 @@ def candidate_plan(
 def _check_candidates(asking: Asking, patient: Named | None, reward: TurnReward, number: int) -> None:
     from bedside.metrics.protocols.note2chat.turn_candidates import TURN_REWARDS
 
-    if reward not in TURN_REWARDS:
-        raise InputError(f"`reward` must be one of {', '.join(TURN_REWARDS)}, and is {reward!r}")
+    one_of(reward, TURN_REWARDS, "reward", InputError, where="`reward`")
     if isinstance(number, bool) or not isinstance(number, int) or number < 2:
         raise InputError(f"`number` must be 2 or more, and is {number!r}")
     if reward == "finding" and patient is None:

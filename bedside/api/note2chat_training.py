@@ -115,7 +115,7 @@ class Asking:
     def cast(self) -> dict[str, ActorName]:
         """Who is asked, by the purpose of the calls; ``""`` stands for all other purposes."""
         from bedside.ratings.names import is_human
-        from bedside.simulation.actor_contract import read_actor
+        from bedside.simulation.actor_contract import actors_by_identity, read_actor
 
         simulator = _simulator()
         cast = {"": read_actor(self.evaluator, simulator, "evaluator")}
@@ -123,13 +123,7 @@ class Asking:
             purpose: read_actor(name, simulator, _ARGUMENTS.get(purpose, "writer"))
             for purpose, name in self.others.items()
         }
-        by_identity: dict[str, ActorName] = {}
-        for name in cast.values():
-            other = by_identity.setdefault(name.identity, name)
-            if (other.digest, other.detail) != (name.digest, name.detail):
-                raise InputError(
-                    f"two different actors are called {name.identity}", todo="give one of them another name"
-                )
+        for name in actors_by_identity(cast.values()).values():
             if is_human(name.identity):
                 raise InputError("a person can't make training data", where=name.text, todo="name a model")
         return cast

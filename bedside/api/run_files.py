@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.words import Names, listed, listed_by_name
 from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
@@ -49,12 +49,9 @@ class Report:
         Raises:
             DataError: the report has none; the names are given.
         """
-        from bedside.core.registry import nearest
 
         figures = {file.stem: file for file in self.files if file.suffix == ".png"}
-        if name not in figures:
-            raise DataError(f"the report has no figure {name!r}", todo=nearest(name, figures))
-        return figures[name]
+        return figures[one_of(name, figures, "figure", DataError)]
 
 
 def report(

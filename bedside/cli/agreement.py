@@ -43,7 +43,7 @@ def agree(
             metavar="NAME",
             help="How Krippendorff's alpha takes two answers that differ: nominal, ordinal or interval. Without it, as "
             "the scale has it; labels without an order are nominal.",
-            autocompletion=_complete.one_of(*ALPHA_METRICS),
+            autocompletion=_complete.choices(*ALPHA_METRICS),
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -55,7 +55,7 @@ def agree(
             help="Form of the intraclass correlation. It begins with 1 where every unit has raters of its own, with 2 "
             "where the raters stand for others like them, with 3 where these raters are all there are. It ends in 1 "
             "for the ratings of one rater, in k for the mean of all.",
-            autocompletion=_complete.one_of(*ICC_FORMS),
+            autocompletion=_complete.choices(*ICC_FORMS),
             rich_help_panel=HOW,
         ),
     ] = "2,1",

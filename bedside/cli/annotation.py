@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.completion import one_of, one_rater
+from bedside.cli.completion import choices, one_rater
 from bedside.cli.help import App
 from bedside.cli.options import RubricFolderOption, SeedOption
 from bedside.cli.output import note, say, show_records, show_tables
@@ -88,7 +88,7 @@ def annotate_export(
             metavar="NAME",
             help="Form of the files: xlsx, csv, label-studio (JSON to import there by hand), or a folder for each "
             "rater in the form of another tool: argilla, doccano, potato or prodigy.",
-            autocompletion=one_of("xlsx", "csv", "label-studio", "argilla", "doccano", "potato", "prodigy"),
+            autocompletion=choices("xlsx", "csv", "label-studio", "argilla", "doccano", "potato", "prodigy"),
         ),
     ] = "xlsx",
     out: Annotated[
@@ -261,7 +261,7 @@ def annotate_next(
         typer.Option(
             metavar="NAME",
             help="What the ratings are to bring: kappa (a narrower interval) or disagreement (cases to settle).",
-            autocompletion=one_of("kappa", "disagreement"),
+            autocompletion=choices("kappa", "disagreement"),
         ),
     ] = "kappa",
     count: Annotated[

@@ -11,7 +11,7 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.output import list_entries, note, say, say_or_show, show_records
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.words import counted
 
 readers_app: App = App(
@@ -151,10 +151,7 @@ def metrics_show(
         _say_metric(name, describe_family(FAMILIES.load(name)))
         return
     owners = families_by_metric()
-    if name not in owners:
-        from bedside.core.registry import nearest
-
-        raise DataError(f"no metric is called {name!r}", todo=nearest(name, [*owners, *FAMILIES.names()]))
+    one_of(name, [*owners, *FAMILIES.names()], "metric", DataError)
     _say_metric(name, describe_metric(FAMILIES.load(owners[name]), name))
 
 

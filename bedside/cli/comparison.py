@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS
-from bedside.cli.completion import one_of
+from bedside.cli.completion import choices
 from bedside.cli.options import (
     HOW,
     WHICH,
@@ -55,7 +55,7 @@ TestOption = Annotated[
         metavar="NAME",
         help="The test. Paired by case: wilcoxon, permutation, t, mcnemar, friedman; unpaired: mannwhitney, fisher, "
         "welch, student, kruskal; some cases shared: overlapping; auto takes the one that fits the data and says why.",
-        autocompletion=one_of(*TESTS),
+        autocompletion=choices(*TESTS),
         rich_help_panel=HOW,
     ),
 ]
@@ -65,7 +65,7 @@ AlternativeOption = Annotated[
         metavar="NAME",
         help="two-sided; or one-sided, that the first system of a pair is higher (greater) or lower (less). Interval "
         "and p are then one-sided.",
-        autocompletion=one_of(*ALTERNATIVES),
+        autocompletion=choices(*ALTERNATIVES),
         rich_help_panel=HOW,
     ),
 ]
@@ -82,7 +82,7 @@ FamilyOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="Which p-values are corrected together: all of them, those of one metric, or those of one level.",
-        autocompletion=one_of(*CORRECTION_FAMILIES),
+        autocompletion=choices(*CORRECTION_FAMILIES),
         rich_help_panel=HOW,
     ),
 ]
@@ -91,7 +91,7 @@ CorrectionOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="How p-values are corrected: holm, bonferroni or bh (Benjamini-Hochberg).",
-        autocompletion=one_of(*CORRECTIONS),
+        autocompletion=choices(*CORRECTIONS),
         rich_help_panel=HOW,
     ),
 ]

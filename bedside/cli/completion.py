@@ -28,7 +28,7 @@ Offer = tuple[str, str]
 Completion = Callable[[typer.Context, str], list[Offer]]
 
 
-def one_of(*names: str) -> Completion:
+def choices(*names: str) -> Completion:
     """Offers these names."""
     return lambda ctx, incomplete: [(name, "") for name in names]
 

@@ -60,7 +60,7 @@ def estimate(
             metavar="NAME",
             help="What the means are about: cases like these, in the run's mix (cases), as a paper's claims are; or "
             "this run's transcripts alone (run), of which those that people rated are known.",
-            autocompletion=complete.one_of(*ESTIMATE_ABOUT),
+            autocompletion=complete.choices(*ESTIMATE_ABOUT),
             rich_help_panel=HOW,
         ),
     ] = "cases",
@@ -69,7 +69,7 @@ def estimate(
         typer.Option(
             metavar="NAME",
             help="How they are corrected: prediction-powered; or rogan-gladen, for metrics of zeros and ones.",
-            autocompletion=complete.one_of(*ESTIMATE_METHODS),
+            autocompletion=complete.choices(*ESTIMATE_METHODS),
             rich_help_panel=HOW,
         ),
     ] = "prediction-powered",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.completion import one_of
+from bedside.cli.completion import choices
 from bedside.cli.completion import rubric as complete_rubric
 from bedside.cli.help import App
 from bedside.cli.output import say, say_or_show, show_records, show_tables
@@ -128,7 +128,7 @@ def judgements_list(
             metavar="NAME",
             help="List only the judgements of this state: answered, unusable (the reply could not be read), refused "
             "(by the judge), filtered (by the provider's content filter) or failed (there was no reply).",
-            autocompletion=one_of(*_STATES),
+            autocompletion=choices(*_STATES),
         ),
     ] = None,
 ) -> None:

@@ -22,8 +22,7 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import note, show_and_write, show_tables
 from bedside.cli.parsing import check_choice, read_names, read_numbers, read_pairs, read_rounds
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, nearest
 from bedside.core.words import typed
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ ReasoningEffortOption = Annotated[
         metavar="NAME",
         help="How much a model that reasons may do so: none, minimal, low, medium, high or xhigh; models take some "
         "of these. Without it, the provider decides.",
-        autocompletion=complete.one_of(*_EFFORTS),
+        autocompletion=complete.choices(*_EFFORTS),
         rich_help_panel=JUDGES,
     ),
 ]
@@ -168,7 +167,7 @@ OrderOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="What a prompt begins with, which a provider may cache: transcript-first or rubric-first.",
-        autocompletion=complete.one_of(*_ORDERS),
+        autocompletion=complete.choices(*_ORDERS),
         rich_help_panel=_COST,
     ),
 ]
@@ -210,12 +209,7 @@ def read_shown(text: str | None) -> tuple[ProvenanceKind, ...]:
 
     names = read_names(text) or []
     for name in names:
-        if name not in PROVENANCE_KINDS:
-            raise InputError(
-                f"nothing called {name!r} can be shown",
-                where="--show",
-                todo=f"name {' or '.join(PROVENANCE_KINDS)}",
-            )
+        check_choice(name, PROVENANCE_KINDS, "--show")
     return tuple(kind for kind in PROVENANCE_KINDS if kind in names)
 
 
@@ -380,7 +374,7 @@ JuryRuleOption = Annotated[
         metavar="RULE",
         help="How a jury's judges are combined: median; mean, the level nearest it; or majority, the most frequent "
         "level. Labels go by most votes. Ties are missing.",
-        autocompletion=complete.one_of(*_RULES[:-1]),
+        autocompletion=complete.choices(*_RULES[:-1]),
         rich_help_panel=JUDGES,
     ),
 ]
@@ -485,7 +479,7 @@ def jury(
             metavar="RULE",
             help="How its judges are combined: median; mean, the level nearest it; majority, the most frequent level; "
             "or weights, learnt from people's ratings. Labels go by most votes. Ties are missing.",
-            autocompletion=complete.one_of(*_RULES),
+            autocompletion=complete.choices(*_RULES),
             rich_help_panel=HOW,
         ),
     ] = "median",

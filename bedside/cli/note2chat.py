@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import note2chat_records
-from bedside.cli.completion import one_of
+from bedside.cli.completion import choices
 from bedside.cli.help import App
 from bedside.cli.note2chat_options import TestCasesOption
 from bedside.cli.options import SeedOption
@@ -72,7 +72,7 @@ def note2chat_sft(
             metavar="NAME",
             help="What a record holds: dialogue, a whole interview, or message, one message of the doctor with the "
             "thought before it.",
-            autocompletion=one_of(*_UNITS),
+            autocompletion=choices(*_UNITS),
         ),
     ] = "dialogue",
     form: Annotated[
@@ -81,7 +81,7 @@ def note2chat_sft(
             metavar="NAME",
             help="Whose trainer reads it: trl, or llama-factory (ShareGPT's form for dialogues, Alpaca's for "
             "messages).",
-            autocompletion=one_of(*_FORMS),
+            autocompletion=choices(*_FORMS),
         ),
     ] = "trl",
     train: TrainCasesOption = None,
@@ -135,7 +135,7 @@ def note2chat_preferences(
             metavar="NAME",
             help="What is paired: dialogue, whole interviews of a case, or message, candidates for the same message "
             "of the doctor.",
-            autocompletion=one_of(*_UNITS),
+            autocompletion=choices(*_UNITS),
         ),
     ] = "dialogue",
     labels: Annotated[
@@ -151,7 +151,7 @@ def note2chat_preferences(
             metavar="NAME",
             help="Where rewards and pairs of dialogues come from: the paper, or the code that was released with it. "
             "Without it, the paper.",
-            autocompletion=one_of(*_RULES),
+            autocompletion=choices(*_RULES),
         ),
     ] = None,
     alpha: Annotated[
@@ -184,7 +184,7 @@ def note2chat_preferences(
             metavar="NAME",
             help="What becomes 0 in the rule paper where the diagnosis is not ranked: the whole reward, or only its "
             "term in the reward. Without it, the reward.",
-            autocompletion=one_of(*_OUTSIDE),
+            autocompletion=choices(*_OUTSIDE),
         ),
     ] = None,
     train: TrainCasesOption = None,

@@ -213,7 +213,7 @@ def rollouts(
             metavar="NAME",
             help="What the clinician is told at the start: general, the words for any model, or tuned, those for "
             "models tuned for the interview.",
-            autocompletion=complete.one_of("general", "tuned"),
+            autocompletion=complete.choices("general", "tuned"),
             rich_help_panel=MADE_OF,
         ),
     ] = "general",
@@ -364,7 +364,7 @@ def candidates(
             metavar="NAME",
             help="What a question is rewarded for: finding, that its answer tells a new finding, or answerable, that "
             "it was not answered before and the note answers it.",
-            autocompletion=complete.one_of(*_REWARDS),
+            autocompletion=complete.choices(*_REWARDS),
             rich_help_panel=MADE_OF,
         ),
     ] = "finding",

@@ -140,7 +140,7 @@ WeightsOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="Weights of kappa on ordered scales: quadratic, linear or none. Without it, quadratic.",
-        autocompletion=_complete.one_of(*WEIGHTS),
+        autocompletion=_complete.choices(*WEIGHTS),
         rich_help_panel=HOW,
     ),
 ]
@@ -209,7 +209,7 @@ OnErrorOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="What to do at a transcript that can't be read: stop, or skip it and go on.",
-        autocompletion=_complete.one_of("stop", "skip"),
+        autocompletion=_complete.choices("stop", "skip"),
         rich_help_panel=READING,
     ),
 ]

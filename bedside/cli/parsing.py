@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, one_of
 
 if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingSource, RatingsView
@@ -20,8 +20,8 @@ def either(names: Iterable[str]) -> str:
 
 def check_choice(value: str | None, choices: Collection[str], option: str) -> None:
     """Raise InputError unless an option's value is one of its choices, or nothing."""
-    if value is not None and value not in choices:
-        raise InputError(f"{value!r} is not known", where=option, todo=f"choose one of {', '.join(choices)}")
+    if value is not None:
+        one_of(value, choices, "choice", InputError, where=option)
 
 
 def read_pairs(text: str | None, option: str) -> dict[str, str]:

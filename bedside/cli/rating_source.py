@@ -106,7 +106,7 @@ StruckOption = Annotated[
         "--struck",
         metavar="keep|leave",
         help="Whether a workbook's cells that are struck through count.",
-        autocompletion=_complete.one_of(*get_args(Struck)),
+        autocompletion=_complete.choices(*get_args(Struck)),
         rich_help_panel=READING,
     ),
 ]

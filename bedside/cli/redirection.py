@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.completion import one_of
+from bedside.cli.completion import choices
 from bedside.cli.help import App
 from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
 from bedside.cli.output import note, note_account, say, show_records
@@ -38,7 +38,7 @@ MethodOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="How the model is tuned: lora, plain, or auto, which is LoRA where peft is installed.",
-        autocompletion=one_of("auto", "lora", "plain"),
+        autocompletion=choices("auto", "lora", "plain"),
         rich_help_panel=HOW,
     ),
 ]

@@ -96,7 +96,7 @@ SpreadOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="What stands beside a mean: sd, ci (95 % interval) or none. Without it, what the suite says, or sd.",
-        autocompletion=complete.one_of(*_SPREADS),
+        autocompletion=complete.choices(*_SPREADS),
         rich_help_panel=HOW,
     ),
 ]
@@ -106,7 +106,7 @@ BestOption = Annotated[
         metavar="NAME",
         help="What is bold: interval (the best and what can't be told from it), always (only the best) or never. "
         "Without it, what the suite says, or interval.",
-        autocompletion=complete.one_of(*_BESTS),
+        autocompletion=complete.choices(*_BESTS),
         rich_help_panel=HOW,
     ),
 ]

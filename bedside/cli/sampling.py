@@ -39,7 +39,7 @@ ModeOption = Annotated[
         help="What raters do. rate: rate by rubrics without seeing system or judge; audit: agree or disagree with a "
         "judge's scores; findings: list what the patient revealed; codes: code each turn; pairs: say which of two "
         "conversations on one case is better.",
-        autocompletion=complete.one_of(*_MODES),
+        autocompletion=complete.choices(*_MODES),
         rich_help_panel=_WHO,
     ),
 ]
@@ -151,7 +151,7 @@ FocusOption = Annotated[
         metavar="NAME",
         help="What is drawn first: random; disagreement (where judges, or passes of one judge, differ); uncertain "
         "(where a judge was uncertain).",
-        autocompletion=complete.one_of(*_FOCI),
+        autocompletion=complete.choices(*_FOCI),
         rich_help_panel=_WHAT,
     ),
 ]

@@ -139,7 +139,7 @@ def simulators_convert(
         typer.Option(
             metavar="NAME",
             help="Form that is written: bedside, as YAML, or mdd5k, the JSON with Chinese keys of MDD-5k's authors.",
-            autocompletion=complete.one_of(*_FORMS),
+            autocompletion=complete.choices(*_FORMS),
         ),
     ] = "bedside",
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.analysis.choices import WEIGHTS
-from bedside.cli.completion import one_of
+from bedside.cli.completion import choices
 from bedside.cli.help import App
 from bedside.cli.options import MatchOption, RoundOption, SeedOption, WhereOption
 from bedside.cli.output import show_tables
@@ -49,7 +49,7 @@ def plan_kappa(
         typer.Option(
             metavar="NAME",
             help="Weights of kappa: quadratic, linear or none.",
-            autocompletion=one_of(*WEIGHTS),
+            autocompletion=choices(*WEIGHTS),
         ),
     ] = "quadratic",
     seed: SeedOption = 0,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
 
 #: Most characters of what is wrong, and of what to do: both may quote a file.
 _LONGEST = 1000
@@ -109,3 +112,46 @@ class LabelStudioError(BedsideError):
 
 class EngineError(BedsideError):
     """An engine that spreads work can't be started or reached, or lost work."""
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str:
+    """What to say of a misspelt ``name``: the closest of ``candidates``, or all of them."""
+    import difflib
+
+    names = sorted(set(candidates))
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    if not names:
+        return "there are none"
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return "known: " + ", ".join(names[:20]) + more
+
+
+def one_of(
+    value: T,
+    choices: Collection[T],
+    what: str,
+    error: type[BedsideError],
+    *,
+    where: str | None = None,
+    todo: str | None = None,
+) -> T:
+    """``value``, which is one of ``choices``.
+
+    Args:
+        value: what was named; it must be hashable where ``choices`` are.
+        choices: all that may be named.
+        what: what a choice is called in the message, e.g. ``"factor"``.
+        error: the class of the error.
+        where: the place, or the argument in backquotes.
+        todo: what can be done about it, where that helps more than the nearest choices.
+
+    Raises:
+        BedsideError: of the class ``error``: ``value`` is none of them.
+    """
+    if value in choices:
+        return value
+    raise error(
+        f"there is no {what} {value!r:.200}", where=where, todo=todo or nearest(str(value), map(str, choices))
+    )

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from bedside.core.errors import BedsideError, InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import BedsideError, InputError, nearest
 
 #: Keys of an object, and positions in a list counted from 0.
 KeyPath = tuple[int | str, ...]

@@ -192,7 +192,7 @@ def parse_json(text: str, path: Path, line: int = 1) -> Any:
         InputError: it is not JSON, has a key twice in an object, or holds what not every reader of JSON takes.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_number)
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_no_number)
         wrong = unwritable(value, MOST_LEVELS)
         if wrong is not None:
             raise ValueError(wrong)
@@ -204,7 +204,12 @@ def parse_json(text: str, path: Path, line: int = 1) -> Any:
         raise InputError(why, where=f"{path}:{line}" if line > 1 else str(path)) from error
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, for ``object_pairs_hook``.
+
+    Raises:
+        ValueError: a key is there twice.
+    """
     keys: dict[str, Any] = {}
     for key, value in pairs:
         if key in keys:

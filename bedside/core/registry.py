@@ -7,29 +7,16 @@ data entry's the path of its file.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from bedside.core.errors import RegistryError
+from bedside.core.errors import RegistryError, one_of
 
 T = TypeVar("T")
-
-
-def nearest(name: str, candidates: Iterable[str]) -> str:
-    """What to say of a misspelt ``name``: the closest of ``candidates``, or all of them."""
-    names = sorted(candidates)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if close:
-        return "did you mean " + " or ".join(close) + "?"
-    if not names:
-        return "there are none"
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return "known: " + ", ".join(names[:20]) + more
 
 
 class Registry(Generic[T]):
@@ -136,8 +123,7 @@ class Registry(Generic[T]):
         if name in self._loaded:
             return self._loaded[name]
         places = self._index()
-        if name not in places:
-            raise RegistryError(f"no {self.noun} is called {name!r}", todo=nearest(name, places))
+        one_of(name, places, self.noun, RegistryError)
         place = places[name]
         entry = self._open(place)
         if not isinstance(entry, self.kind):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, one_of
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import REASONING_EFFORTS, Sampling
 from bedside.judges.llm.queue import Patience
@@ -62,10 +62,7 @@ class JudgeSettings:
                 check_numbers(least=0, **{name: limit})
         if self.max_cost is not None and not (isinstance(self.max_cost, int | float) and self.max_cost > 0):
             raise InputError(f"`max_cost` must be above 0, and is {self.max_cost!r}")
-        if self.order not in ORDERS:
-            raise InputError(
-                f"{self.order!r} is not known", where="`order`", todo=f"one of {', '.join(ORDERS)}"
-            )
+        one_of(self.order, ORDERS, "order", InputError, where="`order`")
         degree = self.temperature
         if degree is not None and not (isinstance(degree, int | float) and 0 <= degree <= 2):
             raise InputError(
@@ -74,12 +71,9 @@ class JudgeSettings:
                 todo="give another, or none",
             )
 
-        if self.reasoning_effort is not None and self.reasoning_effort not in REASONING_EFFORTS:
-            raise InputError(
-                f"{self.reasoning_effort!r} is not known",
-                where="`reasoning_effort`",
-                todo=f"one of {', '.join(REASONING_EFFORTS)}",
-            )
+        effort = self.reasoning_effort
+        if effort is not None:
+            one_of(effort, REASONING_EFFORTS, "effort", InputError, where="`reasoning_effort`")
 
     def sampling(self) -> Sampling:
         """How a model is asked to write."""

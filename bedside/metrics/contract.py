@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bedside.core.errors import RegistryError
+from bedside.core.errors import RegistryError, one_of
 from bedside.core.model_files import find_model
-from bedside.core.registry import Registry, nearest
+from bedside.core.registry import Registry
 from bedside.ratings.names import algorithm_rater
 from bedside.ratings.values import NO_MODEL, Direction, Value
 from bedside.transcripts.transcript import Role
@@ -131,12 +131,8 @@ class Family:
 
     def metric(self, name: str) -> Metric:
         """The metric called ``name``, without role."""
-        for metric in self.metrics:
-            if metric.name == name:
-                return metric
-        raise RegistryError(
-            f"family {self.name!r} has no metric {name!r}", todo=nearest(name, [m.name for m in self.metrics])
-        )
+        by_name = {metric.name: metric for metric in self.metrics}
+        return by_name[one_of(name, by_name, f"{self.name} metric", RegistryError)]
 
     def settings(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All parameters with their values: the defaults, and what was ``parameters``.
@@ -146,8 +142,7 @@ class Family:
         """
         values = {name: parameter.default for name, parameter in self.parameters.items()}
         for name, value in (parameters or {}).items():
-            if name not in values:
-                raise RegistryError(f"{self.name} has no parameter {name!r}", todo=nearest(name, values))
+            one_of(name, values, f"{self.name} parameter", RegistryError)
             default = values[name]
             wanted = (float, int) if isinstance(default, float) else type(default)
             if not isinstance(value, wanted) or isinstance(value, bool) != isinstance(default, bool):

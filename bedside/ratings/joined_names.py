@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, nearest
 from bedside.ratings.names import has_kind, human_rater, is_human, person_name
 from bedside.ratings.rated_cells import RatedCell, by_metric
 from bedside.ratings.rating_reading import KnownMetric, RatingReading

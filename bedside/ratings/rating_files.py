@@ -12,9 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from bedside.core.errors import AmbiguousError, BedsideError, InputError
+from bedside.core.errors import AmbiguousError, BedsideError, InputError, nearest
 from bedside.core.files import file_digest
-from bedside.core.registry import nearest
 from bedside.core.words import counted
 from bedside.ratings.form_contract import form_of, forms_by_priority
 from bedside.ratings.joined_names import JoinedNames, join_names

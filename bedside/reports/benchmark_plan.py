@@ -12,6 +12,7 @@ from bedside.reports.number_text import DASH, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.simulation.call_preview import SimulationPreview
+from bedside.simulation.simulated_costs import total_cost
 
 #: What a call to a model is taken to last, where nothing was measured.
 SECONDS_A_CALL = 3.0
@@ -78,13 +79,13 @@ def benchmark_plan_table(preview: BenchmarkPreview) -> Table:
             "most_calls": sum(role.most_calls for role in roles),
             "input_tokens": sum(role.input_tokens for role in roles),
             "output_tokens": sum(role.output_tokens for role in roles),
-            "cost": _total([role.cost for role in roles]), "seconds": preview.simulation_seconds(),
+            "cost": total_cost([role.cost for role in roles]), "seconds": preview.simulation_seconds(),
         },
         {
             "step": "Score", "calls": sum(plan.calls for plan in judging), "most_calls": None,
             "input_tokens": sum(plan.input_tokens for plan in judging),
             "output_tokens": sum(plan.output_tokens for plan in judging),
-            "cost": _total([plan.cost for plan in judging]), "seconds": preview.judging_seconds(),
+            "cost": total_cost([plan.cost for plan in judging]), "seconds": preview.judging_seconds(),
         },
         {
             "step": "Report", "calls": 0, "most_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": 0.0,
@@ -92,7 +93,7 @@ def benchmark_plan_table(preview: BenchmarkPreview) -> Table:
         },
     ]  # fmt: skip
     whole: dict[str, Any] = {
-        "step": "All", "most_calls": None, "cost": _total([step["cost"] for step in steps]),
+        "step": "All", "most_calls": None, "cost": total_cost([step["cost"] for step in steps]),
         **{name: sum(step[name] for step in steps)
            for name in ("calls", "input_tokens", "output_tokens", "seconds")},
     }  # fmt: skip
@@ -149,8 +150,3 @@ def duration(seconds: float) -> str:
     if seconds < 90 * 60:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
-
-
-def _total(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None

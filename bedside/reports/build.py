@@ -14,9 +14,8 @@ import polars as pl
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import PEOPLE, RatingsView, open_ratings_view
 from bedside.analysis.selection import quality_metrics
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.core.files import make_folder, saying_where, write_bytes, write_text
-from bedside.core.registry import nearest
 from bedside.core.words import counted
 from bedside.ratings.names import turn_indices
 from bedside.ratings.run import Run
@@ -575,10 +574,7 @@ def write_report(
     all_formats = (*TABLE_FORMATS, *DOCUMENT_FORMATS, *FIGURE_FORMATS)
     format_names = list(formats) if formats is not None else list(usual_formats())
     for name in format_names:
-        if name not in all_formats:
-            raise DataError(
-                f"there is no format {name!r}", where="`formats`", todo=nearest(name, all_formats)
-            )
+        one_of(name, all_formats, "format", DataError, where="`formats`")
     chosen_settings = settings or ReportSettings()
     view = replace(ratings or open_ratings_view(run.path), reference=reference)
     if not text:

@@ -11,9 +11,8 @@ import polars as pl
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.study_parts import study_order
-from bedside.core.errors import DataError, RegistryError
+from bedside.core.errors import DataError, RegistryError, nearest, one_of
 from bedside.core.model_errors import to_model
-from bedside.core.registry import nearest
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.suites.published_numbers import PublishedNumber, published_numbers
@@ -303,12 +302,7 @@ def check_suite(suite: Suite) -> list[str]:
         for measure in _measures(options)
     ]
     for name in suite.main:
-        if name not in shown:
-            raise RegistryError(
-                f"no table of results shows the main measure {name!r}",
-                where="main",
-                todo=nearest(name, shown),
-            )
+        one_of(name, shown, "tabulated measure", RegistryError, where="main")
     remarks = []
     for name, options in options_by_entry:
         for measure in _measures(options):
@@ -428,10 +422,7 @@ def make_tables(
     of_suites = {planned.name: planned for tables in by_suite.values() for planned in tables}
     tables = []
     for name in names:
-        if name not in of_suites and name not in TABLES:
-            raise RegistryError(
-                f"no table is called {name!r}", todo=nearest(name, [*of_suites, *TABLES.names()])
-            )
+        one_of(name, [*of_suites, *TABLES.names()], "table", RegistryError)
         planned = of_suites[name] if name in of_suites else PlannedTable(TABLES.load(name), None)
         table = planned.build(view, settings)
         if table is None:

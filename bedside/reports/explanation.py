@@ -10,10 +10,9 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, nearest
 from bedside.core.files import read_json_lines
 from bedside.core.json_shape import TEXT
-from bedside.core.registry import nearest
 from bedside.core.words import counted, typed
 from bedside.ratings.juries import jury_named
 from bedside.ratings.names import is_judge, rated_by_humans, second_ids

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.reports.table import Options
 
 #: What can stand beside a mean.
@@ -37,10 +36,8 @@ class ReportSettings:
     def __post_init__(self) -> None:
         """Raise DataError where a choice is unknown."""
         for name, value, choices in (("spread", self.spread, SPREADS), ("best", self.best, BESTS)):
-            if value is not None and value not in choices:
-                raise DataError(
-                    f"there is no {name} {value!r}", where=f"`{name}`", todo=nearest(value, choices)
-                )
+            if value is not None:
+                one_of(value, choices, name, DataError, where=f"`{name}`")
 
     def applied(self, options: Options) -> Options:
         """The options with what is set here in place of theirs, where they have it."""

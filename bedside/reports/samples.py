@@ -15,8 +15,7 @@ from bedside.analysis.checked_units import OPEN, Bounds, mean_within, value_boun
 from bedside.analysis.comparison import SystemValues
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.ratings.names import is_algorithm
 from bedside.ratings.table import warnings_in
@@ -342,10 +341,7 @@ def strata_of(view: RatingsView, by: Sequence[str]) -> pl.DataFrame | None:
     factors = view.factors
     factor_names = [] if factors is None else [name for name in factors.columns if name != "transcript_id"]
     for name in by:
-        if name not in factor_names:
-            raise DataError(
-                f"no transcript has the factor {name!r}", where=view.name, todo=nearest(name, factor_names)
-            )
+        one_of(name, factor_names, "factor", DataError, where=view.name)
     assert factors is not None
     return factors.select(
         "transcript_id",

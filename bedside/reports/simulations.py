@@ -173,12 +173,7 @@ def _kinds(talks: SimulatedTalks) -> list[str]:
         f"(bedside {each.manifest.get('bedside')}, seed {each.manifest.get('seed')})"
         for each in talks.simulations
     )
-    said = dict.fromkeys(
-        f"{provenance.get('protocol')}, version {provenance.get('version')}"
-        for provenance in (talk.provenance or {} for talk in talks.finished)
-        if provenance
-    )
-    return list(kinds or said)
+    return list(kinds) or talks.protocols
 
 
 def _lost(talks: SimulatedTalks) -> list[str]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, SupportsInd
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.errors import DataError
-from bedside.core.registry import Registry, nearest
+from bedside.core.errors import DataError, nearest
+from bedside.core.registry import Registry
 from bedside.core.words import counted
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.markdown import markdown

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bedside.core.errors import InputError, RegistryError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, RegistryError, one_of
 from bedside.core.words import Names, listed
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, recorded_metric
 from bedside.judges.deepeval_raters.measure import library_version
@@ -138,8 +137,7 @@ def chosen_codes(names: Names) -> tuple[str, ...]:
     """
     codes = tuple(CODES) if names == "all" else tuple(listed(names, "codes"))
     for name in codes:
-        if name not in CODES:
-            raise InputError(f"no code is called {name!r}", where="`codes`", todo=nearest(name, CODES))
+        one_of(name, CODES, "code", InputError, where="`codes`")
     return codes
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from bedside.core.errors import InputError, RegistryError, RunError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, RegistryError, RunError, one_of
 from bedside.judges.deepeval_raters.catalogue import is_deepeval
 from bedside.metrics import FAMILIES, Family, Metric
 from bedside.metrics.protocols.contract import PROTOCOLS
@@ -103,17 +102,11 @@ def make_plan(names: Iterable[str], parameters: Mapping[str, Mapping[str, Any]] 
                 f"{name} asks a language model, and no judge is named",
                 todo="give it to bedside.judge, which takes a judge",
             )
-        if name not in owners:
-            raise RegistryError(
-                f"no metric or family is called {name!r}", todo=nearest(name, [*owners, *families])
-            )
+        one_of(name, [*owners, *families], "metric or family", RegistryError)
         wanted.setdefault(owners[name], set()).add(name)
     by_family = dict(parameters or {})
     for name in by_family:
-        if name not in wanted:
-            raise RegistryError(
-                f"parameters are given for {name!r}, which is not scored", todo=nearest(name, wanted)
-            )
+        one_of(name, wanted, "scored family", RegistryError, where="`parameters`")
     return ScoringPlan(
         tuple(
             PlannedFamily(

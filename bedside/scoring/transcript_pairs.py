@@ -16,8 +16,7 @@ from itertools import combinations, cycle
 
 import polars as pl
 
-from bedside.core.errors import DataError, InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.core.words import Names, listed
 from bedside.ratings.run import Run
 from bedside.ratings.study_design import kinds_of, pairing_factors
@@ -147,10 +146,7 @@ def _chosen_systems(table: pl.DataFrame, systems: Names | None, where: str) -> t
     known = sorted(table["system"].drop_nulls().unique())
     names = known if systems is None else sorted(set(listed(systems, "systems")))
     for name in names:
-        if name not in known:
-            raise InputError(
-                f"no transcript is of a system {name!r}", where="`systems`", todo=nearest(name, known)
-            )
+        one_of(name, known, "system", InputError, where="`systems`")
     if len(names) < 2:
         raise InputError(
             f"conversations of two systems are compared, and there is {names[0] if names else 'none'}",

@@ -292,6 +292,17 @@ def read_actors(names: Iterable[Named], simulator: Simulator) -> tuple[ActorName
     # Together, since names of one kind may be one actor, as addresses are that serve one model.
     actors = [actor for kind, own in texts.items() for actor in ACTORS.load(kind).read(own, simulator)]
     actors += [_callable_name(name) for name in named if not isinstance(name, str)]
+    by_identity = actors_by_identity(actors)
+    order = [identity for name in named for identity in _identities(name, simulator)]
+    return tuple(by_identity[identity] for identity in dict.fromkeys(order))
+
+
+def actors_by_identity(actors: Iterable[ActorName]) -> dict[str, ActorName]:
+    """Each actor by what tables call it.
+
+    Raises:
+        InputError: two different ones are called alike.
+    """
     by_identity: dict[str, ActorName] = {}
     for actor in actors:
         other = by_identity.setdefault(actor.identity, actor)
@@ -299,8 +310,7 @@ def read_actors(names: Iterable[Named], simulator: Simulator) -> tuple[ActorName
             raise InputError(
                 f"two different actors are called {actor.identity}", todo="give one of them another name"
             )
-    order = [identity for name in named for identity in _identities(name, simulator)]
-    return tuple(by_identity[identity] for identity in dict.fromkeys(order))
+    return by_identity
 
 
 def _identities(name: Named, simulator: Simulator) -> list[str]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, one_of
 from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ACTORS, ActorName, Named, read_actor, read_actors
 from bedside.simulation.simulation_plan import SimulationPlan, check_cases, read_options, sampled
@@ -163,10 +162,7 @@ class SimulationRequest:
         known = [setting.name for setting in simulator.settings]
         names = [self.settings] if isinstance(self.settings, str) else list(self.settings)
         for name in names:
-            if name not in known:
-                raise InputError(
-                    f"{simulator.name} has no setting {name!r}", where="`settings`", todo=nearest(name, known)
-                )
+            one_of(name, known, f"{simulator.name} setting", InputError, where="`settings`")
         return tuple(dict.fromkeys(names)) or (known[0],)
 
     def _lengths(self, simulator: Simulator) -> tuple[int | None, ...]:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bedside import __version__
-from bedside.core.errors import BedsideError, InputError, RunError
+from bedside.core.errors import BedsideError, InputError, RunError, one_of
 from bedside.core.files import folder_held
-from bedside.core.registry import nearest
 from bedside.core.stopping import run_to_end
 from bedside.judges.llm.contract import known_price
 from bedside.judges.llm.prices import Price
@@ -299,8 +298,7 @@ def _check_prices(order: TalkOrder, settings: SimulationSettings) -> None:
     """
     names = {text: name for _, name in order.cast for text in (name.text, name.identity)}
     for text in settings.prices:
-        if text not in names:
-            raise InputError(f"no actor is called {text!r}", where="`prices`", todo=nearest(text, names))
+        one_of(text, names, "actor", InputError, where="`prices`")
     if settings.max_cost is None or settings.replay:
         return
     for name in names.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,14 +91,15 @@ def _of_log(connection: sqlite3.Connection) -> list[SystemCost]:
         SystemCost(
             system,
             max((number for part in parts.values() for number, _ in part), default=0),
-            _total([cost for _, cost in parts[True]]),
-            _total([cost for _, cost in parts[False]]),
+            total_cost([cost for _, cost in parts[True]]),
+            total_cost([cost for _, cost in parts[False]]),
         )
         for system, parts in by_system.items()
     ]
 
 
-def _total(costs: list[float | None]) -> float | None:
+def total_cost(costs: Sequence[float | None]) -> float | None:
+    """The sum of costs, None where one isn't known."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
 
@@ -109,6 +110,6 @@ def _sum(earlier: SystemCost | None, cost: SystemCost) -> SystemCost:
     return SystemCost(
         cost.system,
         earlier.conversations + cost.conversations,
-        _total([earlier.own, cost.own]),
-        _total([earlier.others, cost.others]),
+        total_cost([earlier.own, cost.own]),
+        total_cost([earlier.others, cost.others]),
     )

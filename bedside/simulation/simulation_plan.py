@@ -9,8 +9,7 @@ from typing import Any
 
 import orjson
 
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, one_of
 from bedside.judges.llm.protocol import Sampling
 from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ActorName
@@ -77,10 +76,7 @@ def read_options(
     """
     known = {option.name: option for option in options_of(simulator)}
     for name in values:
-        if name not in known:
-            raise InputError(
-                f"{simulator.name} has no option {name!r}", where="`options`", todo=nearest(name, known)
-            )
+        one_of(name, known, f"{simulator.name} option", InputError, where="`options`")
     chosen = {
         name: _value(option, values[name]) if name in values else option.default
         for name, option in known.items()

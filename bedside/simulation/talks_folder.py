@@ -11,10 +11,9 @@ from typing import Any
 
 import orjson
 
-from bedside.core.errors import DataError, RunError
+from bedside.core.errors import DataError, RunError, nearest
 from bedside.core.files import read_json_lines, replacing, write_json
 from bedside.core.json_shape import INTEGER, TEXT, OrNull, misfit
-from bedside.core.registry import nearest
 from bedside.core.words import typed
 from bedside.simulation.conversation_log import (
     ListedConversation,

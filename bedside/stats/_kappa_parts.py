@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.core.errors import DataError
-from bedside.stats.arrays import Array, Indices, Mask, Scale, chosen, coded, levels, matrix, scale_of
+from bedside.core.errors import DataError, one_of
+from bedside.stats.arrays import Array, Indices, Mask, Scale, coded, levels, matrix, scale_of
 from bedside.stats.sampled_items import SampledItems
 
 # -- Weights of agreement between the levels of a scale -------------------------------------------------
@@ -30,7 +30,7 @@ def penalties(weights: str | Any, positions: Array) -> tuple[Array, str]:
         DataError: unknown weights, or a table that doesn't fit.
     """
     if isinstance(weights, str):
-        chosen("weights", weights, WEIGHTS)
+        one_of(weights, WEIGHTS, "weights", DataError)
         if weights == "unweighted":
             return 1 - np.eye(positions.size), weights
         distance: Array = np.abs(positions[:, None] - positions[None, :])

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats._ratios import cluster_ratio
 from bedside.stats._resampling import aligned
-from bedside.stats.arrays import Array, Indices, Mask, chosen, vector
+from bedside.stats.arrays import Array, Indices, Mask, vector
 from bedside.stats.families import CORRECTIONS, family
 from bedside.stats.paired import wilcoxon
 from bedside.stats.result import Result
@@ -92,8 +92,8 @@ def alternative_annotator(
         Calderon, Reichart and Dror (2025), The alternative annotator test for LLM-as-a-judge, ACL, where items are
         independent.
     """
-    chosen("score", score, ("match", "distance"))
-    chosen("correction", correction, tuple(CORRECTIONS))
+    one_of(score, ("match", "distance"), "score", DataError)
+    one_of(correction, tuple(CORRECTIONS), "correction", DataError)
     if not 0 <= epsilon < 1:
         raise DataError(f"epsilon is a probability from 0 to below 1, not {epsilon}")
     verdicts, table = _columns(judge, ratings, score)

@@ -28,16 +28,6 @@ def seed_in_words(seed: Seed) -> str:
     return "a given generator" if isinstance(seed, np.random.Generator) else f"seed {seed}"
 
 
-def chosen(name: str, value: str, known: Sequence[str]) -> None:
-    """Refuse an option that isn't known.
-
-    Raises:
-        DataError: ``value`` is not in ``known``.
-    """
-    if value not in known:
-        raise DataError(f"{name} {value!r} is unknown", todo="choose " + ", ".join(known))
-
-
 def _numbers(values: Any, name: str) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -95,6 +85,30 @@ def pairs(x: Any, y: Any) -> tuple[Array, Array, int]:
         )
     complete = ~(np.isnan(a) | np.isnan(b))
     return a[complete], b[complete], int(a.size - complete.sum())
+
+
+def binary_pairs(x: Any, y: Any, what: str) -> tuple[list[list[int]], int]:
+    """Counts ``[[both, only x], [only y, neither]]`` of paired zeros and ones, and how many pairs miss a value.
+
+    Raises:
+        DataError: unequal lengths, or a value is neither 0 nor 1; ``what`` needs such values.
+    """
+    a, b, dropped = pairs(x, y)
+    if not (np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all()):
+        raise DataError(f"{what} needs values of 0 and 1")
+    return [[int(((a == i) & (b == j)).sum()) for j in (1, 0)] for i in (1, 0)], dropped
+
+
+def counts_of_two(table: Any, what: str) -> Array:
+    """A table of 2 × 2 counts.
+
+    Raises:
+        DataError: it is none; ``what`` needs one.
+    """
+    counts = matrix(table, "table")
+    if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
+        raise DataError(f"{what} needs a table of 2 × 2 counts")
+    return counts
 
 
 def differences(x: Array, y: Array) -> Array:

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.core.errors import DataError, one_of
 from bedside.stats._resampling import StatisticOfTotals, bootstrap_interval, resample
-from bedside.stats.arrays import Array, Seed, chosen, pairs
+from bedside.stats.arrays import Array, Seed, pairs
 from bedside.stats.result import Result
 
 
@@ -34,7 +35,7 @@ def percentage_change(
         level: nominal coverage.
         seed: seed or generator.
     """
-    chosen("interval", interval, ("bca", "percentile"))
+    one_of(interval, ("bca", "percentile"), "interval", DataError)
     base, top, dropped = pairs(before, after)
     blank = Result(
         name="change of the mean (%)",

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats.arrays import Alternative, Array, chosen, matrix
+from bedside.core.errors import DataError, one_of
+from bedside.stats.arrays import Alternative, Array, matrix
 from bedside.stats.effects import single_rating_d
 from bedside.stats.result import Effect, Interval, Result
 
@@ -118,7 +119,7 @@ def asked_for(difference: Result, *, alternative: Alternative = "two-sided", lev
         alternative: ``"greater"``: the first system is higher on average.
         level: nominal coverage of the interval, which is two-sided whatever the alternative.
     """
-    chosen("alternative", alternative, ("two-sided", "greater", "less"))
+    one_of(alternative, ("two-sided", "greater", "less"), "alternative", DataError)
     estimate, error = difference.estimate, difference.standard_error
     if estimate is None or error is None:
         return difference

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats.arrays import chosen, clean, constant, differences, matrix, pairs
+from bedside.core.errors import DataError, one_of
+from bedside.stats.arrays import clean, constant, differences, matrix, pairs
 from bedside.stats.result import Effect, Interval, Result
 
 
@@ -85,7 +86,7 @@ def rank_biserial(x: Any, y: Any, *, zeros: str = "pratt", level: float = 0.95) 
     Cliff's form with the jackknife variance over pairs.
     """
     name = "matched-pairs rank-biserial correlation"
-    chosen("zeros", zeros, ("pratt", "wilcox"))
+    one_of(zeros, ("pratt", "wilcox"), "zeros", DataError)
     a, b, dropped = pairs(x, y)
     d = differences(a, b)
     n = d.size

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
-from bedside.stats.arrays import Array, clean, constant, differences, matrix, pairs
+from bedside.stats.arrays import Array, binary_pairs, clean, constant, counts_of_two, differences, pairs
 from bedside.stats.intervals import t_interval, welch_error
 from bedside.stats.proportion_scores import (
     miettinen_nurminen_interval,
@@ -181,10 +181,7 @@ def paired_proportions(x: Any, y: Any, *, margin: float, alpha: float = 0.05) ->
     Raises:
         DataError: a value is neither 0 nor 1.
     """
-    a, b, dropped = pairs(x, y)
-    if not (np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all()):
-        raise DataError("proportions need values of 0 and 1")
-    table = [[int(((a == i) & (b == j)).sum()) for j in (1, 0)] for i in (1, 0)]
+    table, dropped = binary_pairs(x, y, "a difference of proportions")
     return replace(paired_proportions_from_table(table, margin=margin, alpha=alpha), dropped=dropped)
 
 
@@ -198,9 +195,7 @@ def paired_proportions_from_table(table: Any, *, margin: float, alpha: float = 0
     from scipy.special import ndtr
 
     _check(margin, alpha, largest=1.0)
-    counts = matrix(table, "table")
-    if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
-        raise DataError("paired proportions need a table of 2 × 2 counts")
+    counts = counts_of_two(table, "a difference of paired proportions")
     only_x, only_y, n = int(counts[0, 1]), int(counts[1, 0]), int(counts.sum())
     blank = Result(
         name="difference of proportions",

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats.arrays import Array, chosen, vector
+from bedside.core.errors import DataError, one_of
+from bedside.stats.arrays import Array, vector
 from bedside.stats.result import Result
 
 #: Our names of the corrections, and statsmodels'.
@@ -28,7 +29,7 @@ def adjusted(p_values: Any, *, method: str = "holm") -> Array:
         method: ``"holm"`` (Holm 1979, family-wise error), ``"bonferroni"``, ``"benjamini-hochberg"`` (false
             discovery rate), ``"benjamini-yekutieli"`` (the same under any dependence).
     """
-    chosen("correction", method, tuple(CORRECTIONS))
+    one_of(method, tuple(CORRECTIONS), "correction", DataError)
     from statsmodels.stats.multitest import multipletests
 
     values = vector(p_values, "p-values")

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats._resampling import StatisticOfTotals, aligned, bootstrap_interval, resample
-from bedside.stats.arrays import Array, Seed, chosen, clean, constant, vector
+from bedside.stats.arrays import Array, Seed, clean, constant, vector
 from bedside.stats.result import Interval, Result
 
 #: Why a mean has no value.
@@ -146,7 +146,7 @@ def mean_bootstrap(
         level: nominal coverage.
         seed: seed or generator.
     """
-    chosen("method", method, ("percentile", "bca"))
+    one_of(method, ("percentile", "bca"), "method", DataError)
     array = vector(values)
     kept = ~np.isnan(array)
     present = array[kept]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats import sampled_means
 from bedside.stats._blocks import two_sided
 from bedside.stats._kappa_parts import (
@@ -39,16 +39,7 @@ from bedside.stats._resampling import (
     ResamplingPlan,
     StatisticOfTotals,
 )
-from bedside.stats.arrays import (
-    Array,
-    Indices,
-    Mask,
-    Scale,
-    Seed,
-    chosen,
-    levels,
-    matrix,
-)
+from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, levels, matrix
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
@@ -135,7 +126,7 @@ def percent_agreement(
     Items with fewer than two ratings are dropped and counted. The interval is a bootstrap's; of items drawn with
     unequal chances it is that of :func:`~bedside.stats.sampled_means.share`.
     """
-    chosen("interval", interval, ("bca", "percentile"))
+    one_of(interval, ("bca", "percentile"), "interval", DataError)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     items = rated_items(ratings, None, fewest=2)
     blank = Result(
@@ -249,7 +240,7 @@ def _fleiss(
     members: Any,
     dropped: int,
 ) -> Result:
-    chosen("interval", plan.interval, COEFFICIENT_INTERVALS)
+    one_of(plan.interval, COEFFICIENT_INTERVALS, "interval", DataError)
     n, k = counts.shape
     unweighted = k < 2 or (isinstance(weights, str) and weights == "unweighted")
     w, called = (np.eye(k), "unweighted") if unweighted else agreement_weights(weights, levels(scale))
@@ -344,7 +335,7 @@ def conger_kappa(
     Chance agreement is the mean over pairs of raters of that of their own distributions. Items that any rater
     missed are dropped and counted.
     """
-    chosen("interval", interval, COEFFICIENT_INTERVALS)
+    one_of(interval, COEFFICIENT_INTERVALS, "interval", DataError)
     _need_scale(scale, weights)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     items = rated_items(ratings, scale, fewest=None)
@@ -413,7 +404,7 @@ def mean_pairwise_kappa(
     other says. Details hold the kappa of each pair, by the raters' column numbers from 0, and the mean without pairs of
     that kind. Items with fewer than two ratings are dropped and counted.
     """
-    chosen("interval", interval, COEFFICIENT_INTERVALS)
+    one_of(interval, COEFFICIENT_INTERVALS, "interval", DataError)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     items = rated_items(ratings, scale, fewest=2)
     disagreement, called = penalties(weights, levels(items.scale))
@@ -480,7 +471,7 @@ def gwet_ac(
     Gwet (2008, 2014). Items without any rating are dropped and counted; items with one rating count towards the
     distribution over levels only.
     """
-    chosen("interval", interval, ("analytic", *COEFFICIENT_INTERVALS))
+    one_of(interval, ("analytic", *COEFFICIENT_INTERVALS), "interval", DataError)
     if clusters is not None and interval == "analytic":
         raise DataError(
             "the analytic interval takes items as independent", todo="use the jackknife with clusters"

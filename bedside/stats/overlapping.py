@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats.arrays import Alternative, Array, chosen, clean, constant, pairs
+from bedside.core.errors import DataError, one_of
+from bedside.stats.arrays import Alternative, Array, clean, constant, pairs
 from bedside.stats.effects import cohens_d
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Effect, Result
@@ -42,7 +43,7 @@ def t_test(
     """
     from scipy.special import stdtr
 
-    chosen("alternative", alternative, ALTERNATIVES)
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
     a, b, lost = pairs(x, y)
     (alone_a, lost_a), (alone_b, lost_b) = clean(only_x, "only_x"), clean(only_y, "only_y")
     first, second = np.concatenate([a, alone_a]), np.concatenate([b, alone_b])

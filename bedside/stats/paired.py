@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import block_rows, rank_sum_tail
 from bedside.stats._exact import paired_melded_bounds, signed_rank_distribution, tail
 from bedside.stats._resampling import (
@@ -28,8 +28,9 @@ from bedside.stats.arrays import (
     Alternative,
     Array,
     Seed,
-    chosen,
+    binary_pairs,
     constant,
+    counts_of_two,
     differences,
     generator,
     matrix,
@@ -143,9 +144,9 @@ def wilcoxon(
     The pseudo-median's interval inverts the test on Walsh averages, ties as in the test (the normal approximation
     above 50 pairs); it is two-sided whatever the alternative.
     """
-    chosen("zeros", zeros, ("pratt", "wilcox"))
-    chosen("method", method, ("auto", "exact", "asymptotic"))
-    chosen("alternative", alternative, ALTERNATIVES)
+    one_of(zeros, ("pratt", "wilcox"), "zeros", DataError)
+    one_of(method, ("auto", "exact", "asymptotic"), "method", DataError)
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
     a, b, dropped = pairs(x, y)
     d = differences(a, b)
     moved = int(np.count_nonzero(d))
@@ -234,7 +235,7 @@ def t_tests(
     """
     from scipy.stats import ttest_rel
 
-    chosen("alternative", alternative, ALTERNATIVES)
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
     blank = Result(
         name="mean difference",
         method=f"paired t test, {alternative}",
@@ -333,8 +334,8 @@ def permutations(
     All columns share the same sign flips and resamples, each by the order of its own differences, so the whole is a
     few matrix products. A value missing in one column leaves the case out of that column only.
     """
-    chosen("alternative", alternative, ALTERNATIVES)
-    chosen("interval", interval, ("t", "inverted", "bca", "percentile"))
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
+    one_of(interval, ("t", "inverted", "bca", "percentile"), "interval", DataError)
     left, right = _tables(x, y)
     present = ~(np.isnan(left) | np.isnan(right))
     raw, complete = rows_in_order(np.where(present, left - right, 0.0), present)
@@ -454,10 +455,7 @@ def mcnemar(
     Raises:
         DataError: a value is neither 0 nor 1.
     """
-    a, b, dropped = pairs(x, y)
-    if not (np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all()):
-        raise DataError("McNemar's test needs values of 0 and 1")
-    table = [[int(((a == i) & (b == j)).sum()) for j in (1, 0)] for i in (1, 0)]
+    table, dropped = binary_pairs(x, y, "McNemar's test")
     result = mcnemar_from_table(table, method=method, interval=interval, alternative=alternative, level=level)
     return replace(result, dropped=dropped)
 
@@ -486,14 +484,12 @@ def mcnemar_from_table(
     Raises:
         DataError: no 2 × 2 counts, or a one-sided test by another method than the exact one.
     """
-    chosen("method", method, ("exact", "mid-p", "chi-squared", "corrected"))
-    chosen("interval", interval, ("bonett-price", "melded"))
-    chosen("alternative", alternative, ALTERNATIVES)
+    one_of(method, ("exact", "mid-p", "chi-squared", "corrected"), "method", DataError)
+    one_of(interval, ("bonett-price", "melded"), "interval", DataError)
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
     if alternative != "two-sided" and method != "exact":
         raise DataError(f"McNemar's test is two-sided by the method {method}", todo="use the exact method")
-    counts = matrix(table, "table")
-    if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
-        raise DataError("McNemar's test needs a table of 2 × 2 counts")
+    counts = counts_of_two(table, "McNemar's test")
     only_x, only_y, n = int(counts[0, 1]), int(counts[1, 0]), int(counts.sum())
     discordant = only_x + only_y
     blank = Result(

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats._resampling import percentile_bounds
-from bedside.stats.arrays import Array, Seed, chosen, clean, generator, pairs, seed_in_words, vector
+from bedside.stats.arrays import Array, Seed, clean, generator, pairs, seed_in_words, vector
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
 
@@ -108,7 +108,7 @@ def mean(
     The sample must be a simple random one of all items, each a case of its own; for samples drawn by stratum and for
     several items a case see :mod:`~bedside.stats.stratified_means`. n is the number of labelled items.
     """
-    chosen("interval", interval, ("normal", "t"))
+    one_of(interval, ("normal", "t"), "interval", DataError)
     labelled, predicted, rest, dropped = _inputs(human, judge, unlabelled)
     blank = Result(
         name="mean",
@@ -268,7 +268,7 @@ def rogan_gladen(
 
     n is the number of unlabelled items. The labelled ones need not have the same share of ones.
     """
-    chosen("interval", interval, ("adjusted", "bootstrap"))
+    one_of(interval, ("adjusted", "bootstrap"), "interval", DataError)
     truth, verdict, rest, dropped = _inputs(human, judge, unlabelled)
     if not all(np.isin(values, (0.0, 1.0)).all() for values in (truth, verdict, rest)):
         raise DataError("Rogan–Gladen needs verdicts of 0 and 1")

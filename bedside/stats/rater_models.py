@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats._kappa_parts import kappa_values
-from bedside.stats.arrays import Array, Indices, chosen, vector
+from bedside.stats.arrays import Array, Indices, vector
 
 #: What raters do where they disagree.
 Disagreement = Literal["guessing", "near"]
@@ -66,7 +66,7 @@ def rater_model(kappa: float, shares: Any, disagreement: Disagreement, penalties
     Raises:
         DataError: impossible values.
     """
-    chosen("disagreement", disagreement, DISAGREEMENTS)
+    one_of(disagreement, DISAGREEMENTS, "disagreement", DataError)
     expected = vector(shares, "shares")
     if not 0 <= kappa < 1:
         raise DataError(f"the expected kappa must lie from 0 to below 1, not {kappa}")

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import sums_by_cluster
 from bedside.stats._kappa_parts import NO_PAIR, level_counts, merged, rated_items
 from bedside.stats._resampling import (
@@ -23,7 +23,7 @@ from bedside.stats._resampling import (
     ResamplingPlan,
     StatisticOfTotals,
 )
-from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, chosen, matrix
+from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, matrix
 from bedside.stats.result import Interval, Result
 from bedside.stats.sampled_items import SampledItems
 
@@ -54,8 +54,8 @@ def krippendorff_alpha(
     Raises:
         DataError: a negative value on a ratio scale, labels without a scale, or a rating off the scale.
     """
-    chosen("metric", metric, METRICS)
-    chosen("interval", interval, COEFFICIENT_INTERVALS)
+    one_of(metric, METRICS, "metric", DataError)
+    one_of(interval, COEFFICIENT_INTERVALS, "interval", DataError)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     items = rated_items(ratings, scale, fewest=2)
     if scale is None and metric != "nominal" and any(isinstance(label, str) for label in items.scale):
@@ -315,8 +315,7 @@ def icc(
     """
     from scipy.stats import f
 
-    if model not in (1, 2, 3):
-        raise DataError(f"there is no ICC of model {model}", todo="choose 1, 2 or 3")
+    one_of(model, (1, 2, 3), "ICC model", DataError)
     table = matrix(ratings)
     if table.shape[1] < 2 and table.shape[0]:
         raise DataError("agreement needs at least two raters")

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import blocks
 from bedside.stats._exact import signed_rank_distribution, tail
 from bedside.stats._kappa_parts import agreement_weights, kappa_variances, penalties
@@ -16,7 +16,6 @@ from bedside.stats.arrays import (
     Array,
     Scale,
     Seed,
-    chosen,
     clean,
     constant,
     generator,
@@ -251,8 +250,8 @@ def pairs_for_difference(
         simulations: simulated studies.
         seed: of the simulated studies.
     """
-    chosen("alternative", alternative, ALTERNATIVES)
-    chosen("test", test, ("t", "wilcoxon"))
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
+    one_of(test, ("t", "wilcoxon"), "test", DataError)
     if sd <= 0 or not 0 < alpha < power < 1:
         raise DataError("the standard deviation must be above 0, and 0 < alpha < power < 1")
     words = (
@@ -285,7 +284,7 @@ def fewest_signed_rank_pairs(alpha: float, alternative: Alternative = "two-sided
 
     The smallest p of ``n`` pairs, when all differ to one side, is 2 / 2^n (two-sided) or 1 / 2^n.
     """
-    chosen("alternative", alternative, ALTERNATIVES)
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
     smallest, pairs = (1.0 if alternative == "two-sided" else 0.5), 1
     while smallest > alpha:
         smallest, pairs = smallest / 2, pairs + 1

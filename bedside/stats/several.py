@@ -56,10 +56,15 @@ def friedman(values: Any) -> Result:
     if n < 2 or (ranks == ranks[:, :1]).all():
         return replace(blank, details=details).no_value("one case" if n < 2 else _EQUAL_SYSTEMS)
     tested = stats.friedmanchisquare(*table.T, axis=0, nan_policy="propagate")
+    return _concordance(blank, tested, k, details)
+
+
+def _concordance(blank: Result, tested: Any, k: int, details: Mapping[str, float | None]) -> Result:
+    """Kendall's W of a chi-squared test of ``k`` systems."""
     statistic = float(tested.statistic)
     return replace(
         blank,
-        estimate=statistic / (n * (k - 1)),
+        estimate=statistic / (blank.n * (k - 1)),
         statistic=statistic,
         p=float(tested.pvalue),
         details={**details, "degrees of freedom": float(k - 1)},
@@ -124,15 +129,7 @@ def cochran_q(values: Any) -> Result:
     }
     if (table == table[:, :1]).all():
         return replace(blank, details=details).no_value(_EQUAL_SYSTEMS)
-    tested = cochrans_q(table)
-    statistic = float(tested.statistic)
-    return replace(
-        blank,
-        estimate=statistic / (n * (k - 1)),
-        statistic=statistic,
-        p=float(tested.pvalue),
-        details={**details, "degrees of freedom": float(k - 1)},
-    )
+    return _concordance(blank, cochrans_q(table), k, details)
 
 
 def pairwise(

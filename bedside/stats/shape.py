@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bedside.stats.arrays import chosen, clean, constant
+from bedside.core.errors import DataError, one_of
+from bedside.stats.arrays import clean, constant
 from bedside.stats.paired import ALTERNATIVES
 from bedside.stats.result import Result
 
@@ -23,7 +24,7 @@ def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sid
     """
     from scipy import stats
 
-    chosen("alternative", alternative, ALTERNATIVES)
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
     present, dropped = clean(values)
     n = present.size
     details: dict[str, float | None] = {}

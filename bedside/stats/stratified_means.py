@@ -17,8 +17,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bedside.core.errors import DataError
-from bedside.stats.arrays import Array, Indices, Mask, chosen, vector
+from bedside.core.errors import DataError, one_of
+from bedside.stats.arrays import Array, Indices, Mask, vector
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
 
@@ -257,8 +257,8 @@ def mean(
         In the ratings' units. n is the number of labelled units. Missing where a cell has labelled units of fewer than
         two cases.
     """
-    chosen("ratings", ratings, RATINGS)
-    chosen("about", about, ABOUT)
+    one_of(ratings, RATINGS, "ratings", DataError)
+    one_of(about, ABOUT, "about", DataError)
     question = _Question(ratings, about, share, level)
     asked = question.of(units)
     blank = _blank("mean", question, (asked,))
@@ -309,8 +309,8 @@ def difference(
     squared: cases that both systems have count as pairs, others as apart. Of shares, the interval is made from those
     of the two means and their correlation (Zou and Donner 2008, MOVER).
     """
-    chosen("ratings", ratings, RATINGS)
-    chosen("about", about, ABOUT)
+    one_of(ratings, RATINGS, "ratings", DataError)
+    one_of(about, ABOUT, "about", DataError)
     question = _Question(ratings, about, share, level)
     asked = question.of(x), question.of(y)
     blank = _blank("mean difference", question, asked)

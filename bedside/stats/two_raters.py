@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats import sampled_means
 from bedside.stats._blocks import two_sided
 from bedside.stats._kappa_parts import chance_corrected, kappa_values, kappa_variances, penalties
@@ -30,7 +30,6 @@ from bedside.stats.arrays import (
     Indices,
     Scale,
     Seed,
-    chosen,
     coded,
     constant,
     levels,
@@ -212,7 +211,7 @@ def _square(counts: Any) -> Array:
 
 def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Result:
     interval, counts, k = plan.interval, joint.counts, joint.counts.shape[0]
-    chosen("interval", interval, (*COEFFICIENT_INTERVALS, "analytic"))
+    one_of(interval, (*COEFFICIENT_INTERVALS, "analytic"), "interval", DataError)
     if joint.clustered is not None and interval == "analytic":
         raise DataError(
             "the analytic interval takes items as independent", todo="use the jackknife with clusters"
@@ -286,7 +285,7 @@ def scott_pi(
 
     Arguments as for :func:`kappa`, whose intervals it shares, but for the analytic one.
     """
-    chosen("interval", interval, COEFFICIENT_INTERVALS)
+    one_of(interval, COEFFICIENT_INTERVALS, "interval", DataError)
     joint = _joint_ratings(a, b, scale, clusters).counts()
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     blank = Result(
@@ -363,7 +362,7 @@ def correlation(
     """
     from scipy import stats
 
-    chosen("kind", kind, ("spearman", "kendall", "pearson"))
+    one_of(kind, ("spearman", "kendall", "pearson"), "kind", DataError)
     x, y, dropped = pairs(a, b)
     n = x.size
     tied = np.unique(x).size < n or np.unique(y).size < n

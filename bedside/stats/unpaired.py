@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bedside.core.errors import DataError
+from bedside.core.errors import DataError, one_of
 from bedside.stats._blocks import blocks
 from bedside.stats._exact import melded_bounds, rank_sum_distribution, tail
 from bedside.stats._resampling import shift_of_groups
@@ -19,11 +19,10 @@ from bedside.stats.arrays import (
     Alternative,
     Array,
     Seed,
-    chosen,
     clean,
     constant,
+    counts_of_two,
     generator,
-    matrix,
     seed_in_words,
 )
 from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
@@ -64,8 +63,8 @@ def mann_whitney(
     isn't asymptotic the exact one on up to 50 values, else the normal approximation. It is two-sided whatever the
     alternative. Effect: Cliff's delta, which equals the rank-biserial correlation.
     """
-    chosen("method", method, ("asymptotic", "exact", "monte-carlo"))
-    chosen("alternative", alternative, ALTERNATIVES)
+    one_of(method, ("asymptotic", "exact", "monte-carlo"), "method", DataError)
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
     (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
     n = a.size + b.size
     how, special = _rank_sum_method(method, continuity, resamples, seed)
@@ -229,7 +228,7 @@ def _compared_means(
     """The t test of two groups; its effect stands in the result unless a group is empty."""
     from scipy.stats import ttest_ind_from_stats
 
-    chosen("alternative", alternative, ALTERNATIVES)
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
     test = "Student's t test (equal variances)" if equal_variances else "Welch's t test"
     blank = Result(
         name="mean difference",
@@ -313,11 +312,9 @@ def fisher_exact(
     Proschan and Brittain 2015), which leaves out 0 exactly where the test rejects. Effect: sample odds ratio.
     """
 
-    chosen("alternative", alternative, ALTERNATIVES)
-    chosen("sides", sides, ("likelihood", "central"))
-    counts = matrix(table, "table")
-    if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
-        raise DataError("Fisher's test needs a table of 2 × 2 counts")
+    one_of(alternative, ALTERNATIVES, "alternative", DataError)
+    one_of(sides, ("likelihood", "central"), "sides", DataError)
+    counts = counts_of_two(table, "Fisher's test")
     sizes = counts.sum(axis=1)
     n = int(sizes.sum())
     blank = Result(

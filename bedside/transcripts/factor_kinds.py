@@ -10,8 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, get_args
 
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, nearest
 from bedside.transcripts.read_options import ReadOptions
 
 #: ``condition``: set before the conversation. ``outcome``: known after it. ``repeat``: tells alike conversations apart.

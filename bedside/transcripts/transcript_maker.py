@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from bedside.core.errors import AmbiguousError, BedsideError, InputError
+from bedside.core.errors import AmbiguousError, BedsideError, InputError, nearest
 from bedside.core.json_shape import json_kind
-from bedside.core.registry import nearest
 from bedside.transcripts.byte_source import MAX_RECORD, printable_path
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions

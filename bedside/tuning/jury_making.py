@@ -13,8 +13,7 @@ import polars as pl
 
 from bedside.analysis.judge_accuracy import EXPECTED
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.errors import DataError, InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.ratings.juries import JURIES_KEY, JURY_RULES, Jury, JuryMetric, JuryRule, taken_together
 from bedside.ratings.learnt_units import LearntUnits, learnt_in, with_learnt
 from bedside.ratings.names import has_kind, is_human, is_jury, judge_rater, rates_unit
@@ -175,8 +174,7 @@ def jury_of(
         raise InputError(
             f"{name!r:.40} can't be a jury's name", where="`jury`", todo="use letters, digits, . _ and -"
         )
-    if rule not in JURY_RULES:
-        raise InputError(f"{rule!r} is no rule", where="`by`", todo=f"one of {', '.join(JURY_RULES)}")
+    one_of(rule, JURY_RULES, "rule", InputError, where="`by`")
     raters = _members(view, members)
     if quorum is not None and not 1 <= quorum <= len(raters):
         raise InputError(
@@ -243,8 +241,7 @@ def _members(view: RatingsView, members: Sequence[str]) -> tuple[str, ...]:
                 where="`jury`",
                 todo="name judges or algorithms; what people say together is their consensus",
             )
-        if rater not in known:
-            raise DataError(f"{rater} has rated nothing", where=view.name, todo=nearest(rater, known))
+        one_of(rater, known, "rater", DataError, where=view.name)
         raters[rater] = None
     if len(raters) < 2:
         raise DataError("a jury has two members or more", where="`jury`", todo="name several judges")

@@ -198,7 +198,7 @@ def test_margins_are_read_as_they_are_typed() -> None:
         within_margins(study, margins_of({"empathy": "0.3:lower"}))
     with pytest.raises(DataError, match="no metric 'warmth' is rated"):
         within_margins(study, margins_of({"warmth": 0.3}))
-    with pytest.raises(DataError, match="no system 'C'"):
+    with pytest.raises(DataError, match="'C'"):
         within_margins(study, margins_of(0.3), reference="C")
 
 

@@ -97,7 +97,7 @@ def test_every_mode_is_drawn_and_exported_in_every_form(call: Call, mode: str) -
     ("arguments", "message"),
     [
         (("--rubrics", "empaty"), "empathy"),
-        (("--mode", "guess"), "'guess' is not known"),
+        (("--mode", "guess"), "--mode: there is no choice 'guess'"),
         (("--training", "none.jsonl"), "none.jsonl"),
         (("--training", "3"), "people agree on 0 units"),
         (("--mode", "codes", "--training", "1"), "in mode codes there is no consensus to train by"),

@@ -200,7 +200,7 @@ def test_strangers_and_foreign_tasks_are_left_out_and_counted(plan: AnnotationPl
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("empathy", ["9"], r"task 0: '9' is not a choice of empathy; its choices are 1, 2, 3, 4, 5"),
+        ("empathy", ["9"], r"task 0: there is no empathy choice '9'; its choices are 1, 2, 3, 4, 5"),
         ("empathy", ["1", "2"], r"task 0: empathy has 2 choices"),
         ("sympathy", ["1"], r"task 0: the plan does not ask for 'sympathy'"),
         ("remarks", ("text", "x"), r"task 0: the plan does not ask for 'remarks'"),

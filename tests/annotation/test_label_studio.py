@@ -528,7 +528,7 @@ def test_a_changed_page_is_put_right_or_refused(
     answer(people["anna"], other, {"empathy": "2", "goal_alignment": "1"})
     found = pull(plan, run, server)
     assert (found.stored.new, len(found.collected.set_aside)) == (1, 1)
-    assert f"task {task.id}: anna: '9' is not a choice of empathy" in found.collected.set_aside[0]
+    assert f"task {task.id}: anna: there is no empathy choice '9'" in found.collected.set_aside[0]
     # A scale turned round and a reworded descriptor are no longer the page that was sent.
     turned = page.replace('alias="5"', 'alias="x"').replace('alias="1"', 'alias="5"').replace('"x"', '"1"')
     reworded = page.replace('value="5: ', 'value="5: not ')

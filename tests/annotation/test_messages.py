@@ -165,10 +165,7 @@ GOLDEN = {
         "FOLDER/files/anna.csv: the file is there already, and may have been filled in; remove it, or "
         "choose another `folder`"
     ),
-    "a form that is none": (
-        "`form`: there is no form 'docx'; choose one of label-studio, csv, xlsx, argilla, doccano, "
-        "potato, prodigy"
-    ),
+    "a form that is none": ("`form`: there is no form 'docx'; did you mean doccano?"),
     "users of Label Studio": (
         "FOLDER/files/anna.json: the file names users of Label Studio (1) and not the plan's raters; say "
         "who is who: `users=1=NAME`, or `rater=NAME`"

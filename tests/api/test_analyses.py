@@ -47,7 +47,7 @@ def test_tables_by_position_and_name(run: bedside.Run) -> None:
     assert isinstance(made, Tables)
     assert made["comparison"] is made[-1]
     assert [table.name for table in made[0:2]] == ["overall", "comparison"]
-    with pytest.raises(bedside.BedsideError, match="no table is called 'comparisn'; did you mean comparison"):
+    with pytest.raises(bedside.BedsideError, match="'comparisn'; did you mean comparison"):
         made["comparisn"]
 
 

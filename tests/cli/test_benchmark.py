@@ -72,12 +72,12 @@ def test_a_dry_run_has_all_three_steps_and_writes_nothing(call: Call, tmp_path: 
         (["medconceal", "--clinician", "rules", "--judge", "opnai/x"], "did you mean openai?"),
         (
             ["medconceal", "--clinician", "rules", "--setting", "x"],
-            "--setting: medconceal has no setting 'x'",
+            "--setting: there is no medconceal setting 'x'",
         ),
         (["medconceal", "--clinician", "rules", "--set", "note2chat.brief=x"], "--set: 'note2chat' is not"),
         (
             ["medconceal", "--clinician", "rules", "--price", "other,in=1,out=1"],
-            "--price: neither actor nor judge",
+            "--price: there is no actor or judge 'other'",
         ),
         (["medconceal", "--clinician", "rules", "--max-cost", "0"], "--max-cost"),
         (["medconceal", "--clinician", "rules", "--sample", "99"], "--sample: there are"),

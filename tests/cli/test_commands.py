@@ -174,7 +174,7 @@ def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
         ("name: other\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\n", "calls itself 'other'"),
         (
             "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turn]\n",
-            "no metric or family is called 'turn'",
+            "'turn'",
         ),
         (
             "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\ncolour: red\n",
@@ -201,7 +201,7 @@ def test_parameters(call: Call, tmp_path: Path) -> None:
         "run",
     )
     assert all("raw" in rater for rater in bedside.read_run("run").ratings["rater"])
-    assert "no parameter 'row'; did you mean raw?" in refused(
+    assert "'row'; did you mean raw?" in refused(
         call, tmp_path, "score", EXAMPLES / "transcripts.jsonl", "--metrics", "smog", "--set", "readability.row=1",
         "--out", "b",
     )  # fmt: skip
@@ -355,9 +355,7 @@ def test_read_asks_about_ratings_that_can_be_read_in_two_ways(call: Call, tmp_pa
     assert code == 0
     assert "human:warmth" in out
     assert "Metric warmth" in call("read", path, "--form", "by_metric")[1]
-    assert "no form of ratings is called 'by_rates'" in refused(
-        call, tmp_path, "read", path, "--form", "by_rates"
-    )
+    assert "'by_rates'" in refused(call, tmp_path, "read", path, "--form", "by_rates")
     assert "2 files were given" in refused(call, tmp_path, "read", path, path, "--form", "by_rater")
     assert "one of transcripts" in refused(
         call, tmp_path, "read", path, "--form", "by_rater", "--format", "rows"
@@ -635,22 +633,22 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["validate", "a.jsonl", "--epsilon", "x"], "--epsilon takes a number. See bedside validate"),
         (
             ["plan", "kappa", "--weights", "cubic"],
-            "--weights: 'cubic' is not known; one of none, linear, quadratic",
+            "--weights: there is no weighting 'cubic'; known: linear, none, quadratic",
         ),
         (["plan", "difference", "--difference", "0"], "--difference: no study is large enough"),
         (["demo", "--out", "."], ".: this exists and is not a run; choose another folder with --out"),
         (["metrics", "shw"], "Did you mean 'show'? See bedside metrics --help."),
         (
             ["score", "a.jsonl", "--metrics", "smogg"],
-            "no metric or family is called 'smogg'; did you mean smog",
+            "'smogg'; did you mean smog",
         ),
-        (["score", "a.jsonl", "--suite", "defautl"], "no suite is called 'defautl'; did you mean default?"),
-        (["score", "a.jsonl", "--format", "jsnl"], "no reader is called 'jsnl'; did you mean jsonl?"),
+        (["score", "a.jsonl", "--suite", "defautl"], "'defautl'; did you mean default?"),
+        (["score", "a.jsonl", "--format", "jsnl"], "'jsnl'; did you mean jsonl?"),
         (["score", "a.jsonl", "--roles", "Smith"], "--roles: 'Smith' is not NAME=VALUE"),
         (["score", "a.jsonl", "--roles", "Smith=boss"], "--roles: 'Smith' can't be 'boss'"),
         (
             ["score", "a.jsonl", "--on-error", "panic"],
-            "--on-error: 'panic' is not known; choose one of stop, skip",
+            "--on-error: there is no choice 'panic'; known: skip, stop",
         ),
         (["score", "a.jsonl", "--set", "raw"], "is not FAMILY.PARAMETER=VALUE"),
         (
@@ -658,8 +656,8 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
             "--set readability.raw: '[' can't be read as a value",
         ),
         (["score", "a.jsonl", "--set", "readability.min_words=ten"], "readability.min_words can't be 'ten'"),
-        (["metrics", "show", "smogg"], "no metric is called 'smogg'; did you mean smog"),
-        (["readers", "show", "cvs"], "no reader is called 'cvs'"),
+        (["metrics", "show", "smogg"], "'smogg'; did you mean smog"),
+        (["readers", "show", "cvs"], "'cvs'"),
         (["agree", "a.jsonl"], "a.jsonl"),
     ],
 )
@@ -674,14 +672,14 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
         (["compare", "run", "--systems", "steady,bric"], "no system 'bric'; did you mean brisk?"),
         (["compare", "run", "--systems", "steady"], "a comparison needs two systems"),
         (["compare", "run", "--metrics", "turnss"], "no metric 'turnss' is rated; did you mean turns"),
-        (["compare", "run", "--test", "z"], "--test: 'z' is not known; one of auto"),
+        (["compare", "run", "--test", "z"], "--test: there is no test 'z'"),
         (["compare", "run", "--metrics", "turns", "--test", "mcnemar"], "values other than 0 and 1"),
         (["agree", "run", "--raters", "judge:*"], "no rater matches 'judge:*'"),
         (["agree", "run", "--metrics", "turns"], "no two raters rated the same conversation or turn"),
-        (["agree", "run", "--weights", "cubic"], "--weights: 'cubic' is not known"),
+        (["agree", "run", "--weights", "cubic"], "--weights: there is no form 'cubic'"),
         (
             ["judgements", "list", "run", "--state", "good"],
-            "--state: 'good' is not known; choose one of answered, unusable, refused, filtered, failed",
+            "--state: there is no choice 'good'; known: answered, failed, filtered, refused, unusable",
         ),
         (
             ["drift", "run", "--metrics", "turns"],
@@ -691,7 +689,7 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
             ["estimate", "run"],
             "no judge has rated it; score it with a judge first, or name another rater with --judge",
         ),
-        (["report", "run", "--table", "result"], "no table is called 'result'; did you mean results"),
+        (["report", "run", "--table", "result"], "'result'; did you mean results"),
         (["report", "run", "--format", "odt"], "no format 'odt'"),
         (["ratings", "import", "run", "nowhere.csv"], "nowhere.csv: there is no such file"),
     ]:

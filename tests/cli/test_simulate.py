@@ -112,11 +112,11 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
         ),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--set", "note2chat.brif=1"],
-            "--set: note2chat has no option",
+            "--set: there is no note2chat option",
         ),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--setting", "26"],
-            "--setting: note2chat has no",
+            "--setting: there is no note2chat setting '26'",
         ),
         (["--protocol", "note2chat", "--clinician", "rules", "--lengths", "30"], "no target lengths"),
         (["--protocol", "note2chat", "--clinician", "rules", "--lengths", "x"], "--lengths"),

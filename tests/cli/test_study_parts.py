@@ -92,7 +92,7 @@ def test_what_systems_are_matched_by_is_asked_and_said(call: Call, tmp_path: Pat
         assert said in " ".join(out.split())
     code, _, err = call(*asked, "--match", "seting")
     assert code == 2
-    assert "no transcript has the factor 'seting'; did you mean setting" in " ".join(err.split())
+    assert "'seting'; did you mean setting" in " ".join(err.split())
 
 
 def test_kinds_are_declared_where_talks_are_scored(call: Call, tmp_path: Path) -> None:
@@ -175,10 +175,10 @@ def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> 
 def test_wrong_parts_are_told_by_the_options(call: Call, tmp_path: Path) -> None:
     made(tmp_path)
     for arguments, words in (
-        (("--where", "setting=opn"), "no transcript has setting 'opn'; did you mean open"),
-        (("--where", "seting=open"), "no transcript has the factor 'seting'; did you mean setting"),
+        (("--where", "setting=opn"), "no setting 'opn'; did you mean open"),
+        (("--where", "seting=open"), "'seting'; did you mean setting"),
         (("--where", "open"), "--where: 'open' is not NAME=VALUE"),
-        (("--within", "seting"), "no transcript has the factor 'seting'; did you mean setting"),
+        (("--within", "seting"), "'seting'; did you mean setting"),
         (("--round", "round 3"), "there is no round 'round 3'; did you mean round"),
     ):
         chosen = () if "--round" in arguments else ("--round", "round 1")

@@ -71,8 +71,8 @@ def test_a_misspelt_name_is_answered_with_the_nearest(
     colours = _colours(tmp_path, monkeypatch, red="", green="", yellow="")
     with pytest.raises(RegistryError) as caught:
         colours.load("grene")
-    assert str(caught.value) == "no colour is called 'grene'; did you mean green or red?"
-    with pytest.raises(RegistryError, match="no colour is called 'x'; known: green, red, yellow"):
+    assert str(caught.value) == "there is no colour 'grene'; did you mean green or red?"
+    with pytest.raises(RegistryError, match="'x'; known: green, red, yellow"):
         colours.load("x")
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, nearest
 
 #: Where the schemas stand, ``NAME.schema.json`` each.
 FOLDER = Path(__file__).parent / "shipped"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from bedside.core.errors import RegistryError
-from bedside.core.registry import nearest
+from bedside.core.errors import RegistryError, nearest
 
 #: What the names of deepeval's metrics begin with, where they are typed and in the ratings table.
 PREFIX = "deepeval:"

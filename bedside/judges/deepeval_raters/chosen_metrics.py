@@ -12,9 +12,8 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from bedside.core.errors import InputError, RegistryError
+from bedside.core.errors import InputError, RegistryError, one_of
 from bedside.core.model_errors import to_model
-from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.deepeval_raters.catalogue import (
     GEVAL,
@@ -220,13 +219,10 @@ def chosen_metrics(
 def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as :class:`DeepevalMetric` has them."""
     for name in parameters:
-        if name not in PARAMETERS:
-            raise RegistryError(f"deepeval has no parameter {name!r}", todo=nearest(name, PARAMETERS))
+        one_of(name, PARAMETERS, "deepeval parameter", RegistryError)
     settings = dict(parameters)
-    if settings.get("assistant", "clinician") not in ("clinician", "patient"):
-        raise InputError(
-            f"deepeval.assistant can't be {settings['assistant']!r}", todo="say clinician or patient"
-        )
+    side = settings.get("assistant", "clinician")
+    one_of(side, ("clinician", "patient"), "role", InputError, where="deepeval.assistant")
     if not isinstance(settings.get("chatbot_role", ""), str):
         raise InputError("deepeval.chatbot_role must be a text", todo="quote it")
     if "relevant_topics" in settings:

@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 
-from bedside.core.errors import BedsideError, MissingExtraError, RegistryError
-from bedside.core.registry import Registry, nearest
+from bedside.core.errors import BedsideError, MissingExtraError, RegistryError, nearest
+from bedside.core.registry import Registry
 from bedside.judges.llm.model_names import Endpoint, ModelName, provider_and_model
 from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import Client, LanguageModelError, Sampling

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bedside.core.errors import InputError, RegistryError
+from bedside.core.errors import InputError, RegistryError, one_of
 from bedside.core.yaml_files import keys_and_values
 
 ENGLISH = "en"
@@ -66,11 +66,7 @@ def check_language(tag: str) -> str:
     Raises:
         InputError: there are none.
     """
-    if tag not in languages():
-        raise InputError(
-            f"there are no words of prompts in {tag!r}", todo=f"choose one of {', '.join(languages())}"
-        )
-    return tag
+    return one_of(tag, languages(), "prompt language", InputError)
 
 
 @cache

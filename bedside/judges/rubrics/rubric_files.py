@@ -12,8 +12,8 @@ import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from bedside.core.errors import InputError, RegistryError, RunError
-from bedside.core.registry import DataRegistry, nearest
+from bedside.core.errors import InputError, RegistryError, RunError, one_of
+from bedside.core.registry import DataRegistry
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.rubrics.answer_form import STRICT, FieldName, FieldText, Label, Level, RubricPart
 from bedside.judges.rubrics.linter import Remark, check
@@ -430,8 +430,7 @@ def _parse(path: Path) -> Rubric:
     """
     data = keys_and_values(path, "rubric file", "the docs on rubrics")
     code = path.stem
-    if code not in CODES:
-        raise RegistryError(f"there is no code {code}", where=str(path), todo=nearest(code, CODES))
+    one_of(code, CODES, "code", RegistryError, where=str(path))
     role = CODE_ROLES[code]
     same = dict(zip(FIXED_KEYS, ("turn", "label", role, "none", "turns"), strict=True))
     doubled = sorted(same.keys() & data.keys())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bedside.core.errors import DataError, RegistryError
+from bedside.core.errors import DataError, RegistryError, one_of
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.ratings.names import human_rater
 from bedside.ratings.values import Direction, Value, missing
@@ -150,8 +150,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, questions: str) -
     """
     from bedside.metrics.protocols.note2chat.labels import label_raters, rater_labels
 
-    if questions not in _QUESTIONS:
-        raise RegistryError(f"questions is {questions!r}", todo="choose counted or authors")
+    one_of(questions, _QUESTIONS, "choice", RegistryError, where="questions")
     suffix = "" if questions == "counted" else f"+questions={questions}"
     names = [metric.name for metric in METRICS if metric.name in wanted]
     raters = label_raters(transcript)

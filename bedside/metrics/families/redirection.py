@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bedside.core.errors import MissingExtraError, RegistryError
+from bedside.core.errors import MissingExtraError, RegistryError, one_of
 from bedside.metrics.coders import find_coder
 from bedside.metrics.coders.contract import majority, people_codes, proper
 from bedside.metrics.contract import Example, Family, Metric, Parameter
@@ -403,10 +403,7 @@ def compute(
     """
     if window < _LEAST_WINDOW:
         raise RegistryError(f"redirection.window is {window}", todo=f"give at least {_LEAST_WINDOW} tokens")
-    if accepted not in (_SENTIMENT, _CHANGE_TALK):
-        raise RegistryError(
-            f"redirection.accepted can't be {accepted!r}", todo=f"{_SENTIMENT} or {_CHANGE_TALK}"
-        )
+    one_of(accepted, (_SENTIMENT, _CHANGE_TALK), "choice", RegistryError, where="redirection.accepted")
     if not model:
         return [
             value

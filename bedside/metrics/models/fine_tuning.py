@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import bedside
-from bedside.core.errors import DataError, MissingExtraError, ModelError, RunError
+from bedside.core.errors import DataError, MissingExtraError, ModelError, RunError, one_of
 from bedside.core.files import saying_where, sync, write_json
 from bedside.core.model_files import device, error_text, find_model, library, quiet
 from bedside.metrics.models.dialogue import SEPARATOR, speeches
@@ -147,10 +147,8 @@ def fine_tune(
 
 def _tuning_method(tuning: Tuning) -> str:
     """The method; raises DataError for settings that make no sense."""
-    from bedside.core.registry import nearest
 
-    if tuning.method not in METHODS:
-        raise DataError(f"no method is called {tuning.method!r}", todo=nearest(tuning.method, METHODS))
+    one_of(tuning.method, METHODS, "method", DataError)
     for name, right in {
         "epochs": tuning.epochs > 0,
         "learning rate": tuning.learning_rate is None or tuning.learning_rate > 0,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bedside.core.errors import ModelError, RegistryError
+from bedside.core.errors import ModelError, RegistryError, one_of
 from bedside.core.model_files import device, find_model, library
 from bedside.metrics.models.language_model import load_language_model
 
@@ -238,7 +238,6 @@ def load_likelihood(model: str, precision: str = "float32") -> Likelihood:
         ModelError: the model isn't there or can't be loaded.
         MissingExtraError: a library isn't installed.
     """
-    if precision not in PRECISIONS:
-        raise RegistryError(f"precision can't be {precision!r}", todo=f"one of {', '.join(PRECISIONS)}")
+    one_of(precision, PRECISIONS, "precision", RegistryError)
     network, tokenizer = load_language_model(find_model(model).path)
     return Likelihood(network.to(device()), tokenizer, precision=precision)

@@ -15,8 +15,8 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import ALL_ROUNDS, SIMULATED, SYNTHETIC
-from bedside.core.errors import InputError
-from bedside.core.registry import Registry, nearest
+from bedside.core.errors import InputError, one_of
+from bedside.core.registry import Registry
 from bedside.ratings.names import human_rater, is_human, person_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, wordless
@@ -231,15 +231,9 @@ def origins(run: Run, stated: str | Mapping[str, str] | None) -> pl.DataFrame:
     systems = run.index["system"].drop_nulls().unique().sort().to_list()
     by_system = {} if stated is None or isinstance(stated, str) else dict(stated)
     for origin in [stated] if isinstance(stated, str) else by_system.values():
-        if origin not in ORIGINS:
-            raise InputError(
-                f"no conversation can be {origin!r}",
-                where="`origin`",
-                todo=f"choose one of {', '.join(ORIGINS)}",
-            )
-    unknown = next((system for system in by_system if system not in systems), None)
-    if unknown is not None:
-        raise InputError(f"no system is called {unknown!r}", where="`origin`", todo=nearest(unknown, systems))
+        one_of(origin, ORIGINS, "origin", InputError, where="`origin`")
+    for system in by_system:
+        one_of(system, systems, "system", InputError, where="`origin`")
     of_user = pl.lit(stated if isinstance(stated, str) else None, dtype=pl.String())
     if by_system:
         of_user = pl.col("system").replace_strict(

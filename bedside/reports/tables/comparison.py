@@ -13,8 +13,7 @@ from bedside.analysis.choices import Correction, CorrectionFamily, Test
 from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import UNLISTED, StudyOrder
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.reports.comparison_notes import (
     LEVEL,
@@ -268,12 +267,8 @@ def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | N
     if metrics.none_rated:
         return None
     against = options.against
-    if against is not None and against not in view.systems():
-        raise DataError(
-            f"no system is called {against}, against which each would stand",
-            where=view.name,
-            todo=nearest(against, view.systems()),
-        )
+    if against is not None:
+        one_of(against, view.systems(), "system", DataError, where=view.name)
     comparisons = compare(
         view, metrics=metrics.rated or None, test=options.test, family=options.family, reference=against,
         correction=options.correction, bootstrap=options.bootstrap, seed=seed,

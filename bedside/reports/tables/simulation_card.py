@@ -62,12 +62,7 @@ def _simulated(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
         yield _SIMULATED, "Seed", str(manifest.get("seed"))
         yield _SIMULATED, "bedside", str(manifest.get("bedside"))
     if not talks.simulations:
-        kinds = dict.fromkeys(
-            f"{provenance.get('protocol')}, version {provenance.get('version')}"
-            for provenance in (talk.provenance or {} for talk in talks.finished)
-            if provenance
-        )
-        yield from ((_SIMULATED, "Protocol", kind) for kind in kinds)
+        yield from ((_SIMULATED, "Protocol", kind) for kind in talks.protocols)
     yield _SIMULATED, "Cases", f"{len({talk.case for talk in talks.talks}):,}"
     personas = sorted({talk.persona for talk in talks.talks} - {""})
     if personas:

@@ -18,11 +18,10 @@ import orjson
 import polars as pl
 
 from bedside.analysis.study_parts import transcripts_where
-from bedside.core.errors import DataError, InputError
+from bedside.core.errors import DataError, InputError, nearest
 from bedside.core.files import make_folder, saying_where, sync, write_json
 from bedside.core.owned_folders import replacing_folder
 from bedside.core.page_serving import SHARED_FILES, page_contents
-from bedside.core.registry import nearest
 from bedside.ratings.run import run_simulations
 from bedside.reports.viewer.judgement_lookup import JudgementLookup, StateLookup
 from bedside.reports.viewer.view_server import MODULES

@@ -26,8 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bedside.core.errors import InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import InputError, nearest
 from bedside.judges.llm.contract import CLIENTS
 from bedside.judges.llm.protocol import FaultError, Reply, Request
 from bedside.judges.llm.queue import Patience

@@ -7,6 +7,7 @@ until the protocol's rules let a part of it out.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -208,3 +209,14 @@ def _digest(model: Strict) -> str:
     return hashlib.sha256(
         orjson.dumps(model.model_dump(mode="json", exclude_defaults=True), option=orjson.OPT_SORT_KEYS)
     ).hexdigest()
+
+
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\"“])")
+_QUESTION = re.compile(r"^(?:which|what|how|why|the most likely)\b.*\?$", re.IGNORECASE | re.DOTALL)
+
+
+def sentences_and_question(vignette: str) -> tuple[list[str], str]:
+    """The sentences of a vignette, and the question that an examination ends in, which no patient knows; or ``""``."""
+    sentences = _SENTENCE.split(vignette)
+    question = sentences.pop() if len(sentences) > 1 and _QUESTION.match(sentences[-1]) else ""
+    return sentences, question

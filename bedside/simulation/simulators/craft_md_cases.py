@@ -14,14 +14,12 @@ from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.core.records import FileRecord
+from bedside.simulation.simulators.case import sentences_and_question
 from bedside.simulation.simulators.draws import speaker
 
 FORM = "craft-md"
 _VIGNETTES = ("case_vignette", "case_desc")
 _CHOICE = re.compile(r"choice[ _]([0-9]{1,4})", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\"“])")
-#: A question that an examination ends in; it is nothing that a patient knows.
-_QUESTION = re.compile(r"^(?:which|what|how|why|the most likely)\b.*\?$", re.IGNORECASE | re.DOTALL)
 #: Columns that go to the factors of a case, by the factor's name.
 _FACTORS = {"category": "category", "dataset": "dataset", "sex": "sex"}
 
@@ -45,8 +43,7 @@ def case_object(record: FileRecord) -> dict[str, Any]:
     vignette = " ".join(
         str(row[key]).replace(examination, " ").split() if examination else str(row[key]).split()
     )
-    sentences = _SENTENCE.split(vignette)
-    question = sentences.pop() if len(sentences) > 1 and _QUESTION.match(sentences[-1]) else ""
+    sentences, question = sentences_and_question(vignette)
     vignette = " ".join(sentences)
     choices = [row[name] for name in sorted((each for each in row if _CHOICE.fullmatch(each)), key=_number)]
     return {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bedside.core.errors import DataError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, one_of
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases, read_personas
 from bedside.simulation.simulators.contract import Simulator, SimulatorOption
@@ -34,8 +33,8 @@ def script_names(simulator: Simulator) -> tuple[str, ...]:
 
 def _lines(simulator: Simulator, options: Sequence[SimulatorOption], case: str | None) -> Iterator[str]:
     cases = {entry.id: entry for _, entry in read_cases([simulator.cases])}
-    if case is not None and case not in cases:
-        raise DataError(f"{simulator.name} has no bundled case {case!r}", todo=nearest(case, cases))
+    if case is not None:
+        one_of(case, cases, "bundled case", DataError)
     yield f"{simulator.name}: {simulator.title} (version {simulator.version})"
     yield f"Source: {simulator.source}"
     yield f"Languages: {', '.join(simulator.languages)}"

@@ -7,18 +7,15 @@ may stand in a column ``diagnosis`` or ``answer``. Other columns are left alone.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from bedside.core.errors import InputError
 from bedside.core.records import FileRecord
+from bedside.simulation.simulators.case import sentences_and_question
 from bedside.simulation.simulators.draws import speaker
 
 _STUDY, _CLASS = "clinical_case_study", "mental_health_classification"
 _DIAGNOSES = ("diagnosis", "answer")
-_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\"“])")
-#: A question that an examination ends in; it is nothing that a patient knows.
-_QUESTION = re.compile(r"^(?:which|what|how|why|the most likely)\b.*\?$", re.IGNORECASE | re.DOTALL)
 
 
 def is_of_form(value: Any) -> bool:
@@ -41,8 +38,7 @@ def case_object(record: FileRecord) -> dict[str, Any] | None:
             raise InputError(
                 f"its `{key}` is empty", where=record.place(), todo="fill it in, or remove the row"
             )
-    sentences = _SENTENCE.split(" ".join(row[_STUDY].split()))
-    question = sentences.pop() if len(sentences) > 1 and _QUESTION.match(sentences[-1]) else ""
+    sentences, question = sentences_and_question(" ".join(row[_STUDY].split()))
     study = " ".join(sentences)
     diagnosis = _diagnosis(record, row)
     return {

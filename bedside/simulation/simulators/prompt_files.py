@@ -19,11 +19,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bedside.core.errors import RegistryError
+from bedside.core.errors import RegistryError, nearest, one_of
 from bedside.core.files import file_digest
 from bedside.core.json_shape import MOST_LEVELS, unwritable
 from bedside.core.model_errors import to_model
-from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
 from bedside.judges.prompt import clean, codes, fenced
 from bedside.judges.rubrics.prompt_words import prompt_words
@@ -125,18 +124,16 @@ class PromptFile:
         Raises:
             RegistryError: a variable is missing, unknown, or neither text nor a whole number.
         """
+        where = f"{self.path}, key variables"
         for name in variables:
-            if name not in self.variables:
-                raise self._wrong(f"there is no variable {name!r}", nearest(name, self.variables))
+            one_of(name, self.variables, "variable", RegistryError, where=where)
         for name in self.variables:
             if name not in variables:
-                raise self._wrong(
-                    f"the variable {name!r} is missing", f"it holds this: {self.variables[name]}"
-                )
+                todo = f"it holds this: {self.variables[name]}"
+                raise RegistryError(f"the variable {name!r} is missing", where=where, todo=todo)
             if not isinstance(variables[name], str | int):
-                raise self._wrong(
-                    f"the variable {name!r} is {variables[name]!r:.40}", "give a text or a whole number"
-                )
+                what = f"the variable {name!r} is {variables[name]!r:.40}"
+                raise RegistryError(what, where=where, todo="give a text or a whole number")
         texts = {**variables, **self._fenced({name: str(variables[name]) for name in self.said})}
         return FilledPrompt(
             _filled(self.brief, texts),
@@ -152,9 +149,6 @@ class PromptFile:
         code = next(codes(content, [content]))
         words = prompt_words(self.language)
         return {name: fenced(name, text, code, words).rstrip("\n") for name, text in said.items()}
-
-    def _wrong(self, what: str, todo: str) -> RegistryError:
-        return RegistryError(what, where=f"{self.path}, key variables", todo=todo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +177,7 @@ class PromptSet:
         prompt = self.files.get((prompt_id, language))
         if prompt is not None:
             return prompt
-        ids = {name for name, _ in self.files}
-        if prompt_id not in ids:
-            raise RegistryError(
-                f"no prompt is called {prompt_id!r}", where=str(self.folder), todo=nearest(prompt_id, ids)
-            )
+        one_of(prompt_id, {name for name, _ in self.files}, "prompt", RegistryError, where=str(self.folder))
         raise RegistryError(
             f"the prompt {prompt_id!r} isn't there in the language {language!r}",
             where=str(self.folder),

@@ -31,12 +31,11 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field, field_validator
 
-from bedside.core.errors import InputError
+from bedside.core.errors import InputError, one_of
 from bedside.core.files import file_digest
 from bedside.core.json_shape import MOST_LEVELS, unwritable
 from bedside.core.model_errors import to_model
 from bedside.core.records import file_records
-from bedside.core.registry import nearest
 from bedside.core.yaml_files import keys_and_values
 from bedside.metrics.protocols.label_files import Strict, Text
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
@@ -214,9 +213,7 @@ def read_script(name: str, bundled: Path | None) -> ScriptFile:
     if name.endswith((*_YAML, _RECORDED)):
         return _read(Path(name))
     paths = bundled_scripts(bundled)
-    if name not in paths:
-        raise InputError(f"no script is called {name!r}", where="script", todo=nearest(name, paths))
-    return _read(paths[name])
+    return _read(paths[one_of(name, paths, "script", InputError, where="script")])
 
 
 def bundled_scripts(folder: Path | None) -> dict[str, Path]:

@@ -149,7 +149,7 @@ def test_half_precision_is_near() -> None:
 def test_a_folder_is_loaded_once(tmp_path: Path) -> None:
     folder = str(save(tmp_path / "model"))
     assert load_likelihood(folder) is load_likelihood(folder)
-    with pytest.raises(RegistryError, match="precision can't be 'int4'; one of float32, bfloat16"):
+    with pytest.raises(RegistryError, match="'int4'; known: bfloat16, float32"):
         load_likelihood(folder, "int4")
 
 

@@ -220,7 +220,7 @@ def test_parameter_files_stand_in_the_raters_name(tmp_path: Path) -> None:
     path.write_text("name: mine\nextends: default\ntitle: x\norigin: y\nreveal: {low: 0.4, consecutive: 1}\n")
     (value,) = values(whole, "reveal_rate", parameters=str(path))
     assert (value.value, value.rater) == (1, "human:anna+parameters=mine")
-    with pytest.raises(RegistryError, match="no parameter file is called 'defualt'; did you mean default"):
+    with pytest.raises(RegistryError, match="'defualt'; did you mean default"):
         values(whole, "reveal_rate", parameters="defualt")
     with pytest.raises(RegistryError, match="there is no such"):
         values(whole, "reveal_rate", parameters=str(tmp_path / "none.yaml"))

@@ -156,7 +156,7 @@ def test_what_is_typed_in_vain_is_said_in_a_line(call: Call, rich: Run, tmp_path
         (run, "--systems", "alpha", "--where", "length=8"): "--systems, --where",
         (run, "--export", "other"): "is no copy that bedside view wrote; choose another folder with --export",
         (run, "--export", "new", "--systems", "alpah"): "alpha",
-        (run, "--export", "new", "--where", "length=7"): "no transcript has length '7'",
+        (run, "--export", "new", "--where", "length=7"): "no length '7'",
     }.items():
         code, out, err = call("view", *arguments)
         assert (code, out) == (2, ""), arguments

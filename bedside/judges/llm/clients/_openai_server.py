@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bedside.core.registry import nearest
+from bedside.core.errors import nearest
 from bedside.judges.llm.endpoints import Forms
 from bedside.judges.llm.http_poster import AnswerTooLargeError, HttpPoster, PostAnswer
 from bedside.judges.llm.model_names import ModelName

