@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import openpyxl
@@ -333,7 +334,7 @@ def looped_survey(extra: str = "", answers: str = "") -> str:
         for name, cells in given.items()
     ]
     rows.append(["R_9", "Survey Preview", "me@x.org", *([answers] if extra else []), 30, *given["anna"]])
-    table = [
+    table: list[Sequence[object]] = [
         header,
         ["Response ID" if name == "ResponseId" else f"Text of {name}" for name in header],
         ids,
@@ -401,7 +402,7 @@ def test_redcap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: str, tmp_path: Path) -> None:
-    rows = [
+    rows: list[list[object]] = [
         ["item", "anna", None, "ben", None],
         [None, "warmth", "pace", "warmth", "pace"],
         ["a-1", 4, 5, 3, 5],
@@ -413,8 +414,8 @@ def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: 
     else:
         book = openpyxl.Workbook()
         for row in rows:
-            book.active.append(row)  # type: ignore[union-attr]
-        book.active.merge_cells("B1:C1")  # type: ignore[union-attr]
+            book.active.append(row)
+        book.active.merge_cells("B1:C1")
         book.save(path)
     with pytest.raises(AmbiguousError) as error:
         read_rating_file(path)
@@ -456,7 +457,7 @@ def test_merged_cells_count_for_their_whole_rectangle(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert any(remark.startswith("3 merged cells") for remark in file.account.file.remarks)
     # A title above the table and one within it are no ratings.
-    titled = [["Ratings", None, None, None], *SHEET]
+    titled: list[list[object]] = [["Ratings", None, None, None], *SHEET]
     path = workbook(tmp_path / "t.xlsx", titled, ("A1:D1", "A3:A4", "A5:A6"))
     assert read_rating_file(path).ratings.height == 7
     path = workbook(tmp_path / "s.xlsx", [SHEET[0], ["Second week"], *SHEET[1:2]], ("A2:D2",))

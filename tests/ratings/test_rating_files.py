@@ -51,7 +51,7 @@ def test_every_file_type_holds_the_same(tmp_path: Path) -> None:
 
     book = openpyxl.Workbook()
     for row in [table.columns, *table.iter_rows()]:
-        book.active.append(list(row))  # type: ignore[union-attr]
+        book.active.append(list(row))
     book.save(tmp_path / "ratings.xlsx")
     assert cells(tmp_path / "ratings.xlsx") == expected
 

@@ -94,7 +94,7 @@ def test_a_patient_who_names_the_diagnosis_is_seen(measures: dict[tuple[str, str
 
 def test_hidden_texts_are_counted_by_conversation(measures: dict[tuple[str, str], QualityMeasure]) -> None:
     result = measures["hidden in a request", "lab/a"].result
-    assert (result.estimate, result.n) == (pytest.approx(1 / 3), 24)
+    assert (result.estimate, result.n) == pytest.approx((1 / 3, 24))
     assert measures["hidden in a request", "lab/b"].result.estimate == 0
 
 

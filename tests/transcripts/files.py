@@ -80,6 +80,8 @@ def packed(content: bytes) -> bytes:
 
 def as_written(transcript: Transcript) -> list[tuple[str, str, str]]:
     """Role or kind, speaker and text of all that a source says, in its order: turns and what is none."""
-    entries = [(turn.index + 0.5, turn.role, turn.speaker, turn.text) for turn in transcript.turns]
+    entries: list[tuple[float, str, str, str]] = [
+        (turn.index + 0.5, turn.role, turn.speaker, turn.text) for turn in transcript.turns
+    ]
     entries += [(item.before, item.kind, item.speaker, item.text) for item in transcript.provenance]
     return [(who, speaker, text) for _, who, speaker, text in sorted(entries, key=lambda entry: entry[0])]

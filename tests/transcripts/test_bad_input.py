@@ -412,7 +412,7 @@ def test_names_that_are_no_text_can_be_printed(tmp_path: Path) -> None:
     (one,) = reading
     assert one.id == "t\\xff#0"
     assert one.to_json()
-    assert reading.inputs[0].path.endswith("t\\xff.jsonl")
+    assert str(reading.inputs[0].path).endswith("t\\xff.jsonl")
 
 
 def test_a_record_may_be_as_long_as_is_said(tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts.transcript import THIRD_PARTIES
+from bedside.transcripts.transcript import THIRD_PARTIES, Role
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.conftest import DATA
 from tests.transcripts.files import GOOD, document, read, workbook, write
@@ -205,7 +205,7 @@ ADVICE = (
     "About 988: call.\n\nStep 1: breathe.\nSee https://example.org at 10:30.\n\nAnna: Thank you.\n\nBob: Do this.\n\n"
     "First: sleep.\n- Note: it takes time.\n\nAnna: I will.\n\nBob: Good.\nStep 1: is the hardest.\n\nAnna: Bye.\n"
 )
-NAMED = {"Anna": "patient", "Bob": "clinician"}
+NAMED: dict[str, Role | Literal["text"]] = {"Anna": "patient", "Bob": "clinician"}
 
 
 @pytest.mark.parametrize(

@@ -493,7 +493,7 @@ def test_empty_messages_of_a_session_are_counted_once(tmp_path: Path) -> None:
     silent = {"role": "assistant", "content": ""}
     more = [*SAID, silent, {"role": "user", "content": "Hello?"}]
     last = [*more, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Good."}]
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"id": str(n), "sessionId": "s", "type": "GENERATION", "startTime": str(n), "input": sent, "output": "Yes."}
         for n, sent in enumerate([more, last])
     ]  # fmt: skip

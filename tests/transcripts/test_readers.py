@@ -102,7 +102,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     return Transcript(
         id=draw(TEXT),
         turns=tuple(
-            Turn(index, role, draw(TEXT), draw(TEXT), draw(META))  # type: ignore[arg-type]
+            Turn(index, role, draw(TEXT), draw(TEXT), draw(META))
             for index, role in enumerate(draw(st.permutations(roles)))
         ),
         system=draw(st.none() | TEXT),
@@ -311,7 +311,10 @@ def test_turns_of_role_message_and_stage(key: str, tmp_path: Path) -> None:
 
 def test_a_part_that_is_no_text_is_counted_and_an_unknown_one_with_text_stops(tmp_path: Path) -> None:
     picture = {"type": "image_url", "image_url": {}}
-    item = [{"role": "user", "content": [picture, {"type": "text", "text": "My arm."}]}, SAID[0]]
+    item: list[dict[str, Any]] = [
+        {"role": "user", "content": [picture, {"type": "text", "text": "My arm."}]},
+        SAID[0],
+    ]
     reading = Reading([write(tmp_path, "i.json", json.dumps(item))])
     (one,) = reading
     assert [turn.text for turn in one.turns] == ["My arm.", "Hello."]
@@ -629,7 +632,7 @@ def test_a_convokit_corpus(old: bool, tmp_path: Path) -> None:
         ("clinician", "s1", {"stage": "exit", "time": 5, "utterance_id": "u0"}),
     ]
     assert [turn.role for turn in two.turns] == ["clinician", "patient"]
-    assert [(Path(file.path).name, file.format, file.transcripts) for file in reading.inputs] == [
+    assert [(Path(str(file.path)).name, file.format, file.transcripts) for file in reading.inputs] == [
         ("utterances.jsonl", "convokit", 2),
         ("conversations.json", "convokit (companion)", 0),
         ("users.json" if old else "speakers.json", "convokit (companion)", 0),

@@ -26,7 +26,9 @@ SAID = [{"role": ROLES[at % 2], "content": text} for at, text in enumerate(WORDS
 SENT, LAST = SAID[:3], WORDS[3]
 ANSWER = SAID[3]
 CHOICES = {"object": "chat.completion", "choices": [{"index": 0, "message": ANSWER, "finish_reason": "stop"}]}
-GEMINI = [{"role": ("user", "model")[at % 2], "parts": [{"text": text}]} for at, text in enumerate(WORDS)]
+GEMINI: list[dict[str, Any]] = [
+    {"role": ("user", "model")[at % 2], "parts": [{"text": text}]} for at, text in enumerate(WORDS)
+]
 BLOCKS = [{**each, "content": [{"type": "text", "text": each["content"]}]} for each in SAID]
 CONVERSE = [{**each, "content": [{"text": each["content"]}]} for each in SAID]
 LANGCHAIN = [{"type": ("human", "ai")[at % 2], "content": text} for at, text in enumerate(WORDS)]

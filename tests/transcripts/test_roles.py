@@ -11,7 +11,7 @@ from bedside.core.errors import AmbiguousError
 from bedside.transcripts.reading import Reading
 from bedside.transcripts.role_evidence import MEASURES, check_roles, exchanged, model, role_evidence
 from bedside.transcripts.told_roles import told_role
-from bedside.transcripts.transcript import role_of
+from bedside.transcripts.transcript import Role, role_of
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.transcripts.files import read, write
 
@@ -102,7 +102,7 @@ def test_two_unknown_speakers_are_told_apart(talk: tuple[list[str], list[str]]) 
 
 
 def test_a_third_is_sure_by_its_name_only() -> None:
-    known = {"clinician": ENGLISH[0], "patient": ENGLISH[1]}
+    known: dict[Role, list[str]] = {"clinician": ENGLISH[0], "patient": ENGLISH[1]}
     found = role_evidence({"Guest_family 2": ["He sleeps."], "Kim": ["He sleeps."]}, known)
     assert found["Guest_family 2"][0] == "other"
     assert found["Guest_family 2"][1] > 0.9

@@ -85,8 +85,8 @@ def test_the_number_of_an_utterance_is_no_id(tmp_path: Path) -> None:
 def test_the_header_may_stand_below_other_rows(tmp_path: Path) -> None:
     text = "Export of Monday, 3 May\n\nid;speaker;text\na;doctor;3,5 hours?\na;patient;Yes, three.\n"
     path = write(tmp_path, "t.csv", text)
-    for options in ({}, {"header_row": 3}):
-        reading = Reading([path], ReadOptions(**options))
+    for options in (ReadOptions(), ReadOptions(header_row=3)):
+        reading = Reading([path], options)
         (one,) = reading
         assert [turn.text for turn in one.turns] == ["3,5 hours?", "Yes, three."]
         assert [kind.header for kind in reading.account.kinds] == [3]

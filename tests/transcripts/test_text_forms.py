@@ -211,7 +211,7 @@ def test_no_line_is_lost_or_moved(tmp_path: Path, form: Form, names: tuple[str, 
         )
         for word, went in places.items():
             role = roles_of.get(word, _OWN.get(word, ""))
-            allowed = {"own": {_OWN.get(word)}, "other": {"other"}}.get(role, {role}) | {"field", "loss"}
+            allowed = {_OWN.get(word) if role == "own" else role, "field", "loss"}
             # Whom roles names are all who speak: a line without a label then goes on with the one before.
             if roles and role == "own":
                 continue

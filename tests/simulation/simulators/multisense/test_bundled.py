@@ -143,7 +143,7 @@ def test_a_recorded_conversation_is_played_to_its_end() -> None:
     recording = read_script("recorded", SIMULATOR.scripts).script
     talk = talked(recording.reply, "bipolar")
     assert (talk.ended.stop, len(talk.ended.turns)) == ("exit", 16)
-    assert len(talk.calls) == len(recording.replies)  # type: ignore[union-attr]
+    assert len(talk.calls) == len(recording.replies)
     assert talk.ended.flags == {"patient, refused: stage directions": 1}
     assert "bipolar II disorder" in next(
         turn.text for turn in talk.ended.turns[1:] if turn.meta["stage"] == NAMES[3]

@@ -160,13 +160,16 @@ def lexical_labels(talk: Transcript) -> HistoryLabels:
         return (turn.index for turn in talk.of("patient") if len(own & words[turn.index]) >= 0.6 * len(own))
 
     findings = tuple(
-        ClinicalFinding(text=finding.text, message=max(conveying(finding.text), default=None))
+        ClinicalFinding.model_validate(
+            {"text": finding.text, "message": max(conveying(finding.text), default=None)}
+        )
         for finding in note.findings
     )
     ranked = [name.casefold() for name in talk.reference["ranked_diagnoses"]]
     truth = str(talk.reference["diagnosis"]).casefold()
     rank = ranked.index(truth) if truth in ranked else None
-    return HistoryLabels(id=talk.id, rater="human:test", findings=findings, diagnosis_rank=rank)
+    labels = {"id": talk.id, "rater": "human:test", "findings": findings, "diagnosis_rank": rank}
+    return HistoryLabels.model_validate(labels)
 
 
 @pytest.mark.parametrize("name", ["good", "brisk", "checklist"])
