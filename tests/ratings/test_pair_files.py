@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bedside
 from bedside.core.errors import BedsideError, InputError
-from bedside.ratings.rating_files import RatingFile, read_rating_file
-from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from tests.conftest import Call
 from tests.judges.simulated_judge import simulated_talks
+from tests.ratings.builders import read_file, written
 
 HEADER = "first,second,rater,metric,preferred\n"
 
 
-def read(folder: Path, text: str, **how: object) -> RatingFile:
-    (folder / "pairs.csv").write_text(text, "utf-8")
-    return read_rating_file(folder / "pairs.csv", RatingReading(**how))  # type: ignore[arg-type]
+def read(folder: Path, text: str, **options: Any) -> RatingFile:
+    return read_file(written(folder, text, "pairs.csv"), **options)
 
 
 def rows(file: RatingFile) -> list[tuple[object, ...]]:
