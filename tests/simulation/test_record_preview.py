@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -33,10 +34,7 @@ def plan(number: int, writer: str = "rules") -> RecordPlan:
     toys = dict.fromkeys(simulator.rules, lambda call: ActorReply("Yes, it is so."))
     simulator = replace(simulator, rules=toys)
     cast = {name: read_actor(actor, simulator, "x") for name, actor in (("", "rules"), ("writing", writer))}
-    tasks = tuple(
-        RecordTask(str(place), "case", "en", "", lambda place=place: record(place))  # type: ignore[misc]
-        for place in range(number)
-    )
+    tasks = tuple(RecordTask(str(place), "case", "en", "", partial(record, place)) for place in range(number))
     sampling = Sampling(temperature=None, max_tokens=10, seed=0, timeout=1.0)
     return RecordPlan("things", 1, simulator, tasks, cast, {}, sampling, 0, roles={"writing": "clinician"})
 

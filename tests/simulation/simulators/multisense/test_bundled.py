@@ -197,12 +197,12 @@ def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(
         return {"message": words} if wrapped else words
 
     asked: list[str] = []
-    who = {"cases": [cases()["panic"]], "personas": [personas()["openness-basic"]]}
-    plan = SimulationRequest("multisense", agent, **who).plan()  # type: ignore[arg-type]
+    who: dict[str, Any] = {"cases": [cases()["panic"]], "personas": [personas()["openness-basic"]]}
+    plan = SimulationRequest("multisense", agent, **who).plan()
     with pytest.raises(InputError, match="replies with messages where the scaffold asks it for objects"):
         simulate_plan(plan, tmp_path / "talks", SimulationSettings())
     assert asked == ["stage"] * 3
-    free = SimulationRequest("multisense", agent, settings=["free"], **who).plan()  # type: ignore[arg-type]
+    free = SimulationRequest("multisense", agent, settings=["free"], **who).plan()
     assert simulate_plan(free, tmp_path / "free", SimulationSettings()).counts.finished == 1
 
 
