@@ -10,6 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pytest
+
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript
 
 GOOD = (
@@ -26,6 +29,23 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 
 def read(*paths: Path, **options: Any) -> list[Transcript]:
     return list(Reading(paths, ReadOptions(**options)))
+
+
+def check_refusal(
+    path: Path, *named: str, where: str | None = None, error: type[InputError] = InputError, **options: Any
+) -> None:
+    """See that reading stops with one line, which names these and the place."""
+    with pytest.raises(error) as caught:
+        read(path, **options)
+    message = str(caught.value)
+    assert [name for name in named if name not in message and name not in message.replace('"', "")] == []
+    assert where is None or caught.value.where == where
+    assert "\n" not in message
+
+
+def check_question(path: Path, *answers: str, where: str | None = None, **options: Any) -> None:
+    """See that reading stops with a question that names these answers."""
+    check_refusal(path, *answers, where=where, error=AmbiguousError, **options)
 
 
 def workbook(rows: list[list[Any]]) -> bytes:

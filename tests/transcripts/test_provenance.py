@@ -15,7 +15,7 @@ from bedside.ratings.table import parse_transcript
 from bedside.transcripts import READERS, Provenance, Transcript, Turn
 from bedside.transcripts.memory_reading import open_reading
 from bedside.transcripts.transcript import Role
-from tests.transcripts.files import read, write
+from tests.transcripts.files import check_refusal, read, write
 from tests.transcripts.provenance_examples import (
     CANARIES,
     EXAMPLES,
@@ -204,8 +204,7 @@ def test_tools_of_a_table_are_no_turns_and_an_observation_is_asked_about(tmp_pat
     (one,) = read(write(tmp_path, "a.csv", rows))
     assert [turn.speaker for turn in one.turns] == ["patient", "doctor"]
     assert [item.before for item in one.provenance] == [1, 1]
-    with pytest.raises(InputError, match="observation"):
-        read(write(tmp_path, "b.csv", rows + "observation,He looks tired.\n"))
+    check_refusal(write(tmp_path, "b.csv", rows + "observation,He looks tired.\n"), "observation")
 
 
 @pytest.mark.parametrize(
