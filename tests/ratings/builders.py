@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.ratings.rating_reading import RatingReading
 
@@ -24,6 +27,23 @@ def of_cells(folder: Path, cells: Iterable[object], separator: str = ",") -> Pat
 
 def read_file(path: Path, **options: Any) -> RatingFile:
     return read_rating_file(path, RatingReading(**options))
+
+
+def check_refusal(
+    path: Path, *named: str, where: str | None = None, error: type[InputError] = InputError, **options: Any
+) -> None:
+    """See that reading stops with one line, which names these and the place."""
+    with pytest.raises(error) as caught:
+        read_file(path, **options)
+    message = str(caught.value)
+    assert [name for name in named if name not in message] == []
+    assert where is None or caught.value.where == where
+    assert "\n" not in message
+
+
+def check_question(path: Path, *answers: str, where: str | None = None, **options: Any) -> None:
+    """See that reading stops with a question that names these answers."""
+    check_refusal(path, *answers, where=where, error=AmbiguousError, **options)
 
 
 def values(file: RatingFile) -> list[object]:

@@ -17,7 +17,7 @@ from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.transcripts.transcript import Transcript, Turn
-from tests.ratings.builders import of_cells, read_file, written
+from tests.ratings.builders import check_refusal, of_cells, read_file, written
 
 #: Ten talks with two turns.
 TALKS = [
@@ -332,8 +332,7 @@ def test_metrics_and_without_decide(run: Run, tmp_path: Path) -> None:
     labels = read_file(sheet, metrics=["Justification"])
     assert labels.ratings["label"].n_unique() == 26
     for option in ("metrics", "without"):
-        with pytest.raises(InputError, match="the file has no metric 'Warmht'"):
-            read_file(sheet, **{option: ["Warmht"]})
+        check_refusal(sheet, "the file has no metric 'Warmht'", **{option: ["Warmht"]})
 
 
 def test_a_scale_for_all_is_for_all_numbers(tmp_path: Path) -> None:
@@ -342,8 +341,7 @@ def test_a_scale_for_all_is_for_all_numbers(tmp_path: Path) -> None:
     assert set(file.scales) == {"warmth", "pace"}
     assert sorted(file.ratings["label"].drop_nulls()) == ["closed", "open", "open"]
     off = written(tmp_path, text.replace("0,6", "0,7"), "off.csv")
-    with pytest.raises(InputError, match="'7' is not on the scale of pace"):
-        read_file(off, scales=parse_scales(["0-6"]))
+    check_refusal(off, "'7' is not on the scale of pace", scales=parse_scales(["0-6"]))
 
 
 def test_a_question_names_a_metric_as_the_sheet_does(tmp_path: Path) -> None:
