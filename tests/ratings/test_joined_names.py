@@ -331,8 +331,8 @@ def test_metrics_and_without_decide(run: Run, tmp_path: Path) -> None:
     assert read_file(sheet, without=["Justification"]).ratings["reason"].null_count() == 52
     labels = read_file(sheet, metrics=["Justification"])
     assert labels.ratings["label"].n_unique() == 26
-    for option in ("metrics", "without"):
-        check_refusal(sheet, "the file has no metric 'Warmht'", **{option: ["Warmht"]})
+    check_refusal(sheet, "the file has no metric 'Warmht'", metrics=["Warmht"])
+    check_refusal(sheet, "the file has no metric 'Warmht'", without=["Warmht"])
 
 
 def test_a_scale_for_all_is_for_all_numbers(tmp_path: Path) -> None:

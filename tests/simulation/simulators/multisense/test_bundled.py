@@ -18,38 +18,22 @@ from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
-from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case, Hidden
 from bedside.simulation.simulators.case_files import leaks
 from bedside.simulation.simulators.multisense import SIMULATOR
-from bedside.simulation.simulators.multisense.prompt_guides import FOLDER, guides
+from bedside.simulation.simulators.multisense.prompt_guides import guides
 from bedside.simulation.simulators.multisense.stages import NAMES
-from bedside.simulation.simulators.prompt_files import prompts_in
-from bedside.simulation.simulators.scripts import bundled_scripts, read_script
-from bedside.transcripts.transcript import Transcript, Turn
+from bedside.simulation.simulators.scripts import read_script
 from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.simulation.simulators.multisense.scenes import cases, personas, talked
-from tests.simulation.simulators.playing import Played, by_rules
+from tests.simulation.simulators.playing import Played, by_rules, by_script, transcript_of
 
 every_case = pytest.mark.parametrize("name", cases())
 
 
 def scripted(name: str, case: str, **more: Any) -> Played:
     """A bundled clinician with the toy patient."""
-    rules, script = by_rules(SIMULATOR), read_script(name, SIMULATOR.scripts).script
-
-    def reply(call: Call) -> str | ActorReply:
-        return script.reply(call) if call.actor == "clinician" else rules(call)
-
-    return talked(reply, case, **more)
-
-
-def transcript(talk: Played) -> Transcript:
-    turns = tuple(
-        Turn(index, turn.role, turn.role, turn.text, dict(turn.meta))
-        for index, turn in enumerate(talk.ended.turns)
-    )
-    return Transcript("talk", turns, language="en", reference=dict(talk.ended.reference))
+    return talked(by_script(SIMULATOR, name), case, **more)
 
 
 # -- cases and prompts --------------------------------------------------------------------------------
@@ -86,8 +70,7 @@ def test_the_plan_has_the_size_of_the_publications() -> None:
     assert len(plan) == 2 * 1810
 
 
-def test_prompts_and_guides_are_there_in_each_language() -> None:
-    assert set(prompts_in(FOLDER / "prompts").languages) == set(SIMULATOR.languages)
+def test_guides_are_there_in_each_language() -> None:
     for language in SIMULATOR.languages:
         assert [stage.name for stage in guides(language).stages] == list(NAMES.values())
 
@@ -113,10 +96,6 @@ def test_the_toy_names_a_condition_and_says_that_it_cant_be_sure() -> None:
         named[name] = said
     assert "panic disorder" in named["panic"]
     assert "depressive episode" in named["sleep"]
-
-
-def test_the_scripts_are_there() -> None:
-    assert set(bundled_scripts(SIMULATOR.scripts)) == {"good", "brisk", "repeating", "silent", "recorded"}
 
 
 @every_case
@@ -216,7 +195,9 @@ def test_the_diagnosis_is_judged_by_the_message_that_gives_it() -> None:
     )
     others = [turn.text for turn in talk.ended.turns if turn.text != given]
     for name in ("diagnostic_accuracy_soft", "diagnostic_accuracy_hard"):
-        (prompt,) = Question(RUBRICS.load(name)).prompts(Conversation(transcript(talk)))
+        (prompt,) = Question(RUBRICS.load(name)).prompts(
+            Conversation(transcript_of(talk, "talk", language="en"))
+        )
         assert isinstance(prompt, Prompt)
         assert given in prompt.text
         assert str(talk.ended.reference["diagnosis"]) in prompt.text
