@@ -20,7 +20,17 @@ from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
 from bedside.transcripts.contract import FACTS
 from bedside.transcripts.message_lists import PICTURES
 from tests.soak import budget
-from tests.transcripts.files import GOOD, as_written, document, examples, packed, read, workbook, write
+from tests.transcripts.files import (
+    GOOD,
+    as_written,
+    check_refusal,
+    document,
+    examples,
+    packed,
+    read,
+    workbook,
+    write,
+)
 
 SCHEMA = json.loads(files("bedside.transcripts").joinpath("transcript.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -147,14 +157,6 @@ def test_the_same_transcripts_may_stand_in_an_array(tmp_path: Path) -> None:
     ] == ["c"]
 
 
-def check_refused(path: Path, where: str, named: list[str], **options: Any) -> None:
-    """See that reading stops at a place with one line that names these."""
-    with pytest.raises(InputError) as caught:
-        read(path, **options)
-    assert (caught.value.where, "\n" in str(caught.value)) == (where, False)
-    assert [name for name in named if name not in str(caught.value).partition(f"{where}: ")[2]] == []
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -174,7 +176,7 @@ def test_a_line_that_does_not_follow_the_schema_is_refused(
     item = {**json.loads(GOOD % "a"), **change}
     assert not VALIDATOR.is_valid(item)
     path = write(tmp_path, "t.jsonl", json.dumps(item))
-    check_refused(path, f"{path}:1", named)
+    check_refusal(path, *named, where=f"{path}:1")
 
 
 CODES_EXAMPLE = '{"anna": {"question": "open"}}'
@@ -199,7 +201,7 @@ def test_a_turn_that_does_not_follow_the_schema_is_refused(
     item = json.loads(GOOD % "a")
     item["turns"][1] |= change
     path = write(tmp_path, "t.jsonl", json.dumps(item))
-    check_refused(path, f"{path}:1, turn 1", named)
+    check_refusal(path, *named, where=f"{path}:1, turn 1")
 
 
 # -- messages ------------------------------------------------------------------------------------------
@@ -426,7 +428,7 @@ def test_a_table_without_an_id_is_one_transcript(tmp_path: Path) -> None:
 )
 def test_a_bad_table_says_where(text: str, where: str, named: list[str], tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", text)
-    check_refused(path, where.format(path), named)
+    check_refusal(path, *named, where=where.format(path))
 
 
 @pytest.mark.parametrize(
@@ -440,7 +442,7 @@ def test_a_mapping_of_columns_is_checked(
     columns: dict[str, str], where: str, named: list[str], tmp_path: Path
 ) -> None:
     path = write(tmp_path, "t.csv", "id,speaker,text\na,doctor,Hello.\na,patient,Hi.\n")
-    check_refused(path, where.format(path), named, columns=columns)
+    check_refusal(path, *named, where=where.format(path), columns=columns)
 
 
 def test_a_bad_row_takes_its_transcript_and_no_other(tmp_path: Path) -> None:
@@ -498,8 +500,8 @@ def test_annomis_codes(tmp_path: Path) -> None:
     }  # fmt: skip
     assert one.turns[1].meta == {"time": "00:00:03", "codes": {"3": {"client_talk": "change"}}}
     path = write(tmp_path, "b.csv", header + rows[0].replace("False,n/a", "False,advice"))
-    check_refused(
-        path, f"{path}:2", ["therapist_input_exists is 'false'", "therapist_input_subtype 'advice'"]
+    check_refusal(
+        path, "therapist_input_exists is 'false'", "therapist_input_subtype 'advice'", where=f"{path}:2"
     )
 
 
@@ -539,8 +541,8 @@ def test_an_unknown_label_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = write(
         tmp_path, "c.csv", 'id,chat\n1,"Doctor: Hello.\nPatient: Hi.\nHead_nurse: He sleeps badly."\n'
     )
-    check_refused(
-        path, f"{path}:4, turn 2", ["'Head_nurse' (1 turn in 1 transcript)", "`roles=Head_nurse=other`"]
+    check_refusal(
+        path, "'Head_nurse' (1 turn in 1 transcript)", "`roles=Head_nurse=other`", where=f"{path}:4, turn 2"
     )
     (one,) = read(path, roles={"head_nurse": "other"})
     assert one.turns[2].role == "other"
@@ -548,7 +550,7 @@ def test_an_unknown_label_is_an_error_that_names_it(tmp_path: Path) -> None:
 
 def test_text_before_the_first_label_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, "c.csv", 'id,chat\n1,"On Monday.\nDoctor: Hello.\nPatient: Hi."\n')
-    check_refused(path, f"{path}:4", ["'On Monday.'", "Doctor:"])
+    check_refusal(path, "'On Monday.'", "Doctor:", where=f"{path}:4")
 
 
 # -- ConvoKit ------------------------------------------------------------------------------------------
