@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import openpyxl
@@ -19,8 +20,8 @@ from bedside.core.errors import AmbiguousError, InputError, RegistryError
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.names import second_ids
 from bedside.ratings.rated_cells import part_of_whole
-from bedside.ratings.rating_files import RatingFile, read_rating_file
-from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rating_files import RatingFile
+from tests.ratings.builders import check_question, check_refusal, read_file, written
 
 FORMS = RATING_FORMS.names()
 
@@ -48,7 +49,7 @@ def test_every_form_says_what_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", FORMS)
 def test_examples_are_recognised_by_content_read_and_accounted_for(name: str, tmp_path: Path) -> None:
     path = example(name, tmp_path)
-    file = read_rating_file(path)
+    file = read_file(path)
     assert file.ratings.height >= 2
     assert file.account.form == RATING_FORMS.load(name).title
     assert file.account.ratings == file.ratings.height == len(file.places)
@@ -59,13 +60,13 @@ def test_examples_are_recognised_by_content_read_and_accounted_for(name: str, tm
     assert len(lines) <= 24
     assert str(path) in lines[0]
     assert json.loads(json.dumps(file.account.to_json()))["raters"] == 2
-    assert keyed(read_rating_file(path, RatingReading(form=name))) == keyed(file)
+    assert keyed(read_file(path, form=name)) == keyed(file)
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_what_a_form_holds_is_the_same_as_one_rating_a_row(name: str, tmp_path: Path) -> None:
     """Round trip: the ratings of each form, written as the plainest table, are read as the same ratings."""
-    file = read_rating_file(example(name, tmp_path))
+    file = read_file(example(name, tmp_path))
     long = file.ratings.select(
         pl.col("transcript_id").alias("item"),
         "metric",
@@ -76,20 +77,19 @@ def test_what_a_form_holds_is_the_same_as_one_rating_a_row(name: str, tmp_path: 
     if seconds.is_not_null().any():
         long = long.with_columns(seconds).rename({"item": "first", "value": "preferred"})
     long.write_csv(tmp_path / "plain.csv")
-    assert keyed(read_rating_file(tmp_path / "plain.csv")) == keyed(file)
+    assert keyed(read_file(tmp_path / "plain.csv")) == keyed(file)
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_what_isnt_of_a_form_is_refused_where_it_is_named(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "odd.csv"
-    path.write_text("colour,size\nred,1\nblue,2\n")
+    path = written(tmp_path, "colour,size\nred,1\nblue,2\n", "odd.csv")
     with pytest.raises(InputError):
-        read_rating_file(path, RatingReading(form=name))
+        read_file(path, form=name)
 
 
 def test_a_misspelt_form_is_answered_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(RegistryError, match="by_rater"):
-        read_rating_file(example("long", tmp_path), RatingReading(form="by_raters"))
+        read_file(example("long", tmp_path), form="by_raters")
 
 
 def test_label_studio(tmp_path: Path) -> None:
@@ -114,9 +114,8 @@ def test_label_studio(tmp_path: Path) -> None:
             "predictions": [],
         }
     ]  # fmt: skip
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps(tasks))
-    file = read_rating_file(path)
+    path = written(tmp_path, json.dumps(tasks), "export.json")
+    file = read_file(path)
     assert keyed(file) == [
         ("a-1", "transcript", "score", "human:anna@example.org", 0, 2.5, None),
         ("a-1", "transcript", "stars", "human:anna@example.org", 0, 4.0, None),
@@ -174,13 +173,12 @@ def test_label_studios_json_min_holds_what_its_json_holds(extra: dict[str, int],
             "annotations": [annotation(3, 4, "yes", 5, ["b"])],
         },
     ]  # fmt: skip
-    whole = tmp_path / "export.json"
-    whole.write_text(json.dumps(tasks))
+    whole = written(tmp_path, json.dumps(tasks), "export.json")
     converter.Converter(LABEL_CONFIG, project_dir=None).convert_to_json_min(
         str(whole), str(tmp_path / "min"), is_dir=False
     )
-    file = read_rating_file(tmp_path / "min" / "result.json")
-    assert keyed(file) == keyed(read_rating_file(whole))
+    file = read_file(tmp_path / "min" / "result.json")
+    assert keyed(file) == keyed(read_file(whole))
     assert file.ratings.height == 3 + 3 + 3 + 2
     assert set(file.ratings["system"]) == {"A", "B"}
     assert set(file.ratings["rater"]) == {"human:anna@example.org", "human:user-4"}
@@ -193,10 +191,8 @@ def test_label_studios_json_min_holds_what_its_json_holds(extra: dict[str, int],
 
 def test_json_min_whose_data_may_be_answers_is_asked_about(tmp_path: Path) -> None:
     record = {"id": 1, "topic": "sleep", "warm": "yes", "annotator": 3, "annotation_id": 1, "lead_time": 2.0}
-    path = tmp_path / "min.json"
-    path.write_text(json.dumps([record]))
-    with pytest.raises(AmbiguousError, match="'topic', 'warm' may be answers or the task's own data"):
-        read_rating_file(path)
+    path = written(tmp_path, json.dumps([record]), "min.json")
+    check_question(path, "'topic', 'warm' may be answers or the task's own data")
 
 
 def test_prodigy(tmp_path: Path) -> None:
@@ -214,9 +210,8 @@ def test_prodigy(tmp_path: Path) -> None:
         {**base, "accept": ["closed"], "answer": "reject", "_annotator_id": "q-ben"},
         {**base, "label": "RUDE", "answer": "reject", "_session_id": "q-ben", "_view_id": "classification"},
     ]
-    path = tmp_path / "prodigy.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    file = read_rating_file(path, RatingReading(metric="question"))
+    path = written(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "prodigy.jsonl")
+    file = read_file(path, metric="question")
     assert keyed(file) == [
         ("11", "transcript", "RUDE", "human:q-ben", 0, None, "reject"),
         ("a-1", "transcript", "question", "human:q-anna", 0, None, "open"),
@@ -227,10 +222,8 @@ def test_prodigy(tmp_path: Path) -> None:
 
 
 def test_a_dict_in_place_of_prodigys_answer_is_told_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "prodigy.jsonl"
-    path.write_text('{"answer": {"a": 1}, "_input_hash": 1}\n')
-    with pytest.raises(InputError, match="of no form that ratings are read from"):
-        read_rating_file(path)
+    path = written(tmp_path, '{"answer": {"a": 1}, "_input_hash": 1}\n', "prodigy.jsonl")
+    check_refusal(path, "of no form that ratings are read from")
 
 
 @pytest.mark.slow
@@ -253,10 +246,8 @@ def test_argilla_nested_and_flat_hold_the_same(tmp_path: Path) -> None:
         ("a-1", "transcript", "empathy", "human:u2", 0, 2.0, None),
     ]
     for name in ("nested.json", "flat.json", "flat.parquet"):
-        assert keyed(read_rating_file(tmp_path / name)) == expected
-    assert read_rating_file(tmp_path / "flat.parquet").account.file.left_out == {
-        "responses of status draft": 1
-    }
+        assert keyed(read_file(tmp_path / name)) == expected
+    assert read_file(tmp_path / "flat.parquet").account.file.left_out == {"responses of status draft": 1}
 
 
 def test_potato_2_exports_an_item_and_person_a_line(tmp_path: Path) -> None:
@@ -268,7 +259,7 @@ def test_potato_2_exports_an_item_and_person_a_line(tmp_path: Path) -> None:
         for user, level in (("anna", "0"), ("ben", "4"))
     ]  # fmt: skip
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    assert keyed(read_rating_file(path)) == [
+    assert keyed(read_file(path)) == [
         ("a-1", "transcript", "empathy", "human:anna", 0, 0.0, None),
         ("a-1", "transcript", "empathy", "human:ben", 0, 4.0, None),
     ]
@@ -289,32 +280,30 @@ def test_potato_takes_the_rater_from_the_folder(tmp_path: Path) -> None:
     }  # fmt: skip
     path = folder / "annotated_instances.jsonl"
     path.write_text(json.dumps(line) + "\n")
-    file = read_rating_file(path)
+    file = read_file(path)
     assert keyed(file) == [
         ("a-1", "transcript", "empathy", "human:anna", 0, 4.0, None),
         ("a-1", "transcript", "tone", "human:anna", 0, None, "warm"),
     ]
     assert file.account.file.left_out == {"answers of several labels": 1}
     assert file.ratings["reason"].to_list() == ["why: kind words"] * 2
-    other = tmp_path / "answers.jsonl"
-    other.write_text(json.dumps(line) + "\n")
-    with pytest.raises(InputError, match="nothing says who rated"):
-        read_rating_file(other)
+    other = written(tmp_path, json.dumps(line) + "\n", "answers.jsonl")
+    check_refusal(other, "nothing says who rated")
 
 
 def test_qualtrics_leaves_out_previews_and_stops_without_a_rater(tmp_path: Path) -> None:
     text = RATING_FORMS.load("qualtrics").example
-    path = tmp_path / "q.csv"
-    path.write_text(text + "2025-03-02 09:00:00,Survey Preview,R_3,me@example.org,a-2,1,1\n")
-    file = read_rating_file(path)
+    path = written(
+        tmp_path, text + "2025-03-02 09:00:00,Survey Preview,R_3,me@example.org,a-2,1,1\n", "q.csv"
+    )
+    file = read_file(path)
     assert file.ratings["transcript_id"].unique().to_list() == ["a-1"]
     assert file.account.file.left_out["previews of the survey"] == 1
     assert sorted(file.account.metrics) == ["Q1", "Q2"]
     assert [place.rsplit(" column")[0].rsplit(":")[1] for place in file.places] == ["4", "4", "5", "5"]
     path.write_text(text.replace("RecipientEmail,", "PanelMember,"))
-    with pytest.raises(InputError, match="no column holds the rater; say which with `columns=rater=NAME`"):
-        read_rating_file(path)
-    assert read_rating_file(path, RatingReading(columns={"rater": "PanelMember"})).ratings.height == 4
+    check_refusal(path, "no column holds the rater; say which with `columns=rater=NAME`")
+    assert read_file(path, columns={"rater": "PanelMember"}).ratings.height == 4
 
 
 def looped_survey(extra: str = "", answers: str = "") -> str:
@@ -333,7 +322,7 @@ def looped_survey(extra: str = "", answers: str = "") -> str:
         for name, cells in given.items()
     ]
     rows.append(["R_9", "Survey Preview", "me@x.org", *([answers] if extra else []), 30, *given["anna"]])
-    table = [
+    table: list[Sequence[object]] = [
         header,
         ["Response ID" if name == "ResponseId" else f"Text of {name}" for name in header],
         ids,
@@ -345,9 +334,8 @@ def looped_survey(extra: str = "", answers: str = "") -> str:
 
 
 def test_loops_of_qualtrics_are_items(tmp_path: Path) -> None:
-    path = tmp_path / "q.csv"
-    path.write_text(looped_survey())
-    file = read_rating_file(path, RatingReading(columns={"item": "which"}))
+    path = written(tmp_path, looped_survey(), "q.csv")
+    file = read_file(path, columns={"item": "which"})
     columns = ("transcript_id", "rater", "metric", "value")
     ratings = file.ratings.with_columns(pl.col("rater").str.extract("human:(.*)@"))
     assert sorted(ratings.select(columns).iter_rows()) == sorted(
@@ -362,25 +350,24 @@ def test_loops_of_qualtrics_are_items(tmp_path: Path) -> None:
     assert "Left out is what was asked outside of the loops:" in remarks
     assert "'age'" in remarks
     # Without a question that names the item, the loops are the items.
-    plain = read_rating_file(path)
+    plain = read_file(path)
     assert set(plain.ratings["transcript_id"]) == {"1", "2", "3"}
     assert "each is taken for an item of that number" in " ".join(plain.account.file.remarks)
     assert plain.ratings.filter(metric="Q3").height == 5
 
 
 def test_loops_beside_an_item_are_asked_about(tmp_path: Path) -> None:
-    path = tmp_path / "q.csv"
-    path.write_text(looped_survey("transcript_id", "a-1"))
+    path = written(tmp_path, looped_survey("transcript_id", "a-1"), "q.csv")
     with pytest.raises(
         AmbiguousError, match=r"a loop may be an item or be about that one.*`columns=item=loop`"
     ):
-        read_rating_file(path)
-    assert set(read_rating_file(path, RatingReading(columns={"item": "loop"})).ratings["transcript_id"]) == {
+        read_file(path)
+    assert set(read_file(path, columns={"item": "loop"}).ratings["transcript_id"]) == {
         "1",
         "2",
         "3",
     }
-    passes = read_rating_file(path, RatingReading(columns={"replicate": "loop"})).ratings
+    passes = read_file(path, columns={"replicate": "loop"}).ratings
     assert (set(passes["transcript_id"]), set(passes["replicate"])) == ({"a-1"}, {1, 2, 3})
 
 
@@ -392,7 +379,7 @@ def test_redcap(tmp_path: Path) -> None:
         "1,event_1_arm_1,rating,1,,2025-03-01 10:00:00,a-1,anna,4,5,good,2\n"
         "1,event_1_arm_1,rating,2,,2025-03-01 10:10:00,a-1,ben,3,5,,2\n"
     )
-    file = read_rating_file(path)
+    file = read_file(path)
     assert list(file.account.metrics) == ["empathy", "clarity"]
     assert file.account.raters == {"human:anna": 2, "human:ben": 2}
     assert file.ratings["reason"].to_list() == ["good", "good", None, None]
@@ -401,7 +388,7 @@ def test_redcap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: str, tmp_path: Path) -> None:
-    rows = [
+    rows: list[list[object]] = [
         ["item", "anna", None, "ben", None],
         [None, "warmth", "pace", "warmth", "pace"],
         ["a-1", 4, 5, 3, 5],
@@ -413,15 +400,16 @@ def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: 
     else:
         book = openpyxl.Workbook()
         for row in rows:
-            book.active.append(row)  # type: ignore[union-attr]
-        book.active.merge_cells("B1:C1")  # type: ignore[union-attr]
+            book.active.append(row)
+        book.active.merge_cells("B1:C1")
         book.save(path)
-    with pytest.raises(AmbiguousError) as error:
-        read_rating_file(path)
-    assert "'anna', 'ben' are raters and 'warmth', 'pace' metrics" in str(error.value)
-    assert "'warmth', 'pace' are raters and 'anna', 'ben' metrics" in str(error.value)
-    assert "`form=raters_over_metrics`" in str(error.value)
-    file = read_rating_file(path, RatingReading(form="raters_over_metrics"))
+    check_question(
+        path,
+        "'anna', 'ben' are raters and 'warmth', 'pace' metrics",
+        "'warmth', 'pace' are raters and 'anna', 'ben' metrics",
+        "`form=raters_over_metrics`",
+    )
+    file = read_file(path, form="raters_over_metrics")
     assert (file.ratings.height, file.empty) == (7, 1)
     assert file.ratings.filter(transcript_id="a-1", metric="warmth", rater="human:ben")["value"].item() == 3
 
@@ -448,7 +436,7 @@ SHEET: list[list[object]] = [
 
 
 def test_merged_cells_count_for_their_whole_rectangle(tmp_path: Path) -> None:
-    file = read_rating_file(workbook(tmp_path / "r.xlsx", SHEET, ("A2:A3", "A4:A5", "C5:D5")))
+    file = read_file(workbook(tmp_path / "r.xlsx", SHEET, ("A2:A3", "A4:A5", "C5:D5")))
     assert [row[:1] + row[2:4] + row[5:6] for row in keyed(file)] == [
         ("a", "pace", "human:anna", 5), ("a", "pace", "human:ben", 2), ("a", "warmth", "human:anna", 4),
         ("a", "warmth", "human:ben", 3), ("b", "pace", "human:anna", 1), ("b", "pace", "human:ben", 2),
@@ -456,37 +444,29 @@ def test_merged_cells_count_for_their_whole_rectangle(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert any(remark.startswith("3 merged cells") for remark in file.account.file.remarks)
     # A title above the table and one within it are no ratings.
-    titled = [["Ratings", None, None, None], *SHEET]
+    titled: list[list[object]] = [["Ratings", None, None, None], *SHEET]
     path = workbook(tmp_path / "t.xlsx", titled, ("A1:D1", "A3:A4", "A5:A6"))
-    assert read_rating_file(path).ratings.height == 7
+    assert read_file(path).ratings.height == 7
     path = workbook(tmp_path / "s.xlsx", [SHEET[0], ["Second week"], *SHEET[1:2]], ("A2:D2",))
-    with pytest.raises(InputError, match="the row has no rater"):
-        read_rating_file(path)
+    check_refusal(path, "the row has no rater")
     # A record over two rows is one record.
     whole = workbook(tmp_path / "w.xlsx", [*SHEET[:2], [None] * 4], ("A2:A3", "B2:B3", "C2:C3", "D2:D3"))
-    assert read_rating_file(whole).ratings.height == 2
+    assert read_file(whole).ratings.height == 2
 
 
 def test_struck_through_cells_are_asked_about(tmp_path: Path) -> None:
     path = workbook(tmp_path / "r.xlsx", SHEET, ("A2:A3", "A4:A5"), ("C3", "D2"))
-    with pytest.raises(AmbiguousError) as error:
-        read_rating_file(path)
-    assert error.value.where == f"{path}:2 cell D2"
-    assert "`struck=leave`" in str(error.value)
-    assert "`struck=keep`" in str(error.value)
-    kept = read_rating_file(path, RatingReading(struck="keep"))
+    check_question(path, "`struck=leave`", "`struck=keep`", where=f"{path}:2 cell D2")
+    kept = read_file(path, struck="keep")
     assert kept.ratings.height == 7
     assert "2 cells struck through" in " ".join(kept.account.file.remarks)
-    left = read_rating_file(path, RatingReading(struck="leave"))
+    left = read_file(path, struck="leave")
     assert left.ratings.height == 5
     assert left.account.file.left_out == {"texts struck through": 2}
     assert left.account.file.first_left == {"texts struck through": f"{path}:2 cell D2"}
     # What is struck through of a header or an empty cell says nothing.
     assert (
-        read_rating_file(
-            workbook(tmp_path / "h.xlsx", SHEET, ("A2:A3", "A4:A5"), ("C1", "D5"))
-        ).ratings.height
-        == 7
+        read_file(workbook(tmp_path / "h.xlsx", SHEET, ("A2:A3", "A4:A5"), ("C1", "D5"))).ratings.height == 7
     )
 
 
@@ -497,15 +477,15 @@ def test_a_corrected_answer_is_what_is_not_struck_through(tmp_path: Path) -> Non
     )
     book.save(tmp_path / "r.xlsx")
     with pytest.raises(AmbiguousError, match=r":2 cell C2"):
-        read_rating_file(tmp_path / "r.xlsx")
-    file = read_rating_file(tmp_path / "r.xlsx", RatingReading(struck="leave"))
+        read_file(tmp_path / "r.xlsx")
+    file = read_file(tmp_path / "r.xlsx", struck="leave")
     first = file.ratings.filter(transcript_id="a", rater="human:anna", metric="warmth")
     assert first["value"].to_list() == [4]
 
 
 def test_a_formula_without_its_value_is_counted(tmp_path: Path) -> None:
     path = workbook(tmp_path / "r.xlsx", [*SHEET[:2], ["b", "anna", "=2+1", 3]])
-    file = read_rating_file(path)
+    file = read_file(path)
     assert file.ratings.height == 3
     assert file.account.file.first_left == {"formulas that were never worked out": f"{path} cell C3"}
 
@@ -520,7 +500,7 @@ def test_header_cells_over_several_columns_give_two_rows_of_names(
     ]  # fmt: skip
     at = len(title) + 1
     merged = [f"A{at}:A{at + 1}", f"B{at}:C{at}", f"D{at}:E{at}", *(["A1:E1"] if title else [])]
-    file = read_rating_file(workbook(tmp_path / "r.xlsx", rows, tuple(merged)))
+    file = read_file(workbook(tmp_path / "r.xlsx", rows, tuple(merged)))
     assert file.account.form == RATING_FORMS.load("metrics_over_raters").title
     assert file.ratings.filter(rater="human:rater 2", metric="warmth")["value"].to_list() == [5, 2]
     assert file.account.file.unused == ["remark"]
@@ -535,19 +515,20 @@ def test_three_rows_of_names_stop(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = workbook(tmp_path / "r.xlsx", rows)
     with pytest.raises(InputError, match=r":3: the row has no item.*`header_row=NUMBER`"):
-        read_rating_file(path, RatingReading(form="metrics_over_raters"))
+        read_file(path, form="metrics_over_raters")
     with pytest.raises(InputError):
-        read_rating_file(path)
+        read_file(path)
 
 
 def test_qualtrics_is_told_by_its_third_row(tmp_path: Path) -> None:
     text = RATING_FORMS.load("qualtrics").example
-    expected = keyed(read_rating_file(example("qualtrics", tmp_path)))
-    path = tmp_path / "q.csv"
-    path.write_text(text.replace("ResponseId", "record_id").replace("Response ID", "Record"))
-    assert keyed(read_rating_file(path)) == expected
+    expected = keyed(read_file(example("qualtrics", tmp_path)))
+    path = written(
+        tmp_path, text.replace("ResponseId", "record_id").replace("Response ID", "Record"), "q.csv"
+    )
+    assert keyed(read_file(path)) == expected
     path = workbook(tmp_path / "q.xlsx", [list(row) for row in csv.reader(io.StringIO(text))])
-    assert keyed(read_rating_file(path)) == expected
+    assert keyed(read_file(path)) == expected
 
 
 @pytest.mark.parametrize("cell", ["9" * 5000 + " %", "1/" + "9" * 5000, "9" * 5000 + "/5", "²/5"])

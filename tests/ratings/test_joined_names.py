@@ -13,11 +13,11 @@ from sklearn.metrics import cohen_kappa_score
 import bedside
 from bedside.analysis.metric_facts import known_names
 from bedside.core.errors import DataError, InputError
-from bedside.ratings.rating_files import RatingFile, read_rating_file
-from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.transcripts.transcript import Transcript, Turn
+from tests.ratings.builders import check_refusal, of_cells, read_file, written
 
 #: Ten talks with two turns.
 TALKS = [
@@ -28,12 +28,6 @@ TALKS = [
 JUDGE = [1, 2, 3, 4, 5, 5, 4, 3, 2, 1]
 ANNA = [1, 2, 3, 4, 5, 4, 4, 3, 2, 2]
 BEN = [2, 2, 3, 4, 4, 5, 4, 3, 1, 1]
-
-
-def written(folder: Path, text: str, name: str = "sheet.csv") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def wide(columns: dict[str, tuple[list[int], list[int]]], names: tuple[str, str] = ("anna", "ben")) -> str:
@@ -106,25 +100,25 @@ def test_exact_keeps_names_apart_and_rename_decides(run: Run, tmp_path: Path) ->
 
 def test_two_metrics_of_one_file_are_never_one(run: Run, tmp_path: Path) -> None:
     sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN), "EMPATHY": (BEN, ANNA)}))
-    file = read_rating_file(sheet, RatingReading(known=known_names(run), scales=parse_scales(["1-5"])))
+    file = read_file(sheet, known=known_names(run), scales=parse_scales(["1-5"]))
     assert set(file.ratings["metric"]) == {"Empathy", "EMPATHY"}
     assert file.account.names.apart == [
         "'Empathy' and 'EMPATHY' both stand in the file, and stay two metrics."
     ]
     beside = written(tmp_path, wide({"empathy": (ANNA, BEN), "Empathy": (BEN, ANNA)}), "beside.csv")
-    file = read_rating_file(beside, RatingReading(known=known_names(run), scales=parse_scales(["1-5"])))
+    file = read_file(beside, known=known_names(run), scales=parse_scales(["1-5"]))
     assert set(file.ratings["metric"]) == {"Empathy", "empathy"}
 
 
 def test_ratings_of_turns_and_of_talks_are_two_metrics(run: Run, tmp_path: Path) -> None:
     sheet = written(tmp_path, "item,turn,rater,metric,value\nt0,0,anna,Empathy,3\nt0,1,anna,Empathy,4\n")
-    file = read_rating_file(sheet, RatingReading(known=known_names(run)))
+    file = read_file(sheet, known=known_names(run))
     assert set(file.ratings["metric"]) == {"Empathy"}
     assert file.account.names.apart == [
         "'Empathy' rates turns, and 'empathy' transcripts: they stay two metrics."
     ]
     both = "item,turn,rater,metric,value\nt0,0,anna,Warmth,3\nt0,,ben,warmth,4\n"
-    assert set(read_rating_file(written(tmp_path, both)).ratings["metric"]) == {"Warmth", "warmth"}
+    assert set(read_file(written(tmp_path, both)).ratings["metric"]) == {"Warmth", "warmth"}
 
 
 def test_a_rubric_that_nobody_rated_by_is_met_only_on_its_scale(run: Run, tmp_path: Path) -> None:
@@ -134,12 +128,12 @@ def test_a_rubric_that_nobody_rated_by_is_met_only_on_its_scale(run: Run, tmp_pa
     )
     for values, name in ((on, "partnership"), (off, "Partnership")):
         sheet = written(tmp_path, wide({"Partnership": (values[0], values[1])}))
-        assert set(read_rating_file(sheet, RatingReading(known=known_names(run))).ratings["metric"]) == {name}
+        assert set(read_file(sheet, known=known_names(run)).ratings["metric"]) == {name}
 
 
 def test_a_declared_alias_is_the_metric(tmp_path: Path) -> None:
     text = "item,turn,rater,Main therapist behavior,other\nt0,0,anna,question,1\nt0,0,ben,reflection,2\n"
-    file = read_rating_file(written(tmp_path, text), RatingReading(known=known_names()))
+    file = read_file(written(tmp_path, text), known=known_names())
     assert set(file.ratings["metric"]) == {"main_behaviour", "other"}
 
 
@@ -178,7 +172,7 @@ def test_spellings_of_a_rater_are_one_person(run: Run, tmp_path: Path) -> None:
 
 
 def test_two_raters_of_the_same_things_are_two_people(tmp_path: Path) -> None:
-    file = read_rating_file(written(tmp_path, wide({"empathy": (ANNA, BEN)}, ("Anna", "anna"))))
+    file = read_file(written(tmp_path, wide({"empathy": (ANNA, BEN)}, ("Anna", "anna"))))
     assert set(file.ratings["rater"]) == {"human:Anna", "human:anna"}
     assert file.account.names.apart_raters == ["'Anna' and 'anna' rate the same things, and stay two raters."]
 
@@ -201,8 +195,8 @@ def test_case_and_blanks_of_labels_change_no_number(tmp_path: Path) -> None:
     assert expected > 0.9
     for spell in (str, shouted):
         path = written(tmp_path, text(spell))
-        for options in ({}, {"scales": "Yes/No/Not sure"}):
-            kappa = bedside.agree(path, **options).results[0].statistics["kappa"]  # type: ignore[arg-type]
+        for scales in ((), "Yes/No/Not sure"):
+            kappa = bedside.agree(path, scales=scales).results[0].statistics["kappa"]
             assert kappa.estimate == pytest.approx(expected)
     ratings = bedside.read_ratings(written(tmp_path, text(shouted)), exact=True).ratings
     assert ratings["label"].n_unique() > 3
@@ -234,14 +228,11 @@ def test_case_and_blanks_of_labels_change_no_number(tmp_path: Path) -> None:
 def test_letters_for_yes_and_no_and_the_order_of_labels_change_no_number(
     answers: list[str], read: list[str], sentence: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "codes.csv"
-    path.write_text(
-        "item,rater,act\n" + "".join(f'{number},anna,"{answer}"\n' for number, answer in enumerate(answers))
-    )
-    file = read_rating_file(path)
+    path = of_cells(tmp_path, answers)
+    file = read_file(path)
     assert file.ratings["label"].to_list() == read
     assert sentence in "\n".join(file.account.lines())
-    exact = read_rating_file(path, RatingReading(exact=True))
+    exact = read_file(path, exact=True)
     assert exact.ratings["label"].to_list() == answers
 
 
@@ -258,22 +249,22 @@ def test_letters_whose_case_one_rater_means_stay_apart(tmp_path: Path) -> None:
     rows = [f"i{number},anna,{'R' if number % 2 else 'r'}" for number in range(6)]
     rows += [f"i{number},ben,{'Q' if number % 2 else 'r'}" for number in range(6)]
     path = written(tmp_path, "\n".join(["item,rater,act", *rows]))
-    file = read_rating_file(path)
+    file = read_file(path)
     assert set(file.ratings["label"]) == {"R", "r", "Q"}
     assert file.account.file.remarks == [
         "'R' and 'r' of act stay two labels: one rater uses both often. `scales=act=R/…` makes them one."
     ]
     few = written(tmp_path, "\n".join(["item,rater,act", *rows[:2], *rows[6:]]))
-    assert set(read_rating_file(few).ratings["label"]) == {"r", "Q"}
+    assert set(read_file(few).ratings["label"]) == {"r", "Q"}
 
 
 def test_row_order_and_split_files_change_no_name(run: Run, tmp_path: Path) -> None:
     lines = [f"t{n},{who},{metric},{n % 5 + 1}" for n in range(8)
              for who, metric in (("ANNA", "Warmth"), ("Ben", "warmth"), ("CY", "WARMTH"))]  # fmt: skip
     header = "item,rater,metric,value"
-    whole = alike(read_rating_file(written(tmp_path, "\n".join([header, *lines]))))
+    whole = alike(read_file(written(tmp_path, "\n".join([header, *lines]))))
     random.Random(1).shuffle(lines)
-    assert alike(read_rating_file(written(tmp_path, "\n".join([header, *lines])))) == whole
+    assert alike(read_file(written(tmp_path, "\n".join([header, *lines])))) == whole
     for part in (lines[:9], lines[9:]):
         bedside.import_ratings(run, written(tmp_path, "\n".join([header, *part])))
     assert len({row[0] for row in by_people(run)}) == 1
@@ -299,7 +290,7 @@ def test_justifications_are_comments_and_no_labels(tmp_path: Path) -> None:
             f'i{n // 2},{"ab"[n % 2]},Justification,"{TEXTS[n]}"',
         ]
     for text in (justified(), "\n".join(long)):
-        file = read_rating_file(written(tmp_path, text), RatingReading(scales=parse_scales(["0-6"])))
+        file = read_file(written(tmp_path, text), scales=parse_scales(["0-6"]))
         assert set(file.ratings["metric"]) == {"Empathy"}
         assert sorted(file.ratings["reason"]) == TEXTS
         assert file.ratings["label"].null_count() == 26
@@ -312,7 +303,7 @@ def test_a_comment_is_of_the_rating_that_it_names(tmp_path: Path) -> None:
         "item,rater,empathy,alliance,empathy_comment,Why alliance?,General remarks\n"
         "a,anna,4,5,good,ok,Both were tired that day\nb,anna,3,2,bad,,\nc,anna,,1,lost,,\n"
     )
-    file = read_rating_file(written(tmp_path, text))
+    file = read_file(written(tmp_path, text))
     reasons = {(item, metric): reason for item, metric, reason in
                file.ratings.select("transcript_id", "metric", "reason").iter_rows()}  # fmt: skip
     assert reasons == {
@@ -326,35 +317,31 @@ def test_a_comment_is_of_the_rating_that_it_names(tmp_path: Path) -> None:
 def test_what_a_talk_says_is_no_comment(tmp_path: Path) -> None:
     rows = [f'i{n // 2},{"ab"[n % 2]},{n % 5},"{TEXTS[n // 2]}","{TEXTS[n]}"' for n in range(26)]
     text = "\n".join(["item,rater,empathy,Vignette,client_text", *rows])
-    file = read_rating_file(written(tmp_path, text))
+    file = read_file(written(tmp_path, text))
     assert file.account.file.unused == ["Vignette", "client_text"]
     assert file.ratings["reason"].null_count() == 26
 
 
 def test_metrics_and_without_decide(run: Run, tmp_path: Path) -> None:
     sheet = written(tmp_path, justified("Empathy,Warmth"))
-    file = read_rating_file(sheet, RatingReading(metrics=["empathy"]))
+    file = read_file(sheet, metrics=["empathy"])
     assert set(file.ratings["metric"]) == {"Empathy"}
     assert sorted(file.ratings["reason"]) == TEXTS
-    assert set(read_rating_file(sheet, RatingReading(without=["Warmth"])).ratings["metric"]) == {"Empathy"}
-    assert (
-        read_rating_file(sheet, RatingReading(without=["Justification"])).ratings["reason"].null_count() == 52
-    )
-    labels = read_rating_file(sheet, RatingReading(metrics=["Justification"]))
+    assert set(read_file(sheet, without=["Warmth"]).ratings["metric"]) == {"Empathy"}
+    assert read_file(sheet, without=["Justification"]).ratings["reason"].null_count() == 52
+    labels = read_file(sheet, metrics=["Justification"])
     assert labels.ratings["label"].n_unique() == 26
-    for option in ("metrics", "without"):
-        with pytest.raises(InputError, match="the file has no metric 'Warmht'"):
-            read_rating_file(sheet, RatingReading(**{option: ["Warmht"]}))  # type: ignore[arg-type]
+    check_refusal(sheet, "the file has no metric 'Warmht'", metrics=["Warmht"])
+    check_refusal(sheet, "the file has no metric 'Warmht'", without=["Warmht"])
 
 
 def test_a_scale_for_all_is_for_all_numbers(tmp_path: Path) -> None:
     text = "item,rater,warmth,pace,style\na,anna,0,6,open\na,ben,1,5,closed\nb,anna,2,2,open\n"
-    file = read_rating_file(written(tmp_path, text), RatingReading(scales=parse_scales(["0-6"])))
+    file = read_file(written(tmp_path, text), scales=parse_scales(["0-6"]))
     assert set(file.scales) == {"warmth", "pace"}
     assert sorted(file.ratings["label"].drop_nulls()) == ["closed", "open", "open"]
     off = written(tmp_path, text.replace("0,6", "0,7"), "off.csv")
-    with pytest.raises(InputError, match="'7' is not on the scale of pace"):
-        read_rating_file(off, RatingReading(scales=parse_scales(["0-6"])))
+    check_refusal(off, "'7' is not on the scale of pace", scales=parse_scales(["0-6"]))
 
 
 def test_a_question_names_a_metric_as_the_sheet_does(tmp_path: Path) -> None:
@@ -444,7 +431,7 @@ def test_a_mark_behind_a_question_makes_no_other_metric(run: Run, tmp_path: Path
 
 def test_what_the_user_renamed_is_not_said_to_be_kept_apart_by_an_option(tmp_path: Path) -> None:
     text = "item,rater,metric,value\nt0,anna,warm,3\nt1,ANNA,warm,4\nt2,AK,warm,2\nt3,anna,warm,3\n"
-    file = read_rating_file(written(tmp_path, text), RatingReading(rename={"warm": "warmth", "AK": "ben"}))
+    file = read_file(written(tmp_path, text), rename={"warm": "warmth", "AK": "ben"})
     assert file.account.names.line() == (
         "Renamed: 'warm' is warmth; 'AK' is ben. Joined: 'ANNA' is anna. `exact` keeps them apart."
     )

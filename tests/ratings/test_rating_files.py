@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from bedside.core.errors import BedsideError, DataError, InputError
-from bedside.ratings.rating_files import import_ratings, read_rating_file
-from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.rating_files import import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
 from bedside.scoring.score import score
+from tests.ratings.builders import check_refusal, read_file, written
 
 LONG = "item,rater,metric,value\na,anna,empathy,4\na,ben,empathy,3\nb,anna,empathy,5\nb,ben,empathy,NA\n"
 WIDE = "item,metric,anna,ben\na,empathy,4,3\nb,empathy,5,\n"
 EXAMPLES = Path(__file__).parents[2] / "bedside" / "examples"
 
 
-def written(tmp_path: Path, text: str, name: str = "ratings.csv") -> Path:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def cells(path: Path, **options: object) -> list[tuple[object, ...]]:
-    table = read_rating_file(path, RatingReading(**options)).ratings  # type: ignore[arg-type]
+def cells(path: Path, **options: Any) -> list[tuple[object, ...]]:
+    table = read_file(path, **options).ratings
     return sorted(table.select("transcript_id", "metric", "rater", "value").iter_rows())
 
 
@@ -38,7 +33,7 @@ def test_long_and_wide_hold_the_same(tmp_path: Path) -> None:
         ("a", "empathy", "human:ben", 3.0),
         ("b", "empathy", "human:anna", 5.0),
     ]  # fmt: skip
-    assert read_rating_file(long).empty == read_rating_file(wide).empty == 1
+    assert read_file(long).empty == read_file(wide).empty == 1
 
 
 def test_every_file_type_holds_the_same(tmp_path: Path) -> None:
@@ -51,7 +46,7 @@ def test_every_file_type_holds_the_same(tmp_path: Path) -> None:
 
     book = openpyxl.Workbook()
     for row in [table.columns, *table.iter_rows()]:
-        book.active.append(list(row))  # type: ignore[union-attr]
+        book.active.append(list(row))
     book.save(tmp_path / "ratings.xlsx")
     assert cells(tmp_path / "ratings.xlsx") == expected
 
@@ -64,9 +59,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
 
 def test_judges_turns_passes_and_labels(tmp_path: Path) -> None:
     text = "item,turn,rater,metric,value,replicate\na,3,judge:m,question,open,1\na,3,anna,question,closed,\n"
-    table = read_rating_file(
-        written(tmp_path, text), RatingReading(scales=parse_scales(["question=none/open/closed"]))
-    ).ratings
+    table = read_file(written(tmp_path, text), scales=parse_scales(["question=none/open/closed"])).ratings
     assert table["unit"].to_list() == ["turn:3", "turn:3"]
     assert table["rater"].to_list() == ["judge:m", "human:anna"]
     assert table["replicate"].to_list() == [1, 0]
@@ -95,19 +88,19 @@ def test_judges_turns_passes_and_labels(tmp_path: Path) -> None:
 )
 def test_bad_files_are_refused_with_the_row(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_rating_file(written(tmp_path, text), RatingReading(scales=parse_scales(["1-5"])))
+        read_file(written(tmp_path, text), scales=parse_scales(["1-5"]))
 
 
 def test_doubled_ratings_name_both_rows(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"ratings\.csv:2 and .*ratings\.csv:6"):
-        read_rating_file(written(tmp_path, LONG + "a,anna,empathy,2\n"))
+        read_file(written(tmp_path, LONG + "a,anna,empathy,2\n"))
 
 
 def test_words_among_numbers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"the rating of empathy is 'good', while others are numbers \(.*:2\)"
     ):
-        read_rating_file(written(tmp_path, LONG.replace("5", "good")))
+        read_file(written(tmp_path, LONG.replace("5", "good")))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +130,7 @@ def run_of_the_example(tmp_path: Path) -> Run:
 
 def test_import_into_a_run(tmp_path: Path) -> None:
     run = run_of_the_example(tmp_path)
-    file = read_rating_file(EXAMPLES / "ratings.csv", RatingReading(scales=parse_scales(["1-5"])))
+    file = read_file(EXAMPLES / "ratings.csv", scales=parse_scales(["1-5"]))
     assert import_ratings(run, EXAMPLES / "ratings.csv", file) == (71, 0)
     empathy = run.ratings.filter(metric="empathy", rater="human:anna")
     assert empathy.height == 12
@@ -156,7 +149,7 @@ def test_import_of_unknown_units_changes_nothing(tmp_path: Path, row: str, messa
     before = run.ratings
     path = written(tmp_path, f"item,turn,rater,value\n{row}\n")
     with pytest.raises(BedsideError, match=message):
-        import_ratings(run, path, read_rating_file(path))
+        import_ratings(run, path, read_file(path))
     assert Run(run.path).ratings.equals(before)
 
 
@@ -170,10 +163,9 @@ def test_digits_of_other_kinds_and_endless_numbers_are_no_scale(text: str) -> No
     ("column", "cell"), [("turn", "1e308"), ("replicate", "3000000000"), ("replicate", "²")]
 )
 def test_numbers_that_no_table_holds_are_refused(column: str, cell: str, tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text(f"item,rater,value,{column}\na,anna,1,{cell}\n", "utf-8")
+    path = written(tmp_path, f"item,rater,value,{column}\na,anna,1,{cell}\n", "r.csv")
     with pytest.raises(InputError, match=f"the {column} '.*' is not a whole number"):
-        read_rating_file(path)
+        read_file(path)
 
 
 @pytest.mark.slow
@@ -181,15 +173,13 @@ def test_a_parquet_file_of_a_few_bytes_may_not_become_a_large_table(tmp_path: Pa
     path = tmp_path / "r.parquet"
     many = pl.select(item=pl.int_range(3_000_000), rater=pl.lit("anna"), value=pl.lit(1))
     many.write_parquet(path)
-    with pytest.raises(InputError, match="more than 2,000,000 rows"):
-        read_rating_file(path)
+    check_refusal(path, "more than 2,000,000 rows")
     long = pl.select(
         item=pl.int_range(2000), rater=pl.lit("anna"), value=pl.lit(1), reason=pl.lit("x" * 2**20)
     )
     long.write_parquet(path)
     assert path.stat().st_size < 2**20
-    with pytest.raises(InputError, match="1024 MB of text"):
-        read_rating_file(path)
+    check_refusal(path, "1024 MB of text")
 
 
 @pytest.mark.slow
@@ -205,10 +195,10 @@ def test_parquet_is_read_as_the_same_table_in_csv(tmp_path: Path) -> None:
         }
     )
     table.write_csv(tmp_path / "r.csv")
-    expected = read_rating_file(tmp_path / "r.csv")
+    expected = read_file(tmp_path / "r.csv")
     for name in ("r.parquet", "r.pq"):
         table.write_parquet(tmp_path / name)
-        file = read_rating_file(tmp_path / name)
+        file = read_file(tmp_path / name)
         assert file.ratings.equals(expected.ratings)
         assert file.account.file.unused == expected.account.file.unused == ["day"]
         assert file.places[0] == f"{tmp_path / name}: row 1 column stars"

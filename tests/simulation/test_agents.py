@@ -193,7 +193,7 @@ def test_an_agent_that_only_declines_has_failed_and_one_that_repeats_itself_hasn
     )
     ends = {(talk.system, talk.reference["simulation"]["stop"]) for talk in made.transcripts()}
     declining, repeating = sorted(
-        {talk.system for talk in made.transcripts()}, key=lambda name: not name.endswith("declines")
+        {talk.system for talk in made.transcripts()}, key=lambda name: not str(name).endswith("declines")
     )
     assert ends == {(declining, "refused"), (repeating, "clinician repeats")}
     assert made.summary.counts.clinician_failed == {"it refused to answer": 2}

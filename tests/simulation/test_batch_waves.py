@@ -168,9 +168,13 @@ MODEL = "http://127.0.0.1:9/v1#one"
     ],
 )
 def test_what_can_t_be_batched_is_one_line(tmp_path: Path, more: dict[str, Any], said: str) -> None:
-    told = {"clinician": "rules", "evaluator": "rules", "batch_out": tmp_path / "calls.jsonl"}
+    request: dict[str, Any] = {
+        "clinician": "rules",
+        "evaluator": "rules",
+        "batch_out": tmp_path / "calls.jsonl",
+    }
     with pytest.raises(InputError) as caught:
-        simulate(cases(), "tiny", tmp_path / "talks", **told | more)
+        simulate(cases(), "tiny", tmp_path / "talks", **request | more)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "calls.jsonl").exists()

@@ -119,13 +119,13 @@ def test_intervals_leave_out_whole_cases(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     view = open_ratings_view(scored(tmp_path, path))
     (result,) = [each for each in intended_acts(view) if each.rater == "human:anna"]
-    wanted = kappa(meant, coded, scale=CODES["question"], clusters=cases)
-    assert result.kappa.estimate == wanted.estimate
-    assert result.kappa.interval == wanted.interval
+    expected = kappa(meant, coded, scale=CODES["question"], clusters=cases)
+    assert result.kappa.estimate == expected.estimate
+    assert result.kappa.interval == expected.interval
     plain = kappa(meant, coded, scale=CODES["question"])
-    assert wanted.interval is not None
+    assert expected.interval is not None
     assert plain.interval is not None
-    assert wanted.interval.high - wanted.interval.low > plain.interval.high - plain.interval.low
+    assert expected.interval.high - expected.interval.low > plain.interval.high - plain.interval.low
 
 
 def test_there_is_nothing_where_nothing_was_simulated_or_meant(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ METRIC = "history_f1"
 
 
 def view_of(
-    values: dict[str, dict[tuple[str, ...], float | None]], *, metric: str = METRIC, rater: str = "judge:x"
+    values: Mapping[str, Mapping[Any, float | None]], *, metric: str = METRIC, rater: str = "judge:x"
 ) -> RatingsView:
     """Ratings by system, and by case, persona, setting and repeat."""
     rows, factors = [], []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -94,7 +96,7 @@ def test_a_patient_who_names_the_diagnosis_is_seen(measures: dict[tuple[str, str
 
 def test_hidden_texts_are_counted_by_conversation(measures: dict[tuple[str, str], QualityMeasure]) -> None:
     result = measures["hidden in a request", "lab/a"].result
-    assert (result.estimate, result.n) == (pytest.approx(1 / 3), 24)
+    assert (result.estimate, result.n) == pytest.approx((1 / 3, 24))
     assert measures["hidden in a request", "lab/b"].result.estimate == 0
 
 
@@ -160,8 +162,8 @@ def test_likeness_of_repeats_and_cases(measures: dict[tuple[str, str], QualityMe
 
 
 def test_embeddings_are_of_whole_conversations(view: RatingsView) -> None:
-    def encode(texts: object) -> np.ndarray:  # type: ignore[type-arg]
-        return np.array([[1.0, 0.0] if "gout" in text else [0.0, 1.0] for text in texts], np.float32)  # type: ignore[attr-defined]
+    def encode(texts: Sequence[str]) -> Any:
+        return np.array([[1.0, 0.0] if "gout" in text else [0.0, 1.0] for text in texts], np.float32)
 
     by_name = {(measure.name, measure.system): measure for measure in patient_quality(view, encode=encode)}
     assert by_name["embedding_distance_repeats", "lab/b"].result.estimate == pytest.approx(0)

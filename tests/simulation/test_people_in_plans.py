@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,9 @@ from bedside.simulation.simulation_plan import SimulationPlan
 SETTINGS = ("26-messages", "40-messages")
 
 
-def plan(*clinicians: str, **fields: object) -> SimulationPlan:
-    asked: dict[str, object] = {"settings": SETTINGS, "evaluator": "rules", **fields}
-    return SimulationRequest("note2chat", clinicians, **asked).plan()  # type: ignore[arg-type]
+def plan(*clinicians: str, **fields: Any) -> SimulationPlan:
+    fields = {"settings": SETTINGS, "evaluator": "rules", **fields}
+    return SimulationRequest("note2chat", clinicians, **fields).plan()
 
 
 def cases_of(planned: SimulationPlan, person: str) -> list[str]:

@@ -169,7 +169,8 @@ class TestLikelihood:
 
 
 def test_a_likelihood_or_none_plays_no_other_part(tmp_path: Path) -> None:
-    for asked in ({"clinician": "none"}, {"clinician": "rules", "patient": "none"}):
+    parts: list[dict[str, Any]] = [{"clinician": "none"}, {"clinician": "rules", "patient": "none"}]
+    for asked in parts:
         with pytest.raises(InputError, match="none is no actor"):
             bedside.simulate(None, "calm-it", tmp_path / "talks", lengths=12, sample=1, **asked)
     simulator = SIMULATORS.load("calm-it")

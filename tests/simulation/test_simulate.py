@@ -275,7 +275,7 @@ def test_a_preview_counts_the_calls_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = {"clinician": ["rules", polite], "repeats": 2, "prices": {"rules": (1.0, 2.0)}}
+    asked: dict[str, Any] = {"clinician": ["rules", polite], "repeats": 2, "prices": {"rules": (1.0, 2.0)}}
     preview = preview_simulation(cases(), "tiny", **asked)
     assert os.listdir(tmp_path) == []
     made = run(tmp_path / "talks", **asked)

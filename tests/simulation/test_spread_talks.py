@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class OneByOne(Engine):
     def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
     ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
-        for number, task in reversed(tasks.items()):
+        for number, task in reversed(list(tasks.items())):
             try:
                 yield call_task(function, number, task)
             except WorkerDiedError as error:
@@ -270,8 +271,9 @@ def test_a_log_that_a_worker_is_at_is_left_to_it(tmp_path: Path) -> None:
 def test_what_workers_can_t_do_is_one_line(tmp_path: Path, more: dict[str, Any], said: str) -> None:
     run_tiny(tmp_path / "talks", clinicians="rules")
     before = contents(tmp_path / "talks")
+    request: dict[str, Any] = {"clinician": "rules", "engine": OneByOne()}
     with pytest.raises(InputError) as caught:
-        simulate(cases(), "tiny", tmp_path / "talks", **{"clinician": "rules", "engine": OneByOne()} | more)
+        simulate(cases(), "tiny", tmp_path / "talks", **request | more)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert contents(tmp_path / "talks") == before
@@ -326,6 +328,11 @@ def noted(calls: Path) -> Counter[str]:
     return Counter(calls.read_text().splitlines()) if calls.exists() else Counter()
 
 
+def _advanced(begun: subprocess.Popen[str], calls: Path, target: int) -> bool:
+    """Whether a run made so many calls, or ended."""
+    return sum(noted(calls).values()) >= target or begun.poll() is not None
+
+
 def children(pid: int) -> list[int]:
     found = subprocess.run(
         ["pgrep", "-P", str(pid), "-f", "loky"], capture_output=True, text=True, check=False
@@ -346,11 +353,7 @@ def test_killed_at_any_moment_it_comes_to_the_same_bytes(tmp_path: Path) -> None
     for _ in range(budget(1, 5)):
         begun = started(out, calls, 0.1, *workers)
         target = sum(noted(calls).values()) + draw.randrange(5, 15)
-        wait_until(
-            lambda begun=begun, target=target: (
-                sum(noted(calls).values()) >= target or begun.poll() is not None
-            )
-        )
+        wait_until(partial(_advanced, begun, calls, target))
         os.killpg(begun.pid, signal.SIGKILL)
         killed += begun.wait(60) != 0
         time.sleep(0.3)

@@ -10,6 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pytest
+
+from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript
 
 GOOD = (
@@ -26,6 +29,25 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 
 def read(*paths: Path, **options: Any) -> list[Transcript]:
     return list(Reading(paths, ReadOptions(**options)))
+
+
+def check_refusal(
+    path: Path, *named: str, where: str | None = None, error: type[InputError] = InputError, **options: Any
+) -> None:
+    """See that reading stops with one line, which names these and the place."""
+    with pytest.raises(error) as caught:
+        read(path, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    if where is not None:
+        assert caught.value.where == where
+        message = message.removeprefix(f"{where}: ")
+    assert [name for name in named if name not in message and name not in message.replace('"', "")] == []
+
+
+def check_question(path: Path, *answers: str, where: str | None = None, **options: Any) -> None:
+    """See that reading stops with a question that names these answers."""
+    check_refusal(path, *answers, where=where, error=AmbiguousError, **options)
 
 
 def workbook(rows: list[list[Any]]) -> bytes:
@@ -80,6 +102,8 @@ def packed(content: bytes) -> bytes:
 
 def as_written(transcript: Transcript) -> list[tuple[str, str, str]]:
     """Role or kind, speaker and text of all that a source says, in its order: turns and what is none."""
-    entries = [(turn.index + 0.5, turn.role, turn.speaker, turn.text) for turn in transcript.turns]
+    entries: list[tuple[float, str, str, str]] = [
+        (turn.index + 0.5, turn.role, turn.speaker, turn.text) for turn in transcript.turns
+    ]
     entries += [(item.before, item.kind, item.speaker, item.text) for item in transcript.provenance]
     return [(who, speaker, text) for _, who, speaker, text in sorted(entries, key=lambda entry: entry[0])]

@@ -169,7 +169,7 @@ _SAID = {"role": "assistant", "content": _LAST}
 _GEMINI = [
     {"role": "user" if role == "patient" else "model", "parts": [{"text": said}]} for role, said in TALK
 ]
-_BLOCKS = [
+_BLOCKS: list[dict[str, Any]] = [
     {"role": "user" if role == "patient" else "assistant", "content": [{"type": "text", "text": said}]}
     for role, said in TALK
 ]

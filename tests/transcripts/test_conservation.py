@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def _read(folder: Path, name: str, content: bytes, options: dict[str, Any] | Any
         transcripts = list(reading)
     except BedsideError as error:
         return str(error)
-    found = {}
+    found: Found = {}
     lost = sum(texts.number for texts in reading.account.lost.values())
     fields = repr(
         [
@@ -205,11 +206,8 @@ _CHANGED_JSON: dict[str, tuple[Callable[[list[Any]], None], tuple[str, ...]]] = 
     "unlabelled": (_unlabelled, TOKENS[-1:]),
     "nested": (_nested, ()),
     "nested deeply": (_nested_deeply, ()),
-    **{f"moved to {key}": (lambda records, key=key: _moved(records, key), ()) for key in _ANSWERS},
-    **{
-        f"beside as {key}": (lambda records, key=key: _beside(records, key), ())
-        for key in (*_ANSWERS, "zzz", "summary")
-    },
+    **{f"moved to {key}": (partial(_moved, key=key), ()) for key in _ANSWERS},
+    **{f"beside as {key}": (partial(_beside, key=key), ()) for key in (*_ANSWERS, "zzz", "summary")},
     "in a message": (_in_message, ()),
     "as an item": (_as_item, ()),
     "as a part": (_as_part, ()),
@@ -254,9 +252,9 @@ def test_no_text_of_json_is_lost_or_moved(tmp_path: Path, form: JsonForm) -> Non
         found = _read(tmp_path / f"h{number}", form.file, form.written(change(form.records)), form.options)
         assert not _stopped_or_changed(found), (name, found)
     faults = []
-    for number, (name, (change, freed)) in enumerate(_CHANGED_JSON.items()):
+    for number, (name, (damage, freed)) in enumerate(_CHANGED_JSON.items()):
         records = copy.deepcopy(form.records)
-        change(records)
+        damage(records)
         if records == form.records:
             continue
         content = form.written(records)

@@ -166,7 +166,7 @@ def test_bad_input_ends_in_one_line() -> None:
     with pytest.raises(DataError, match="no transcript"):
         bedside.to_convokit([])
     with pytest.raises(InputError, match="list is not a ConvoKit corpus"):
-        next(bedside.from_convokit([]))  # type: ignore[arg-type]
+        next(bedside.from_convokit([]))
     corpus = bedside.to_convokit(PAIR)
     corpus.get_utterance("s/2#0").speaker.meta["role"] = "guest"
     with pytest.raises(InputError, match="no role and name"):

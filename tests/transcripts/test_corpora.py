@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bedside.transcripts import Reading
 from bedside.transcripts.transcript import CODE_ROLES, CODES
@@ -51,7 +53,7 @@ def test_every_row_of_annomi_is_accounted_for(annomi: Path) -> None:
                 assert label in CODES[code]
 
 
-def _in_file(rows: list[dict[str, str]]):  # type: ignore[no-untyped-def]
+def _in_file(rows: list[dict[str, str]]) -> Callable[[Any], tuple[int, Any]]:
     order = {name: number for number, name in enumerate(dict.fromkeys(row["transcript_id"] for row in rows))}
     return lambda item: (order[item[0][0]], item[0][1])
 

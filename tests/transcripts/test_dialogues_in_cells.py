@@ -14,7 +14,7 @@ import pytest
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.labelled_text import cell_labels
-from tests.transcripts.files import read, workbook, write
+from tests.transcripts.files import check_refusal, read, workbook, write
 
 FORMS = Path(__file__).resolve().parents[3] / "shared" / "data" / "forms"
 
@@ -96,9 +96,15 @@ def test_what_is_hard_in_dialogues_is_told_or_read() -> None:
     assert noise.role == "clinician"
     assert reading.account.left_out["empty turns"] == 1
     lines = path.read_text().split("\n")
-    with pytest.raises(InputError) as caught:
-        read(path, columns={"id": ""}, on_error="stop", roles=ACI["roles"], drop_empty=False, format="cells")
-    assert "does not begin with a speaker" in str(caught.value)
+    check_refusal(
+        path,
+        "does not begin with a speaker",
+        columns={"id": ""},
+        on_error="stop",
+        roles=ACI["roles"],
+        drop_empty=False,
+        format="cells",
+    )
     empty = write_without_first_errors(path)
     assert lines[empty - 1].strip() == "[doctor]"
 
@@ -213,8 +219,7 @@ def test_the_experts_workbook_as_published() -> None:
     assert kind.header == 6
     assert kind.sheets == ("GPT-4", "GPT-3.5", "LLaMA2", "Mistral-v2")
     assert reading.account.lost["rows above the column names"].number == 16
-    (system,) = {one.system for one in Reading([path], ReadOptions(sheet="LLaMA2", **CRAFT))}
-    assert system is None
+    assert {one.system for one in Reading([path], ReadOptions(sheet="LLaMA2", **CRAFT))} == {None}
 
 
 def test_a_sheet_of_notes_beside_the_table(tmp_path: Path) -> None:
@@ -264,8 +269,7 @@ def test_a_dialogue_goes_on_behind_a_label_only(tmp_path: Path) -> None:
     ):
         read(path, columns={"dialogue": "talk+response"})
     path = write(tmp_path, "u.csv", "id,talk,response\na,Patient: It hurts.,Please rest your knee.\n")
-    with pytest.raises(InputError, match="one side speaks in the dialogue"):
-        read(path, columns={"dialogue": "talk", "answer": "response"})
+    check_refusal(path, "one side speaks in the dialogue", columns={"dialogue": "talk", "answer": "response"})
 
 
 def test_a_row_whose_text_goes_on_with_another_speaker_stops(tmp_path: Path) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts.transcript import THIRD_PARTIES
+from bedside.transcripts.transcript import THIRD_PARTIES, Role
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.conftest import DATA
-from tests.transcripts.files import GOOD, document, read, workbook, write
+from tests.transcripts.files import GOOD, check_question, check_refusal, document, read, workbook, write
 
 FORMS = DATA / "forms"
 HELLO = [("clinician", "Hello."), ("patient", "I sleep badly.")]
@@ -73,8 +73,7 @@ def test_names_as_zoom_and_teams_write_them(clinician: str, patient: str, tmp_pa
 
 def test_headings_of_a_report_are_no_speakers(tmp_path: Path) -> None:
     path = write(tmp_path, "report.md", "# Case\n\n## Patient\n\nAged 30.\n\n## Doctor\n\nA resident.\n")
-    with pytest.raises(InputError, match="no lines begin with the names of two speakers"):
-        read(path)
+    check_refusal(path, "no lines begin with the names of two speakers")
 
 
 def test_names_that_recur_are_speakers_and_a_colon_in_running_text_is_none(tmp_path: Path) -> None:
@@ -143,8 +142,7 @@ def test_times_above_labels_are_no_words(time: str, tmp_path: Path) -> None:
 
 def test_several_sessions_in_a_file_are_not_made_one(tmp_path: Path) -> None:
     text = "Session 1\nT: Hello.\nC: Hi.\n\nSession 2\nT: Again?\nC: Yes.\n"
-    with pytest.raises(InputError, match="the text is of 2 conversations"):
-        read(write(tmp_path, "talk.txt", text))
+    check_refusal(write(tmp_path, "talk.txt", text), "the text is of 2 conversations")
     assert len(turns(write(tmp_path, "one.txt", text.replace("Session 2\n", "")))) == 4
 
 
@@ -167,8 +165,7 @@ def test_plain_text_without_speakers_is_left_alone_in_a_folder_and_an_error_by_n
     reading = Reading([tmp_path])
     assert [transcript.id for transcript in reading] == ["a"]
     assert reading.ignored == [notes]
-    with pytest.raises(InputError, match="no lines begin with the names of two speakers"):
-        read(notes)
+    check_refusal(notes, "no lines begin with the names of two speakers")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +202,7 @@ ADVICE = (
     "About 988: call.\n\nStep 1: breathe.\nSee https://example.org at 10:30.\n\nAnna: Thank you.\n\nBob: Do this.\n\n"
     "First: sleep.\n- Note: it takes time.\n\nAnna: I will.\n\nBob: Good.\nStep 1: is the hardest.\n\nAnna: Bye.\n"
 )
-NAMED = {"Anna": "patient", "Bob": "clinician"}
+NAMED: dict[str, Role | Literal["text"]] = {"Anna": "patient", "Bob": "clinician"}
 
 
 @pytest.mark.parametrize(
@@ -284,9 +281,7 @@ def test_a_line_that_lacks_its_label_stops(missing: str, tmp_path: Path) -> None
         lines = text.splitlines()
         lines[number] = "That is what I said."
         path = write(tmp_path, "talk.txt", "\n".join(lines))
-        with pytest.raises(AmbiguousError) as caught:
-            read(path)
-        assert caught.value.where == f"{path}:{number + 1}"
+        check_question(path, where=f"{path}:{number + 1}")
         assert len(turns(path, roles={"Therapist": "clinician", "Client": "patient"})) == 7
 
 
@@ -307,9 +302,7 @@ def test_a_sentence_above_the_first_speaker_stops(tmp_path: Path) -> None:
         "talk.txt",
         "Session of 12 May\nI slept very badly.\nDoctor: Hello.\nPatient: I sleep badly.\n",
     )
-    with pytest.raises(AmbiguousError) as caught:
-        read(path)
-    assert caught.value.where == f"{path}:2"
+    check_question(path, where=f"{path}:2")
     reading = Reading([path], ReadOptions(leave_out=["lines above the first speaker"]))
     (one,) = reading
     assert len(one.turns) == 2
@@ -331,8 +324,7 @@ def test_dialogues_below_ids_are_transcripts_of_their_own(tmp_path: Path) -> Non
     ]
     assert second.reference == {"description": "I sleep badly.\nIs it bad?"}
     assert reading.account.lost["lines above the first speaker"].number == 2
-    with pytest.raises(InputError, match="two dialogues have the id '1'"):
-        read(write(tmp_path, "twice.txt", text.replace("id=2", "id=1")))
+    check_refusal(write(tmp_path, "twice.txt", text.replace("id=2", "id=1")), "two dialogues have the id '1'")
 
 
 @pytest.mark.parametrize(
@@ -444,8 +436,7 @@ def test_what_stands_below_the_end_is_no_turn(end: str, tmp_path: Path) -> None:
     assert one.turns[-1].text == "I sleep badly."
     assert reading.account.lost["lines below the end"].number == 1
     path = write(tmp_path, "b.txt", f"{talk}\n{end}\nThe patient seemed tired.\nNote: none\n")
-    with pytest.raises(AmbiguousError, match="'lines below the end' would be lost"):
-        read(path)
+    check_question(path, "'lines below the end' would be lost")
     assert turns(path, leave_out=["lines below the end"])[-1] == HELLO[1]
 
 
@@ -492,11 +483,9 @@ def test_tables_of_speakers_and_what_they_say(table: list[list[str]], tmp_path: 
 def test_two_columns_that_may_be_the_text_stop(tmp_path: Path) -> None:
     table = [["Speaker", "English", "Notes"], ["T", "Hello.", "warm"], ["C", "I sleep badly.", "quiet"]]
     path = write(tmp_path, "a.docx", document(table))
-    with pytest.raises(AmbiguousError, match="columns 2 and 3 of the table may both hold what is said"):
-        read(path)
+    check_question(path, "columns 2 and 3 of the table may both hold what is said")
     assert turns(path, columns={"text": "English"}) == HELLO
-    with pytest.raises(InputError, match="there is no column 'German'"):
-        read(path, columns={"text": "German"})
+    check_refusal(path, "there is no column 'German'", columns={"text": "German"})
 
 
 def test_a_document_with_tracked_changes_is_not_read_as_either_text(tmp_path: Path) -> None:
@@ -510,8 +499,7 @@ def test_a_document_with_tracked_changes_is_not_read_as_either_text(tmp_path: Pa
     made.paragraphs[0]._p.append(parse_xml(TRACKED.replace("<w:ins", f"<w:ins {nsdecls('w')}")))
     file = io.BytesIO()
     made.save(file)
-    with pytest.raises(InputError, match="tracked changes"):
-        read(write(tmp_path, "a.docx", file.getvalue()))
+    check_refusal(write(tmp_path, "a.docx", file.getvalue()), "tracked changes")
 
 
 def test_a_document_and_a_workbook_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
@@ -554,8 +542,7 @@ def test_what_a_document_has_beside_its_paragraphs_is_counted_or_stops(tmp_path:
     file = io.BytesIO()
     made.save(file)
     path = write(tmp_path, "b.docx", file.getvalue())
-    with pytest.raises(AmbiguousError, match="I never slept at all"):
-        read(path)
+    check_question(path, "I never slept at all")
     assert turns(path, leave_out=["tables"])
 
 
@@ -660,8 +647,10 @@ def test_two_turns_on_a_line_are_two(text: str, tmp_path: Path) -> None:
 
 
 def test_a_side_that_no_line_names_stops_within_a_line(tmp_path: Path) -> None:
-    with pytest.raises(AmbiguousError, match="'Therapist'"):
-        read(write(tmp_path, "talk.txt", "Doctor: Hello.\nPatient: Bad. Therapist: Why?\nDoctor: Ok.\n"))
+    check_question(
+        write(tmp_path, "talk.txt", "Doctor: Hello.\nPatient: Bad. Therapist: Why?\nDoctor: Ok.\n"),
+        "'Therapist'",
+    )
 
 
 def test_a_label_of_a_third_within_a_line_stops_and_the_user_decides(tmp_path: Path) -> None:
@@ -711,8 +700,7 @@ def test_a_line_that_is_no_speech_between_two_labels_of_one_goes_on(line: str, t
 def test_a_summary_below_the_talk_is_no_turn(tmp_path: Path) -> None:
     text = "Doctor: Hello.\nPatient: Hi.\n\nSummary\nThe patient coughs since March.\n"
     path = write(tmp_path, "talk.txt", text)
-    with pytest.raises(AmbiguousError, match="lines below the end"):
-        read(path)
+    check_question(path, "lines below the end")
     assert turns(path, leave_out=("lines below the end",))[1] == ("patient", "Hi.")
 
 

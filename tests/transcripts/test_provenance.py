@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -13,7 +14,8 @@ from bedside.core.errors import InputError
 from bedside.ratings.table import parse_transcript
 from bedside.transcripts import READERS, Provenance, Transcript, Turn
 from bedside.transcripts.memory_reading import open_reading
-from tests.transcripts.files import read, write
+from bedside.transcripts.transcript import Role
+from tests.transcripts.files import check_refusal, read, write
 from tests.transcripts.provenance_examples import (
     CANARIES,
     EXAMPLES,
@@ -177,7 +179,7 @@ def test_tools_of_old_logs_are_no_turns_where_their_role_is_other(tmp_path: Path
         ("clinician", "Fever?"),
         ("observation", TOOLS),
     ]
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"role": who if who in ("patient", "clinician") else "other", "speaker": who, "text": text}
         for who, text in said
     ]
@@ -188,7 +190,7 @@ def test_tools_of_old_logs_are_no_turns_where_their_role_is_other(tmp_path: Path
                 "a",
                 tuple(Turn(at, turn["role"], turn["speaker"], turn["text"]) for at, turn in enumerate(turns)),
             )
-        ]  # type: ignore[arg-type]
+        ]
     )
     for transcript in (one, other):
         assert [turn.text for turn in transcript.turns] == ["I cough.", "Fever?"]
@@ -202,8 +204,7 @@ def test_tools_of_a_table_are_no_turns_and_an_observation_is_asked_about(tmp_pat
     (one,) = read(write(tmp_path, "a.csv", rows))
     assert [turn.speaker for turn in one.turns] == ["patient", "doctor"]
     assert [item.before for item in one.provenance] == [1, 1]
-    with pytest.raises(InputError, match="observation"):
-        read(write(tmp_path, "b.csv", rows + "observation,He looks tired.\n"))
+    check_refusal(write(tmp_path, "b.csv", rows + "observation,He looks tired.\n"), "observation")
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_tools_of_a_table_are_no_turns_and_an_observation_is_asked_about(tmp_pat
     ],
 )
 def test_who_is_called_so_and_may_be_a_side_is_named(
-    name: str, side: str, lines: str, tmp_path: Path
+    name: str, side: Role, lines: str, tmp_path: Path
 ) -> None:
     from bedside.transcripts import Reading
 
@@ -244,7 +245,7 @@ def test_logs_whose_model_only_calls_are_not_taken_for_talks_with_a_tool(tmp_pat
 def test_a_call_written_otherwise_in_the_next_request_doubles_nothing(empty: object, tmp_path: Path) -> None:
     calls = [{"function": {"name": "look"}}]
     user, found = {"role": "user", "content": "I cough."}, {"role": "tool", "content": "x"}
-    traced = [
+    traced: list[dict[str, Any]] = [
         {"input": [user], "output": {"role": "assistant", "content": empty, "tool_calls": calls}},
         {
             "input": [user, {"role": "assistant", "content": "", "tool_calls": calls}, found],

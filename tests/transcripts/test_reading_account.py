@@ -14,6 +14,7 @@ import bedside
 from bedside.core.errors import InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.reading_account import MOST_LEVELS, SCREEN, WIDTH, ReadingAccount
+from bedside.transcripts.transcript import Role
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.conftest import DATA
 
@@ -165,7 +166,7 @@ def test_few_are_remarked_on_wrongly(folder: str, transcripts: int, found: int) 
         pytest.skip("the set is not here")
     talks, account = read(path)
     assert (len(talks), account.swapped) == (transcripts, 0)
-    exchange = {"clinician": "patient", "patient": "clinician", "other": "other"}
+    exchange: dict[Role, Role] = {"clinician": "patient", "patient": "clinician", "other": "other"}
     for talk in talks:
         turns = [replace(turn, role=exchange[turn.role]) for turn in talk.turns]
         account.add(replace(talk, turns=tuple(turns)))
@@ -268,8 +269,8 @@ def test_a_guess_can_be_typed_as_it_is_told(tmp_path: Path) -> None:
                       ReadOptions(roles=dict.fromkeys(names, "other")))  # fmt: skip
     for transcript in reading:
         unknown.add(transcript)
-    typed = unknown.complaint()[1].partition("`roles=")[2].removesuffix("`")
-    assert set(read_pairs(*shlex.split(typed), "--roles")) == set(names)
+    (typed,) = shlex.split(unknown.told()[1].partition("`roles=")[2].removesuffix("`"))
+    assert set(read_pairs(typed, "--roles")) == set(names)
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ import itertools
 import json
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from bedside.core.errors import AmbiguousError, InputError
+from bedside.core.errors import InputError
 from bedside.transcripts import READERS, Reading, ReadOptions
 from bedside.transcripts.readers.chat import spoken_text
 from bedside.transcripts.timed_speech import joined_text, seconds
-from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript import Role, Transcript
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.conftest import DATA
-from tests.transcripts.files import read, write
+from tests.transcripts.files import check_question, check_refusal, read, write
 
 FORMS = DATA / "forms"
 samples = pytest.mark.skipif(not FORMS.exists(), reason="the samples of forms are not here")
@@ -114,7 +114,11 @@ Doctor: Hello <i>there</i>.
 {\\an8}Patient: I count
 7
 """
-PEOPLE = {"Dr. Smith": "clinician", "Dr Smith": "clinician", "Mary Ann": "patient"}
+PEOPLE: dict[str, Role | Literal["text"]] = {
+    "Dr. Smith": "clinician",
+    "Dr Smith": "clinician",
+    "Mary Ann": "patient",
+}
 
 
 def test_voice_tags(tmp_path: Path) -> None:
@@ -155,7 +159,8 @@ def test_cues_are_those_that_another_library_reads(tmp_path: Path) -> None:
 
     for name, text in (("a.vtt", TEAMS), ("b.vtt", ZOOM), ("c.srt", SRT)):
         path = write(tmp_path, name, text)
-        captions = webvtt.from_srt(path) if name.endswith("srt") else webvtt.read(path)
+        library = webvtt.from_srt if name.endswith("srt") else webvtt.read
+        captions = library(str(path)).captions
         spans = [(caption.start_in_seconds, caption.end_in_seconds) for caption in captions]
         ours = brief(one(path, roles=PEOPLE))
         assert (ours[0][2], ours[-1][3]) == pytest.approx((spans[0][0], spans[-1][1]), abs=1)
@@ -210,8 +215,7 @@ def test_dashes_are_of_two_who_speak(cue: str, stops: bool, tmp_path: Path) -> N
     if not stops:
         assert one(path).turns
         return
-    with pytest.raises(InputError, match="dashes say that two speak in this cue"):
-        read(path)
+    check_refusal(path, "dashes say that two speak in this cue")
 
 
 # -- TextGrid ------------------------------------------------------------------------------------------
@@ -363,8 +367,9 @@ def test_a_damaged_textgrid_says_where(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="stands where the end of an interval should") as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}:{line + 1}: ")
-    with pytest.raises(InputError, match="the TextGrid ends where"):
-        read(write(tmp_path, "b.TextGrid", text[: len(text) // 2].rpartition("\n")[0]))
+    check_refusal(
+        write(tmp_path, "b.TextGrid", text[: len(text) // 2].rpartition("\n")[0]), "the TextGrid ends where"
+    )
     for count in ("1e999", "-1", "2.5"):
         changed = text.replace("intervals: size = ", f"intervals: size = {count} ! ", 1)
         with pytest.raises(
@@ -458,10 +463,12 @@ def test_utterances_of_chat_are_those_that_another_library_reads() -> None:
         warnings.simplefilter("ignore")
         utterances = list(pylangacq.read_chat(str(path), strict=False).utterances())
     (turn,) = transcript.turns
-    audible = " ".join(utterance.audible for utterance in utterances)
+    audible = " ".join(str(utterance.audible) for utterance in utterances)
     assert turn.text.replace(".", " .").split() == audible.split()
-    assert turn.meta["start"] * 1000 == utterances[0].time_marks[0]
-    assert turn.meta["stop"] * 1000 == utterances[-1].time_marks[1]
+    first, last = utterances[0].time_marks, utterances[-1].time_marks
+    assert first is not None
+    assert last is not None
+    assert (turn.meta["start"] * 1000, turn.meta["stop"] * 1000) == (first[0], last[1])
 
 
 def test_a_line_that_is_no_chat_says_where(tmp_path: Path) -> None:
@@ -560,8 +567,7 @@ def test_elan_that_declares_entities_is_refused(tmp_path: Path) -> None:
         "<ANNOTATION_DOCUMENT", '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>\n<ANNOTATION_DOCUMENT'
     )
     path = write(tmp_path, "a.eaf", declared.replace("I sleep", "&a;"))
-    with pytest.raises(InputError, match="declares a document type"):
-        read(path, format="elan")
+    check_refusal(path, "declares a document type", format="elan")
     with pytest.raises(InputError):
         read(path)
 
@@ -783,8 +789,7 @@ def test_a_text_beside_recognised_speech_is_not_lost(tmp_path: Path) -> None:
     path = write(
         tmp_path, "talk.json", json.dumps({**recognised, "summary": "Somebody cannot sleep at night."})
     )
-    with pytest.raises(AmbiguousError, match="'summary' would be lost"):
-        read(path)
+    check_question(path, "'summary' would be lost")
     reading = Reading(path, ReadOptions(leave_out=("summary",)))
     assert len(list(reading)) == 1
     assert [*reading.account.lost] == ["summary"]
@@ -802,8 +807,7 @@ def test_recognised_recordings_as_a_direct_reading_has_them() -> None:
     (only,) = json.loads((folder / "assemblyai_utterances.json").read_text())["utterances"]
     (turn,) = one(folder / "assemblyai_utterances.json", roles=PAIR).turns
     assert (turn.text, turn.meta["start"], turn.meta["stop"]) == (only["text"], 0.17, 25.14)
-    with pytest.raises(InputError, match="without telling its speakers apart"):
-        read(folder / "whisper_timestamped.json")
+    check_refusal(folder / "whisper_timestamped.json", "without telling its speakers apart")
 
 
 def test_two_who_speak_in_a_cue_and_a_note_behind_a_name(tmp_path: Path) -> None:
@@ -816,5 +820,4 @@ def test_two_who_speak_in_a_cue_and_a_note_behind_a_name(tmp_path: Path) -> None
 def test_another_who_speaks_in_captions_without_a_name_stops(tmp_path: Path) -> None:
     cues = [">> DOCTOR: Hello.", ">> PATIENT: Hi.", ">> Since when?", ">> PATIENT: May."]
     text = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{cue}\n\n" for n, cue in enumerate(cues, 1))
-    with pytest.raises(AmbiguousError, match="another speaks"):
-        read(write(tmp_path, "talk.srt", text))
+    check_question(write(tmp_path, "talk.srt", text), "another speaks")

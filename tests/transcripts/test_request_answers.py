@@ -12,7 +12,7 @@ from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.message_lists import EMPTY, PICTURES
 from bedside.transcripts.transcription_tags import THOUGHTS
-from tests.transcripts.files import as_written, read, write
+from tests.transcripts.files import as_written, check_question, check_refusal, read, write
 
 WORDS = (
     "My garganey wakes me at night.",
@@ -26,7 +26,9 @@ SAID = [{"role": ROLES[at % 2], "content": text} for at, text in enumerate(WORDS
 SENT, LAST = SAID[:3], WORDS[3]
 ANSWER = SAID[3]
 CHOICES = {"object": "chat.completion", "choices": [{"index": 0, "message": ANSWER, "finish_reason": "stop"}]}
-GEMINI = [{"role": ("user", "model")[at % 2], "parts": [{"text": text}]} for at, text in enumerate(WORDS)]
+GEMINI: list[dict[str, Any]] = [
+    {"role": ("user", "model")[at % 2], "parts": [{"text": text}]} for at, text in enumerate(WORDS)
+]
 BLOCKS = [{**each, "content": [{"type": "text", "text": each["content"]}]} for each in SAID]
 CONVERSE = [{**each, "content": [{"text": each["content"]}]} for each in SAID]
 LANGCHAIN = [{"type": ("human", "ai")[at % 2], "content": text} for at, text in enumerate(WORDS)]
@@ -53,6 +55,25 @@ def event(role: str, text: str) -> dict[str, Any]:
 
 
 SPAN = {"traceId": "t", "spanId": "s", "startTimeUnixNano": "1"}
+LINES = "\n".join(f"{message['role']}: {message['content']}" for message in SAID)
+MORE_LINES = f"{LINES}\nUser: And now I can't sleep any more at night."
+QUOTED = "So far:\n" + "\n".join(
+    f"{('Patient', 'Doctor')[at % 2]}: {text}" for at, text in enumerate(WORDS[:3])
+)
+HEADED = "Letzte Sitzung:\nTherapeut: Wie geht es Ihnen?\nKlientin: Schlecht.\nTherapeut: Seit wann?"
+JUDGED = "Rate the empathy of this reply from 1 to 5: " + WORDS[1]
+GENERATION: dict[str, Any] = {"traceId": "t", "type": "GENERATION"}
+FIRST = {"id": "1", "startTime": "1", "input": SAID[:1], "output": SAID[1]}
+AGAIN = {"id": "2", "startTime": "2", "input": SAID[:1], "output": "Take a walk each day."}
+NEXT = {"id": "3", "startTime": "3", "input": SENT, "output": ANSWER}
+
+
+def document(source: dict[str, Any]) -> dict[str, Any]:
+    part = {"type": "document", "title": "Pages of my diary", "source": source}
+    content = [{"type": "text", "text": WORDS[0]}, part]
+    return {"messages": [{"role": "user", "content": content}, *SAID[1:]]}
+
+
 SHAPES: dict[str, Any] = {
     "messages": {"messages": SAID},
     "a list": SAID,
@@ -127,6 +148,21 @@ SHAPES: dict[str, Any] = {
         {"name": "x", "span_id": "1", "attributes": {"mlflow.spanType": '"CHAT_MODEL"', "mlflow.spanInputs": json.dumps(
             {"messages": SENT}), "mlflow.spanOutputs": json.dumps(CHOICES)}},
         {"name": "y", "span_id": "2", "attributes": {"mlflow.spanType": '"CHAIN"', "mlflow.spanInputs": '"x"'}}]}},
+    # The answer that the messages end with is not added.
+    **{f"an answer that is there, {at}": {"messages": SAID, "response": answer}
+       for at, answer in enumerate((LAST, ANSWER, CHOICES, f" {LAST} "))},
+    "one answer twice": {"messages": SENT, "response": LAST, "completion": LAST},
+    "one answer twice in a list": {"messages": SENT, "completions": [LAST, LAST]},
+    "a question that is there": {"messages": SAID, "question": WORDS[0]},
+    "a document of no words": document({"type": "base64", "data": "JVBERi0x\nLjQKJeLj\nz9MKMyAw\nIG9iago8"}),
+    "the talk in lines beside it": {"messages": SAID, "log": LINES},
+    "more in lines that describe the case": {"messages": SAID, "case_vignette": MORE_LINES},
+    "nothing was sent": {"prompt": {"chunks": SAID, "pending": [{"role": "user", "content": ""}]}},
+    # What is no time, or runs backwards once, moves no message.
+    **{f"numbered by {key}": {"messages": [{**each, key: 9 - at} for at, each in enumerate(SAID)]}
+       for key in ("response_time", "id", "latency")},
+    "backwards once": {"messages": [{**each, "ts": 1_700_000_000 + time}
+                                    for each, time in zip(SAID, (0, 9, 8, 11), strict=True)]},
 }  # fmt: skip
 
 
@@ -135,8 +171,93 @@ def said(path: Path, **options: Any) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in one.turns]
 
 
-def one_line(folder: Path, record: Any) -> Path:
-    return write(folder, "log.jsonl", json.dumps(record) + "\n")
+def one_line(folder: Path, *records: Any) -> Path:
+    return write(folder, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+
+
+def traced(folder: Path, *calls: dict[str, Any], **beside: Any) -> Path:
+    return one_line(folder, *({**GENERATION, **beside, **call} for call in calls))
+
+
+#: Records that stop the reading, what the message names, and the talk that an option chooses.
+QUESTIONS: dict[str, tuple[list[Any], list[str], dict[str, Any], list[tuple[str, str]]]] = {
+    "several answers within a list of messages": (
+        [{"messages": SENT[:2], "response": [SENT[2], {"choices": [{"message": ANSWER}, {"message": SAID[1]}]}]}],
+        ["columns=answer=response.1.choices.0"], {"columns": {"answer": "response.1.choices.0"}}, [*TALK[:2], TALK[3]]),
+    "an answer of no known shape": (
+        [{"messages": SENT, "response": {"final": LAST, "score": 3}}],
+        ["columns=answer=response.final"], {"columns": {"answer": "response.final"}}, TALK),
+    "a message elsewhere": (
+        [{"messages": SENT, "made": [{"message": ANSWER}]}],
+        ["columns=answer=made.0.message"], {"columns": {"answer": "made.0.message"}}, TALK),
+    "a message elsewhere, left out": (
+        [{"messages": SENT, "made": [{"message": ANSWER}]}], [], {"leave_out": ["made"]}, TALK[:3]),
+    "a question that may be something else": (
+        [{"messages": SAID[:3], "prompt": "Be kind to whoever asks.", "response": LAST}],
+        ["columns=question=prompt"], {"columns": {"question": ""}}, TALK),
+    "the words of a document": (
+        [document({"type": "text", "data": "I cry every night since March."})],
+        ["leave_out=document"], {"leave_out": ["document"]}, TALK),
+    "two texts of a message": (
+        [{"messages": [{**SAID[0], "text": "And I feel guilty."}, *SAID[1:]]}],
+        ["leave_out=text"], {"leave_out": ["text"]}, TALK),
+    "replies within a message": (
+        [{"messages": [*SAID[:-1], {**SAID[-1], "replies": [{"role": "user", "content": "No, not that at all."}]}]}],
+        ["leave_out=replies"], {"leave_out": ["replies"]}, TALK),
+    "a talk in lines that holds more": (
+        [{"messages": SAID, "log": MORE_LINES}], ["leave_out=log"], {"leave_out": ["log"]}, TALK),
+    "a record before": (
+        [{"messages": SAID, "previous_response_id": "r1"}],
+        ["goes on from 'r1'"], {"leave_out": ["previous_response_id"]}, TALK),
+    "two conversations in an object": (
+        [{"id": "a", "messages": SAID, "later": {"messages": [{"role": "user", "content": "My arm hurts a lot."}]}}],
+        ["columns=messages=messages", "columns=messages=later.messages"], {"columns": {"messages": "messages"}}, TALK),
+    "a call made again": (
+        [{**GENERATION, **FIRST}, {**GENERATION, **AGAIN}],
+        ["leave_out=1", "leave_out=2"], {"leave_out": ["2"]}, TALK[:2]),
+    "a judge's call": (
+        [{**GENERATION, **FIRST}, {**GENERATION, **AGAIN, "input": JUDGED, "output": "4, since it asks."}],
+        ["leave_out=2"], {"leave_out": ["2"]}, TALK[:2]),
+    "a talk quoted": (
+        [{"messages": [{"role": "user", "content": QUOTED}, ANSWER]}],
+        ["one turn holds a talk of 3 lines (Patient, Doctor)"], {"roles": {"Patient": "text"}},
+        [("patient", QUOTED), TALK[3]]),
+    "an answer that plays both sides": (
+        [{"messages": [SAID[0], {"role": "assistant", "content": QUOTED}]}],
+        ["one turn holds a talk of 3 lines"], {"roles": {"Patient": "text"}}, [TALK[0], ("clinician", QUOTED)]),
+    "a talk quoted below a heading": (
+        [{"messages": [{"role": "user", "content": HEADED}, ANSWER]}],
+        ["of 3 lines (Therapeut, Klientin)"], {"roles": {"Therapeut": "text"}}, [("patient", HEADED), TALK[3]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("records", "named", "options", "talk"), QUESTIONS.values(), ids=QUESTIONS)
+def test_what_may_be_read_in_two_ways_stops(
+    records: list[Any], named: list[str], options: dict[str, Any], talk: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    path = one_line(tmp_path, *records)
+    check_question(path, *named)
+    assert said(path, **options) == talk
+
+
+@pytest.mark.parametrize(
+    ("record", "key", "columns"),
+    [
+        ({"messages": SENT, "response": {**CHOICES, "note": "This was made by hand."}}, "response.note", {}),
+        ({**GENERATION, **NEXT, "metadata": {"note": "He said this on the phone."}}, "metadata.note", {}),
+        (
+            {"messages": SENT, "completions": [LAST, "Go for a walk."]},
+            "completions",
+            {"answer": "completions.0"},
+        ),
+    ],
+)
+def test_what_is_left_out_is_counted(record: Any, key: str, columns: dict[str, str], tmp_path: Path) -> None:
+    path = one_line(tmp_path, record)
+    check_question(path, "columns=answer=" if columns else f"leave_out={key.removeprefix('response.')}")
+    reading = Reading([path], ReadOptions(columns=columns) if columns else ReadOptions(leave_out=[key]))
+    assert [len(one.turns) for one in reading] == [4]
+    assert reading.account.lost[key].number == 1
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -171,11 +292,6 @@ def test_what_a_request_is_told_is_provenance(system: Any, within: bool, tmp_pat
 # -- the answer beside the messages -----------------------------------------------------------------------
 
 
-def test_the_answer_that_the_messages_end_with_is_not_added(tmp_path: Path) -> None:
-    for answer in (LAST, ANSWER, CHOICES, f" {LAST} "):
-        assert said(one_line(tmp_path, {"messages": SAID, "response": answer})) == TALK
-
-
 def test_where_an_answer_became_a_turn_it_is_said(tmp_path: Path) -> None:
     reading = Reading([one_line(tmp_path, {"history": SAID[:2], "query": WORDS[2], "reply": LAST})])
     assert len(list(reading)) == 1
@@ -187,10 +303,7 @@ def test_where_an_answer_became_a_turn_it_is_said(tmp_path: Path) -> None:
 
 def test_another_answer_than_the_messages_end_with_stops(tmp_path: Path) -> None:
     path = one_line(tmp_path, {"messages": SAID, "response": "Take a walk each day."})
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "columns=answer=response" in str(error.value)
-    assert "leave_out=response" in str(error.value)
+    check_question(path, "columns=answer=response", "leave_out=response")
     assert said(path, columns={"answer": "response"}) == [*TALK, ("clinician", "Take a walk each day.")]
     (one,) = read(path, columns={"answer": ""})
     assert (len(one.turns), one.factors) == (4, {"response": "Take a walk each day."})
@@ -218,24 +331,11 @@ def test_of_several_answers_the_user_takes_one(record: dict[str, Any], tmp_path:
     assert said(path, columns={"answer": named.removeprefix("columns=answer=")}) == TALK
 
 
-def test_several_answers_within_a_list_of_messages_are_named_by_their_path(tmp_path: Path) -> None:
-    several = {"choices": [{"message": ANSWER}, {"message": SAID[1]}]}
-    path = one_line(tmp_path, {"messages": SENT[:2], "response": [SENT[2], several]})
-    with pytest.raises(AmbiguousError, match=r"columns=answer=response\.1\.choices\.0"):
-        read(path)
-    assert said(path, columns={"answer": "response.1.choices.0"}) == [*TALK[:2], TALK[3]]
-
-
 def test_a_record_of_instructions_without_an_answer_is_one_line(tmp_path: Path) -> None:
     record = {"instructions": "Be kind.", "question": WORDS[0], "response": {"content": LAST}}
     assert said(one_line(tmp_path, record)) == [TALK[0], TALK[3]]
     with pytest.raises(InputError, match=r"no turns|neither a clinician nor a patient"):
         read(one_line(tmp_path, record), columns={"answer": ""})
-
-
-def test_answers_that_are_the_same_are_one(tmp_path: Path) -> None:
-    assert said(one_line(tmp_path, {"messages": SENT, "response": LAST, "completion": LAST})) == TALK
-    assert said(one_line(tmp_path, {"messages": SENT, "completions": [LAST, LAST]})) == TALK
 
 
 @pytest.mark.parametrize(
@@ -261,10 +361,7 @@ def test_what_may_be_the_answer_to_messages_that_end_with_the_user_stops(
     key: str, value: Any, tmp_path: Path
 ) -> None:
     path = one_line(tmp_path, {"messages": SENT, key: value})
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert f"columns=answer={key}`" in str(error.value)
-    assert f"leave_out={key}`" in str(error.value)
+    check_question(path, f"columns=answer={key}`", f"leave_out={key}`")
     assert [len(one.turns) for one in read(path, columns={"answer": key})] == [4]
     assert said(path, columns={"answer": ""}) == said(path, leave_out=[key]) == TALK[:3]
 
@@ -277,21 +374,6 @@ def test_what_is_no_answer_by_its_name_does_not_stop(key: str, value: str, tmp_p
     assert (len(one.turns), one.factors) == (3, {key: value})
 
 
-def test_of_several_answers_the_others_are_counted(tmp_path: Path) -> None:
-    record = {"messages": SENT, "completions": [LAST, "Take a walk each day."]}
-    reading = Reading([one_line(tmp_path, record)], ReadOptions(columns={"answer": "completions.0"}))
-    assert [len(one.turns) for one in reading] == [4]
-    assert reading.account.lost["completions"].number == 1
-
-
-def test_an_answer_of_no_known_shape_stops(tmp_path: Path) -> None:
-    path = one_line(tmp_path, {"messages": SENT, "response": {"final": LAST, "score": 3}})
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "columns=answer=response.final" in str(error.value)
-    assert said(path, columns={"answer": "response.final"}) == TALK
-
-
 def test_a_label_is_no_turn(tmp_path: Path) -> None:
     (one,) = read(one_line(tmp_path, {"messages": SAID, "prediction": "insomnia", "output": {"tokens": 5}}))
     assert (len(one.turns), one.factors["prediction"], one.reference) == (
@@ -299,35 +381,6 @@ def test_a_label_is_no_turn(tmp_path: Path) -> None:
         "insomnia",
         {"output": {"tokens": 5}},
     )
-
-
-def test_a_message_that_stands_elsewhere_stops(tmp_path: Path) -> None:
-    path = one_line(tmp_path, {"messages": SENT, "made": [{"message": ANSWER}]})
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "columns=answer=made.0.message" in str(error.value)
-    assert said(path, columns={"answer": "made.0.message"}) == TALK
-    assert said(path, leave_out=["made"]) == TALK[:3]
-
-
-def test_a_question_that_may_be_something_else_stops(tmp_path: Path) -> None:
-    path = one_line(tmp_path, {"messages": SAID[:3], "prompt": "Be kind to whoever asks.", "response": LAST})
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "columns=question=prompt" in str(error.value)
-    assert said(path, columns={"question": ""}) == TALK
-    path = one_line(tmp_path, {"messages": SAID, "question": WORDS[0]})
-    assert said(path) == TALK
-
-
-def test_the_texts_of_an_answer_that_are_no_message_stop(tmp_path: Path) -> None:
-    answer = {**CHOICES, "note": "This was made by hand."}
-    path = one_line(tmp_path, {"messages": SENT, "response": answer})
-    with pytest.raises(AmbiguousError, match=r"leave_out=\"?note"):
-        read(path)
-    reading = Reading([path], ReadOptions(leave_out=["response.note"]))
-    assert [len(one.turns) for one in reading] == [4]
-    assert reading.account.lost["response.note"].number == 1
 
 
 # -- parts, lists and speakers -----------------------------------------------------------------------------
@@ -367,58 +420,11 @@ def test_what_was_heard_is_said(tmp_path: Path) -> None:
     assert said(traced(tmp_path, {"id": "1", "input": heard[:1], "output": heard[1]})) == TALK[:2]
 
 
-def test_the_words_of_a_document_stop(tmp_path: Path) -> None:
-    def sent(source: dict[str, Any]) -> Path:
-        part = {"type": "document", "title": "Pages of my diary", "source": source}
-        content = [{"type": "text", "text": WORDS[0]}, part]
-        return one_line(tmp_path, {"messages": [{"role": "user", "content": content}, *SAID[1:]]})
-
-    path = sent({"type": "text", "data": "I cry every night since March."})
-    with pytest.raises(AmbiguousError, match="leave_out=document"):
-        read(path)
-    assert said(path, leave_out=["document"]) == TALK
-    assert said(sent({"type": "base64", "data": "JVBERi0x\nLjQKJeLj\nz9MKMyAw\nIG9iago8"})) == TALK
-
-
-def test_a_message_of_two_texts_stops(tmp_path: Path) -> None:
-    path = one_line(tmp_path, {"messages": [{**SAID[0], "text": "And I feel guilty."}, *SAID[1:]]})
-    with pytest.raises(AmbiguousError, match="leave_out=text"):
-        read(path)
-    assert said(path, leave_out=["text"]) == TALK
-
-
-def test_replies_within_a_message_stop(tmp_path: Path) -> None:
-    within = {"role": "user", "content": "That is not what I meant to say."}
-    path = one_line(tmp_path, {"messages": [*SAID[:-1], {**SAID[-1], "replies": [within]}]})
-    with pytest.raises(AmbiguousError, match="leave_out=replies"):
-        read(path)
-    assert said(path, leave_out=["replies"]) == TALK
-
-
-def test_a_labelled_talk_beside_the_messages_stops_where_it_holds_more(tmp_path: Path) -> None:
-    lines = [f"{message['role']}: {message['content']}" for message in SAID]
-    assert said(one_line(tmp_path, {"messages": SAID, "log": "\n".join(lines)})) == TALK
-    more = "\n".join([*lines, "User: And now I can't sleep any more at night."])
-    path = one_line(tmp_path, {"messages": SAID, "log": more})
-    with pytest.raises(AmbiguousError, match="leave_out=log"):
-        read(path)
-    assert said(path, leave_out=["log"]) == TALK
-    assert said(one_line(tmp_path, {"messages": SAID, "case_vignette": more})) == TALK
-
-
-def test_a_record_that_goes_on_from_another_stops(tmp_path: Path) -> None:
-    path = one_line(tmp_path, {"messages": SAID, "previous_response_id": "r1"})
-    with pytest.raises(AmbiguousError, match="goes on from 'r1'"):
-        read(path)
-    assert said(path, leave_out=["previous_response_id"]) == TALK
-
-
 def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> None:
     narrator = {"role": "chorus", "content": "They sit in a small room."}
     record = {"messages": [narrator, *SAID], "metadata": {"notes": "She seems tired today.", "site": "north"}}
     path = one_line(tmp_path, record)
-    with pytest.raises(InputError, match="unknown speaker 'chorus'"):
-        read(path)
+    check_refusal(path, "unknown speaker 'chorus'")
     reading = Reading([path], ReadOptions(leave_out=["chorus", "metadata.notes"]))
     (one,) = reading
     assert [(turn.role, turn.text) for turn in one.turns] == TALK
@@ -427,16 +433,6 @@ def test_speakers_and_keys_are_left_out_where_the_user_says(tmp_path: Path) -> N
         "chorus": 1,
         "metadata.notes": 1,
     }
-
-
-def test_two_conversations_in_an_object_stop_whatever_their_keys(tmp_path: Path) -> None:
-    other = [{"role": "user", "content": "My arm hurts a lot."}]
-    path = one_line(tmp_path, {"id": "a", "messages": SAID, "later": {"messages": other}})
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "columns=messages=messages" in str(error.value)
-    assert "columns=messages=later.messages" in str(error.value)
-    assert said(path, columns={"messages": "messages"}) == TALK
 
 
 # -- several records of one conversation -------------------------------------------------------------------
@@ -464,9 +460,7 @@ def test_a_record_that_repeats_another_of_the_same_id_holds_the_talk(tmp_path: P
 @pytest.mark.parametrize("ids", [(None, None), ("s", "t")])
 def test_a_record_that_repeats_another_without_an_id_stops(ids: tuple[Any, Any], tmp_path: Path) -> None:
     path = growing(tmp_path, *ids)
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "columns=id=row" in str(error.value)
+    check_question(path, "columns=id=row")
     assert said(path, columns={"id": ""}) == TALK
     assert [len(one.turns) for one in read(path, columns={"id": "row"})] == [2, 4]
 
@@ -479,25 +473,9 @@ def test_records_of_two_models_are_two_conversations(tmp_path: Path) -> None:
     assert [len(one.turns) for one in read(path, columns={"id": ""})] == [2, 4]
 
 
-def traced(folder: Path, *calls: dict[str, Any], **beside: Any) -> Path:
-    records = [{"traceId": "t", "type": "GENERATION", **beside, **call} for call in calls]
-    return write(folder, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
-
-
-FIRST = {"id": "1", "startTime": "1", "input": SAID[:1], "output": SAID[1]}
-AGAIN = {"id": "2", "startTime": "2", "input": SAID[:1], "output": "Take a walk each day."}
-NEXT = {"id": "3", "startTime": "3", "input": SENT, "output": ANSWER}
-
-
 def test_a_call_that_was_made_again_is_settled_by_the_next_or_stops(tmp_path: Path) -> None:
     assert said(traced(tmp_path, FIRST, AGAIN, NEXT)) == TALK
     assert said(traced(tmp_path, {**AGAIN, "startTime": "0"}, FIRST, NEXT)) == TALK
-    path = traced(tmp_path, FIRST, AGAIN)
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "leave_out=1" in str(error.value)
-    assert "leave_out=2" in str(error.value)
-    assert said(path, leave_out=["2"]) == TALK[:2]
 
 
 def test_calls_in_traces_that_repeat_each_other_stop(tmp_path: Path) -> None:
@@ -514,15 +492,10 @@ def test_calls_in_traces_that_repeat_each_other_stop(tmp_path: Path) -> None:
 def test_calls_without_a_time_that_nothing_puts_in_order_stop(tmp_path: Path) -> None:
     calls = [{"input": SAID[at]["content"], "output": SAID[at + 1]["content"], "n": at} for at in (0, 2)]
     path = traced(tmp_path, *calls)
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "columns=time=" in str(error.value)
+    check_question(path, "columns=time=")
     assert said(path, columns={"time": ""}) == TALK
     assert said(traced(tmp_path, *reversed(calls)), columns={"time": "n"}) == TALK
     assert said(traced(tmp_path, NEXT, FIRST)) == TALK
-
-
-JUDGED = "Rate the empathy of this reply from 1 to 5: " + WORDS[1]
 
 
 @pytest.mark.parametrize(
@@ -538,19 +511,8 @@ def test_a_call_that_does_not_go_on_from_the_others_stops(
 ) -> None:
     aside = {"id": "2", "startTime": "2", "input": sent, "output": answer}
     path = traced(tmp_path, FIRST, aside, *([NEXT] if out == "2" else []))
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert f"leave_out={out}" in str(error.value)
+    check_question(path, f"leave_out={out}")
     assert len(said(path, leave_out=[out])) == 4
-
-
-def test_a_judge_of_calls_without_a_history_stops(tmp_path: Path) -> None:
-    path = traced(
-        tmp_path, FIRST, {"id": "2", "startTime": "2", "input": JUDGED, "output": "4, since it asks."}
-    )
-    with pytest.raises(AmbiguousError, match="leave_out=2"):
-        read(path)
-    assert said(path, leave_out=["2"]) == TALK[:2]
 
 
 def test_an_exchange_that_is_repeated_without_a_history_stays(tmp_path: Path) -> None:
@@ -597,19 +559,8 @@ def test_times_that_cannot_be_compared_stop(first: str, second: str, tmp_path: P
         for at, time in ((0, first), (2, second))
     ]
     path = traced(tmp_path, *calls)
-    with pytest.raises(AmbiguousError, match="columns=time="):
-        read(path)
+    check_question(path, "columns=time=")
     assert said(path, columns={"time": ""}) == TALK
-
-
-def test_a_long_text_of_a_call_that_is_no_message_stops(tmp_path: Path) -> None:
-    path = traced(tmp_path, {**NEXT, "metadata": {"note": "He said this on the phone."}})
-    with pytest.raises(AmbiguousError) as error:
-        read(path)
-    assert "leave_out=metadata.note" in str(error.value).replace('"', "")
-    reading = Reading([path], ReadOptions(leave_out=["metadata.note"]))
-    assert [len(one.turns) for one in reading] == [4]
-    assert reading.account.lost["metadata.note"].number == 1
 
 
 def test_tools_of_a_call_are_provenance(tmp_path: Path) -> None:
@@ -659,44 +610,16 @@ def test_the_order_of_records_that_repeat_each_other_makes_no_difference(tmp_pat
     assert said(path) == TALK
 
 
-QUOTED = "So far:\n" + "\n".join(
-    f"{('Patient', 'Doctor')[at % 2]}: {text}" for at, text in enumerate(WORDS[:3])
-)
-
-
-def test_a_talk_quoted_within_a_message_is_asked_about(tmp_path: Path) -> None:
-    path = one_line(tmp_path, {"messages": [{"role": "user", "content": QUOTED}, ANSWER]})
-    with pytest.raises(AmbiguousError, match=r"one turn holds a talk of 3 lines \(Patient, Doctor\)"):
-        read(path)
-    (one,) = read(path, roles={"Patient": "text"})
-    assert [turn.text for turn in one.turns] == [QUOTED, LAST]
-
-
 def test_a_talk_quoted_within_a_table_is_asked_about(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f'id,user,assistant\na,"{QUOTED}","{LAST}"\n')
-    with pytest.raises(AmbiguousError, match="one turn holds a talk of 3 lines"):
-        read(path, format="exchanges")
+    check_question(path, "one turn holds a talk of 3 lines", format="exchanges")
 
 
 def test_a_quotation_of_one_side_is_ones_own_words(tmp_path: Path) -> None:
     text = "My doctor wrote:\nDoctor: rest.\nDoctor: drink.\nDoctor: sleep.\nIs he right?"
     (one,) = read(one_line(tmp_path, {"messages": [{"role": "user", "content": text}, ANSWER]}))
     assert len(one.turns) == 2
-
-
-def test_an_answer_that_plays_both_sides_is_asked_about(tmp_path: Path) -> None:
-    path = one_line(tmp_path, {"messages": [SAID[0], {"role": "assistant", "content": QUOTED}]})
-    with pytest.raises(AmbiguousError, match="one turn holds a talk of 3 lines"):
-        read(path)
-
-
-def test_a_heading_above_a_quoted_talk_is_no_speaker(tmp_path: Path) -> None:
-    text = "Letzte Sitzung:\nTherapeut: Wie geht es Ihnen?\nKlientin: Schlecht.\nTherapeut: Seit wann?"
-    path = one_line(tmp_path, {"messages": [{"role": "user", "content": text}, ANSWER]})
-    with pytest.raises(AmbiguousError, match=r"of 3 lines \(Therapeut, Klientin\)"):
-        read(path)
-    assert len(read(path, roles={"Therapeut": "text"})[0].turns) == 2
 
 
 @pytest.mark.parametrize("key", ["ts", "timestamp_ms", "createdAt", "order"])
@@ -707,18 +630,6 @@ def test_messages_that_stand_backwards_are_turned_round(key: str, tmp_path: Path
     (one,) = reading
     assert [turn.text for turn in one.turns] == [*WORDS]
     assert any("backwards" in remark or "order of" in remark for remark in reading.account.remarks)
-
-
-@pytest.mark.parametrize("key", ["response_time", "id", "latency"])
-def test_messages_are_not_ordered_by_what_is_no_time(key: str, tmp_path: Path) -> None:
-    messages = [{**each, key: 9 - at} for at, each in enumerate(SAID)]
-    assert [turn.text for turn in read(one_line(tmp_path, {"messages": messages}))[0].turns] == [*WORDS]
-
-
-def test_times_that_run_backwards_once_move_no_message(tmp_path: Path) -> None:
-    times = (1_700_000_000, 1_700_000_009, 1_700_000_008, 1_700_000_011)
-    messages = [{**each, "ts": time} for each, time in zip(SAID, times, strict=True)]
-    assert [turn.text for turn in read(one_line(tmp_path, {"messages": messages}))[0].turns] == [*WORDS]
 
 
 def test_words_of_another_form_stay_in_their_line(tmp_path: Path) -> None:
@@ -738,14 +649,9 @@ def test_where_words_of_another_form_lead_to_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [["bold"], {"a": 1}, 7])
 def test_a_part_whose_type_is_no_text_stops(kind: Any, tmp_path: Path) -> None:
     parts = [{"type": kind, "text": "I sleep badly since May."}]
-    with pytest.raises(AmbiguousError, match="I sleep badly"):
-        read(one_line(tmp_path, {"messages": [{"role": "user", "content": parts}, ANSWER]}))
-
-
-def test_a_message_that_was_never_sent_is_no_second_talk(tmp_path: Path) -> None:
-    record = {"prompt": {"chunks": SAID, "pending": [{"role": "user", "content": ""}]}}
-    (one,) = read(one_line(tmp_path, record))
-    assert [turn.text for turn in one.turns] == [*WORDS]
+    check_question(
+        one_line(tmp_path, {"messages": [{"role": "user", "content": parts}, ANSWER]}), "I sleep badly"
+    )
 
 
 @pytest.mark.parametrize("output", ["听起来你最近压力很大能说说吗", "最近とても大変だったのですね"])

@@ -11,9 +11,9 @@ from bedside.core.errors import AmbiguousError
 from bedside.transcripts.reading import Reading
 from bedside.transcripts.role_evidence import MEASURES, check_roles, exchanged, model, role_evidence
 from bedside.transcripts.told_roles import told_role
-from bedside.transcripts.transcript import role_of
+from bedside.transcripts.transcript import Role, role_of
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
-from tests.transcripts.files import read, write
+from tests.transcripts.files import check_question, read, write
 
 MODEL = Path(__file__).parents[2] / "bedside" / "transcripts" / "role_evidence.json"
 
@@ -102,7 +102,7 @@ def test_two_unknown_speakers_are_told_apart(talk: tuple[list[str], list[str]]) 
 
 
 def test_a_third_is_sure_by_its_name_only() -> None:
-    known = {"clinician": ENGLISH[0], "patient": ENGLISH[1]}
+    known: dict[Role, list[str]] = {"clinician": ENGLISH[0], "patient": ENGLISH[1]}
     found = role_evidence({"Guest_family 2": ["He sleeps."], "Kim": ["He sleeps."]}, known)
     assert found["Guest_family 2"][0] == "other"
     assert found["Guest_family 2"][1] > 0.9
@@ -287,8 +287,7 @@ TOLD = "You are Ruth, a patient with migraine. Stay in character."
 )
 def test_a_prompt_beside_the_messages_tells_it_too(record: dict[str, object], tmp_path: Path) -> None:
     path = write(tmp_path, "log.json", json.dumps(record))
-    with pytest.raises(AmbiguousError, match="the instructions tell it"):
-        read(path)
+    check_question(path, "the instructions tell it")
     (transcript,) = read(
         path, roles={"user": "clinician", "human": "clinician", "assistant": "patient", "gpt": "patient"}
     )
@@ -320,8 +319,7 @@ def log_in(form: str, log: tuple[list[str], list[str]]) -> str:
 )
 def test_in_whatever_form_a_played_patient_stops_the_reading(form: str, tmp_path: Path) -> None:
     clinician, patient = ENGLISH
-    with pytest.raises(AmbiguousError, match="it talks like one"):
-        read(write(tmp_path, form, log_in(form, as_log(clinician, patient))))
+    check_question(write(tmp_path, form, log_in(form, as_log(clinician, patient))), "it talks like one")
     (transcript,) = read(write(tmp_path, form, log_in(form, as_log(patient, clinician))))
     assert [turn.role for turn in transcript.turns] == ["patient", "clinician"] * 3
 
@@ -360,8 +358,7 @@ def test_a_label_and_a_name_that_contradict_stop(key: str, tmp_path: Path) -> No
         {"role": "assistant", key: "PatientAgent", "content": "Good morning."},
     ]
     path = write(tmp_path, "log.json", json.dumps({"messages": messages}))
-    with pytest.raises(AmbiguousError, match="roles=assistant=patient,user=clinician"):
-        read(path)
+    check_question(path, "roles=assistant=patient,user=clinician")
     (transcript,) = read(path, roles={"user": "clinician", "assistant": "patient"})
     assert [turn.role for turn in transcript.turns] == ["clinician", "patient"]
     agreeing = [{**messages[0], key: "Pt"}, {**messages[1], key: "Dr. Kim"}]
@@ -372,8 +369,7 @@ def test_columns_that_contradict_stop(tmp_path: Path) -> None:
     path = write(
         tmp_path, "rows.csv", "id,role,speaker,text\na,user,Doctor,Hello.\na,assistant,Patient,Hello.\n"
     )
-    with pytest.raises(AmbiguousError, match="roles=Doctor=clinician,Patient=patient"):
-        read(path)
+    check_question(path, "roles=Doctor=clinician,Patient=patient")
     assert [
         turn.role for turn in read(path, roles={"Doctor": "clinician", "Patient": "patient"})[0].turns
     ] == [
@@ -389,8 +385,7 @@ def test_a_third_person_under_the_users_label_is_asked_about(tmp_path: Path) -> 
         {"role": "assistant", "content": "Since when?"},
     ]
     path = write(tmp_path, "log.json", json.dumps({"messages": messages}))
-    with pytest.raises(AmbiguousError, match='roles="Mother of Anna"=other'):
-        read(path)
+    check_question(path, 'roles="Mother of Anna"=other')
     turns = read(path, roles={"Mother of Anna": "other"})[0].turns
     assert [(turn.role, turn.speaker) for turn in turns] == [
         ("patient", "user"),

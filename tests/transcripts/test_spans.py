@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bedside.core.errors import InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.reading import PartReading
+from bedside.transcripts.spans import Span
 
 TEXTS = ["How do you sleep?", 'She said "no, never".', "一直睡不着。", "Two\nlines, with a comma"]
 
@@ -92,7 +93,8 @@ def pieces(path: Path, options: ReadOptions, size: int) -> tuple[list[Transcript
     spans, digest = PartReading(path, options, root, None).spans(path, size)
     found: list[Transcript] = []
     skipped: list[str] = []
-    for span in spans or [None]:
+    whole_file: list[Span | None] = [None]
+    for span in spans or whole_file:
         part = PartReading(path, options, root, span)
         found += part
         skipped += map(str, part.skipped)
@@ -146,7 +148,7 @@ def test_damage_is_told_as_of_the_whole(
     options = ReadOptions(on_error="skip")
     size = data.draw(st.sampled_from([1, 300, 2000]))
     expected = told(lambda: whole(path, options))
-    found = told(lambda: pieces(path, options, size))
+    found = told(lambda: pieces(path, options, size)[:2])
     # Doubled ids are the business of who puts the pieces together.
     if not any("two transcripts have the id" in text for text in expected[1]):
         assert found == expected

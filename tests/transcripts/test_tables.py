@@ -18,7 +18,7 @@ from openpyxl.styles import Font
 
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
-from tests.transcripts.files import read, workbook, write
+from tests.transcripts.files import check_question, check_refusal, read, workbook, write
 
 Row = dict[str, Any]
 
@@ -137,8 +137,7 @@ def test_messages_that_a_key_may_divide_are_asked_for(tmp_path: Path) -> None:
     rows = [
         {"talk_no": row["dialogue_id"], **{key: row[key] for key in ("role", "content")}} for row in MESSAGES
     ]
-    with pytest.raises(AmbiguousError, match="talk_no"):
-        read(write(tmp_path, "t.json", CONTAINERS["json"](rows)))
+    check_question(write(tmp_path, "t.json", CONTAINERS["json"](rows)), "talk_no")
 
 
 def test_two_columns_of_ids_that_differ_are_asked_for(tmp_path: Path) -> None:
@@ -164,9 +163,7 @@ def test_nested_values_of_records_are_kept(tmp_path: Path) -> None:
 def test_a_bad_record_is_told_by_its_place(tmp_path: Path) -> None:
     lines = _lines(MESSAGES).splitlines()
     path = write(tmp_path, "t.jsonl", b"\n".join([*lines[:2], b"[1]", *lines[2:]]))
-    with pytest.raises(InputError) as caught:
-        read(path)
-    assert caught.value.where == f"{path}:3"
+    check_refusal(path, where=f"{path}:3")
 
 
 def _sheets(**sheets: list[list[Any]]) -> openpyxl.Workbook:
@@ -206,17 +203,14 @@ def test_a_hidden_worksheet_with_a_talk_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_worksheet_of_one_column_with_a_talk_is_asked_for(tmp_path: Path) -> None:
     lines = [["Doctor: How did you sleep?"], ["Patient: Not well at all."]]
-    with pytest.raises(AmbiguousError, match="'More'"):
-        read(_saved(_sheets(Talk=TALK, More=lines), tmp_path))
+    check_question(_saved(_sheets(Talk=TALK, More=lines), tmp_path), "'More'")
 
 
 def test_comments_on_cells_are_no_silent_loss(tmp_path: Path) -> None:
     book = _sheets(Talk=TALK)
     book["Talk"]["C3"].comment = Comment("This is where she begins to cry.", "coder")
     path = _saved(book, tmp_path)
-    with pytest.raises(AmbiguousError) as caught:
-        read(path)
-    assert caught.value.where == f"{path}:C3"
+    check_question(path, where=f"{path}:C3")
     reading = Reading([path], ReadOptions(leave_out=["comments"]))
     assert len(list(reading)) == 1
     assert reading.account.lost["comments"].number == 1
@@ -231,8 +225,7 @@ def test_a_merged_cell_counts_for_its_rectangle_and_a_merged_text_stops(tmp_path
     assert [(one.id, len(one.turns)) for one in reading] == [("a", 2), ("b", 1)]
     assert any("1 merged cell" in remark for remark in reading.account.remarks)
     book["Talk"].merge_cells("C4:C5")
-    with pytest.raises(InputError, match="C4:C5"):
-        read(_saved(book, tmp_path / "text"))
+    check_refusal(_saved(book, tmp_path / "text"), "C4:C5")
 
 
 def test_what_is_hidden_or_struck_through_is_read_and_told(tmp_path: Path) -> None:
@@ -272,7 +265,7 @@ def test_a_second_header_stops(tmp_path: Path) -> None:
     text = "id,patient,doctor\na,I sleep badly.,Why?\nid,patient,doctor\nb,I worry.,Well?\n"
     with pytest.raises(InputError) as caught:
         read(write(tmp_path, "t.csv", text))
-    assert caught.value.where.endswith("t.csv:3")
+    assert str(caught.value.where).endswith("t.csv:3")
 
 
 def test_a_column_that_is_left_out_is_counted(tmp_path: Path) -> None:
@@ -294,9 +287,7 @@ def test_a_column_that_is_left_out_is_counted(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_column_of_a_further_speaker_stops(text: str, name: str, tmp_path: Path) -> None:
     roles: dict[str, Any] = {"input": "patient", "output": "clinician"}
-    with pytest.raises(AmbiguousError) as caught:
-        read(write(tmp_path, "t.csv", text), roles=roles)
-    assert f"`leave_out={name}`" in str(caught.value)
+    check_question(write(tmp_path, "t.csv", text), f"`leave_out={name}`", roles=roles)
 
 
 def test_a_corrected_text_stands_with_the_turn(tmp_path: Path) -> None:
@@ -335,10 +326,7 @@ def test_all_that_is_missing_is_asked_at_once(tmp_path: Path) -> None:
 
 def test_exchanges_ask_for_ids_and_roles_at_once(tmp_path: Path) -> None:
     text = "question,answer\nI sleep badly.,Since when?\nIn May.,Why?\n"
-    with pytest.raises(AmbiguousError) as caught:
-        read(write(tmp_path, "t.csv", text))
-    assert "`columns=id=row`" in str(caught.value)
-    assert "`roles=" in str(caught.value)
+    check_question(write(tmp_path, "t.csv", text), "`columns=id=row`", "`roles=")
 
 
 PUBLISHED: dict[str, tuple[list[Row], list[list[tuple[str, str]]]]] = {
@@ -472,8 +460,7 @@ def test_the_user_is_asked_before_a_published_set(tmp_path: Path) -> None:
 
 def test_judgements_are_no_talks(tmp_path: Path) -> None:
     rows = [{"question_id": 1, "model_1": "A", "model_2": "B", "winner": "A", "judge": ["J", "pair"]}] * 2
-    with pytest.raises(InputError, match="MT-bench"):
-        read(write(tmp_path, "t.jsonl", _lines(rows)))
+    check_refusal(write(tmp_path, "t.jsonl", _lines(rows)), "MT-bench")
 
 
 def test_two_columns_of_speech_may_be_exchanges(tmp_path: Path) -> None:
@@ -482,8 +469,7 @@ def test_two_columns_of_speech_may_be_exchanges(tmp_path: Path) -> None:
         "talk.csv",
         "user_message,bot_response\nI sleep so badly.,Since when is that?\nI worry a lot.,And why?\n",
     )
-    with pytest.raises(InputError, match="columns=question=user_message,answer=bot_response"):
-        read(path)
+    check_refusal(path, "columns=question=user_message,answer=bot_response")
     told = {"question": "user_message", "answer": "bot_response", "id": ""}
     (transcript,) = read(path, columns=told, roles={"user_message": "patient", "bot_response": "clinician"})
     assert len(transcript.turns) == 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -155,13 +155,13 @@ def _content(form: Form, lines: Sequence[str], end: str = "\n") -> bytes:
 
 
 def _where(
-    folder: Path, form: Form, content: bytes, words: Sequence[str], **options: object
+    folder: Path, form: Form, content: bytes, words: Sequence[str], **options: Any
 ) -> dict[str, set[str]]:
     """Where each word went: the roles of turns, ``field``, ``loss``; nothing where reading stops."""
     folder.mkdir(parents=True)
     file = folder / form.file
     file.write_bytes(content)
-    reading = Reading(file, ReadOptions(**options))  # type: ignore[arg-type]
+    reading = Reading(file, ReadOptions(**options))
     try:
         found = list(reading)
     except BedsideError:
@@ -211,7 +211,7 @@ def test_no_line_is_lost_or_moved(tmp_path: Path, form: Form, names: tuple[str, 
         )
         for word, went in places.items():
             role = roles_of.get(word, _OWN.get(word, ""))
-            allowed = {"own": {_OWN.get(word)}, "other": {"other"}}.get(role, {role}) | {"field", "loss"}
+            allowed = {_OWN.get(word) if role == "own" else role, "field", "loss"}
             # Whom roles names are all who speak: a line without a label then goes on with the one before.
             if roles and role == "own":
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -10,6 +11,8 @@ from bedside.simulation.simulators.calls import ActorReply, Call, Exchange
 from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.contract import Outcome, Simulator, Situation, UnusableConversationError
 from bedside.simulation.simulators.draws import Draws
+from bedside.simulation.simulators.scripts import read_script
+from bedside.transcripts import Transcript, Turn
 
 T = TypeVar("T")
 #: What is replied to a call.
@@ -171,3 +174,27 @@ def play(
 def by_rules(simulator: Simulator) -> Replies:
     """Replies of the simulator's own actors that need no model."""
     return lambda call: simulator.rules[call.actor](call)
+
+
+def by_script(simulator: Simulator, name: str) -> Replies:
+    """Replies of a bundled clinician, and of the simulator's own actors."""
+    rules, script = by_rules(simulator), read_script(name, simulator.scripts).script
+    return lambda call: script.reply(call) if call.actor == "clinician" else rules(call)
+
+
+def check_recorded(simulator: Simulator, talk: Played) -> None:
+    """See that all that the bundled recording holds was asked, and nothing else."""
+    assert simulator.scripts is not None
+    replies = [json.loads(line) for line in (simulator.scripts / "recorded.jsonl").open(encoding="utf-8")]
+    assert [(call.actor, call.purpose, call.ordinal, call.attempt) for call in talk.calls] == [
+        (reply["actor"], reply["purpose"], reply["ordinal"], reply["attempt"]) for reply in replies
+    ]
+
+
+def transcript_of(talk: Played, name: str, **fields: Any) -> Transcript:
+    """A conversation that was played, as the engine would write it down."""
+    turns = tuple(
+        Turn(index, turn.role, turn.role, turn.text, dict(turn.meta))
+        for index, turn in enumerate(talk.ended.turns)
+    )
+    return Transcript(name, turns, **{"reference": dict(talk.ended.reference), **fields})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -193,7 +194,7 @@ def test_parts_side_by_side_keep_their_replies() -> None:
     first = ask_patient(Call("patient", "left", 1), rude)
     second = ask_patient(Call("patient", "right", 1), no_fault)
 
-    def parts():  # type: ignore[no-untyped-def]
+    def parts() -> Exchange[tuple[Any, ...]]:
         return (yield from together(first, second))
 
     results, calls, _ = run_exchange(parts(), Table({"left": ["rude", "L"], "right": "R"}))

@@ -22,6 +22,7 @@ from bedside.simulation.simulators.calls import ACTOR_ROLES, Call
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import read_cases, read_personas
 from bedside.simulation.simulators.contract import SIMULATORS, Simulator
+from bedside.simulation.simulators.prompt_files import prompts_in
 from bedside.simulation.simulators.scripts import bundled_scripts, read_script
 from tests.simulation.simulators.playing import Played, by_rules, play, situation
 from tests.simulation.simulators.random_replies import any_reply, good_reply
@@ -32,6 +33,13 @@ NAMES = SIMULATORS.names()
 #: for long ones, which take too long to be killed after every call.
 SHORT = 12
 simulators = pytest.mark.parametrize("name", NAMES)
+SCRIPTS = {
+    "calm-it": {"good", "brisk", "circles", "quitter", "silent", "recorded"},
+    "mdd5k": {"good", "good-english", "brisk", "silent", "recorded"},
+    "medconceal": {"good", "brisk", "checklist", "silent", "recorded"},
+    "multisense": {"good", "brisk", "repeating", "silent", "recorded"},
+    "note2chat": {"good", "brisk", "checklist", "silent", "recorded"},
+}
 
 
 @cache
@@ -83,9 +91,10 @@ def test_its_cases_and_scripts_can_be_used(name: str) -> None:
         assert "invented" in case.origin
         for setting in simulator.settings:
             assert simulator.briefs(case, setting.name)
-    assert bundled_scripts(simulator.scripts)
-    for script in bundled_scripts(simulator.scripts):
+    assert set(bundled_scripts(simulator.scripts)) == SCRIPTS[name]
+    for script in SCRIPTS[name]:
         read_script(script, simulator.scripts)
+    assert set(prompts_in(simulator.cases.parent / "prompts").languages) == set(simulator.languages)
 
 
 @simulators

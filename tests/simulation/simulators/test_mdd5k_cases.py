@@ -11,7 +11,7 @@ import pytest
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.case_files import case_text, check_cases, converted_cases, read_cases
 from bedside.simulation.simulators.mdd5k import SIMULATOR
-from bedside.simulation.simulators.mdd5k.case_fields import record_of
+from bedside.simulation.simulators.mdd5k.case_fields import MentalExamination, PersonalHistory, record_of
 from bedside.simulation.simulators.mdd5k_cases import LeftOutCaseError, authors_object, authors_text
 from tests.conftest import Call
 
@@ -53,8 +53,10 @@ def test_a_record_becomes_a_case_and_back(tmp_path: Path) -> None:
     record = record_of(case)
     assert (record.age, record.sex, record.icd_codes) == (30, "female", ("F41.101", "F51.0"))
     assert record.work == "会计"
-    assert record.personal_history.other == {"宗教信仰": "无"}  # type: ignore[union-attr]
-    assert record.mental_examination.volition == "坐立不安"  # type: ignore[union-attr]
+    history, examination = record.personal_history, record.mental_examination
+    assert isinstance(history, PersonalHistory)
+    assert isinstance(examination, MentalExamination)
+    assert (history.other, examination.volition) == ({"宗教信仰": "无"}, "坐立不安")
     assert list(SIMULATOR.check_case(case)) == []
     assert authors_object(case) == RECORD
     assert list(authors_object(case)) == list(RECORD), "in the authors' order"

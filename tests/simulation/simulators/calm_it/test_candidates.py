@@ -43,7 +43,7 @@ def test_one_usable_candidate_is_enough_for_the_patient() -> None:
 
 
 def test_the_patient_is_asked_three_times_and_told_what_was_wrong() -> None:
-    table = Table({"candidate": ["I shout."] * 5 + ["Fine."]})
+    table = Table({"candidate": [*["I shout."] * 5, "Fine."]})
     (good, refused), asked, _ = run_exchange(patient_candidates(calls("patient"), check), table)
     assert [each.text for each in good] == ["Fine."]
     assert len(refused) == 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from bedside.simulation.simulators.draws import Draws
@@ -16,6 +17,11 @@ GROUPS = ("female_teen", "female_adult", "male_teen", "male_adult")
 
 def tree(group: str, language: str = "zh") -> TopicTree:
     return read_tree(FOLDER / "trees" / language / f"{group}.json")
+
+
+def often(draw: Random) -> Callable[[str, int], bool]:
+    """Verdicts of which four of five end a topic."""
+    return lambda topic, number: draw.random() < 0.8
 
 
 @dataclass

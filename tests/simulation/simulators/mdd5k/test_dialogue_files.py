@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,13 @@ from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.dialogue_files import dialogue_files
 from bedside.transcripts import Transcript, Turn, read_transcripts
+from bedside.transcripts.transcript import Role
 from tests.conftest import Call
 
 CASES = [case for _, case in read_cases(SIMULATOR.cases)]
 
 
-def talk(*roles: str, **fields: object) -> Transcript:
+def talk(*roles: Role, **fields: Any) -> Transcript:
     turns = tuple(Turn(n, role, role, f"第{n}句") for n, role in enumerate(roles))
     return Transcript(**{"id": "t", "turns": turns, "system": "a", "case_id": "c", **fields})
 

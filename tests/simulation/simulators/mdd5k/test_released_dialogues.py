@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bedside.transcripts import Transcript, read_transcripts
-from tests.simulation.simulators.mdd5k.scripted_steps import ScriptedSteps, released
+from tests.simulation.simulators.mdd5k.scripted_steps import ScriptedSteps, often, released
 
 PERIODS = re.compile("月经|例假|生理期")
 PARENTS_KNOW = re.compile("(?:父母|家人|爸妈|家里人).{0,12}(?:知道|知情|了解)")
@@ -66,7 +66,7 @@ def test_mens_dialogues_are_no_shorter_than_the_schedule_lets_them_be(mdd5k: Pat
     lengths = []
     for seed in range(400):
         draw = random.Random(seed)
-        steps = ScriptedSteps(verdict=lambda topic, number, draw=draw: draw.random() < 0.8)
+        steps = ScriptedSteps(verdict=often(draw))
         released("male_adult", seed, steps)
         lengths.append(steps.exchanges)
     assert min(men) == floor.exchanges == 17
@@ -74,7 +74,7 @@ def test_mens_dialogues_are_no_shorter_than_the_schedule_lets_them_be(mdd5k: Pat
 
 
 def test_women_are_asked_for_their_state_first_and_men_rarely(mdd5k: Path) -> None:
-    shares = defaultdict(list)
+    shares: dict[bool, list[bool]] = defaultdict(list)
     for talks in by_case(mdd5k).values():
         shares[of_women(talks)] += [bool(STATE.search(asked(talk)[0])) for talk in talks]
     assert sum(shares[True]) / len(shares[True]) > 0.9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Generator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,14 @@ from hypothesis import strategies as st
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k.doctor import PARSE
 from bedside.simulation.simulators.mdd5k.interview import most_exchanges, most_released_exchanges, overruled
-from tests.simulation.simulators.mdd5k.scripted_steps import GROUPS, ScriptedSteps, corrected, released, tree
+from tests.simulation.simulators.mdd5k.scripted_steps import (
+    GROUPS,
+    ScriptedSteps,
+    corrected,
+    often,
+    released,
+    tree,
+)
 from tests.soak import budget
 
 SEEDS = range(150)
@@ -32,12 +40,16 @@ RELEASED = {
 }
 
 
+def kinds_of(seed: int, number: int) -> int:
+    return 2 + seed % 2
+
+
 @groups
 def test_the_released_schedule_has_the_figures_of_the_authors_code(group: str) -> None:
     topics, exchanges, sixths = RELEASED[group]
     lengths, grew = set(), 0
     for seed in SEEDS:
-        steps = ScriptedSteps(kinds=lambda number, seed=seed: 2 + seed % 2)
+        steps = ScriptedSteps(kinds=partial(kinds_of, seed))
         schedule = released(group, seed, steps)
         assert len(schedule.log.order) == topics
         lengths.add(steps.exchanges)
@@ -79,7 +91,7 @@ def test_with_four_verdicts_of_five_to_end_a_mans_interview_has_19_8_exchanges()
     lengths = []
     for seed in range(4000):
         draw = random.Random(seed)
-        steps = ScriptedSteps(verdict=lambda topic, number, draw=draw: draw.random() < 0.8)
+        steps = ScriptedSteps(verdict=often(draw))
         released("male_adult", seed, steps)
         lengths.append(steps.exchanges)
     mean = sum(lengths) / len(lengths)
@@ -210,7 +222,7 @@ def test_judging_begins_with_the_first_question_on_the_topic() -> None:
     steps = ScriptedSteps(verdict=lambda topic, number: number % 2 == 1)
     schedule = corrected("male_adult", 4, steps)
     starts = dict(steps.judged)
-    at = {}
+    at: dict[str, int] = {}
     for place, topic in enumerate(steps.asked):
         at.setdefault(topic.text, 2 * place)
     assert all(at[topic] == start for topic, start in starts.items())

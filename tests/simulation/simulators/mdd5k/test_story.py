@@ -6,7 +6,7 @@ import json
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -15,6 +15,7 @@ from scipy import stats
 from bedside.core.errors import InputError
 from bedside.simulation.simulators.mdd5k.case_fields import PersonalHistory, PsychiatricRecord
 from bedside.simulation.simulators.mdd5k.story import (
+    Decade,
     GraphFile,
     StoryGraph,
     StorySeed,
@@ -45,7 +46,7 @@ def test_there_is_a_graph_for_each_sex_and_decade_up_to_fifty(language: str) -> 
     for sex in ("female", "male"):
         for age in range(10, 60):
             graph = graphs.graph_for(PsychiatricRecord(age=age, sex=sex))
-            assert graph is graphs.graphs[sex][str(age // 10 * 10)]
+            assert graph is graphs.graphs[sex][cast(Decade, str(age // 10 * 10))]
             numbers = [len(people) for people in graph.people.values()]
             assert len(numbers) >= 2
             assert len(set(numbers)) > 1, "unequal numbers of people"

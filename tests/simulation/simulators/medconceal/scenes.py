@@ -106,9 +106,8 @@ def actors(
                 if message
                 else f"Message {call.ordinal} is of its own {'kind ' * call.ordinal}."
             )
-        values = given.get(
-            call.purpose, [{"decision": "CONTINUE"} if call.purpose == "decision" else {"findings": []}]
-        )
+        usual: dict[str, Any] = {"decision": "CONTINUE"} if call.purpose == "decision" else {"findings": []}
+        values = given.get(call.purpose, [usual])
         value = values[min(call.ordinal, len(values)) - 1]
         return value if isinstance(value, str | ActorReply) else json.dumps(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -19,7 +20,9 @@ from tests.simulation.simulators.medconceal.scenes import ANSWERS, ASKS, CASE, N
 from tests.simulation.simulators.playing import Played, by_rules, play
 
 
-def held(*turns: dict[str, Any], setting: str = "confirmation-8", options: Any = None, **more: Any) -> Played:
+def held(
+    *turns: Mapping[str, Any], setting: str = "confirmation-8", options: Any = None, **more: Any
+) -> Played:
     return play(SIMULATOR, CASE, actors(turns or (NOTHING,), **more), setting=setting, options=options)
 
 

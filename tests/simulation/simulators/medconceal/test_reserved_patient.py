@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -35,7 +36,9 @@ A, B = CASE.hidden.concerns
 GUARD = PARAMETERS.load("default").guard
 
 
-def held(*turns: dict[str, Any], patient: Callable[[Call], str | ActorReply] = honest, **more: Any) -> Played:
+def held(
+    *turns: Mapping[str, Any], patient: Callable[[Call], str | ActorReply] = honest, **more: Any
+) -> Played:
     return play(SIMULATOR, CASE, actors(turns or (NOTHING,), patient=patient), **more)
 
 
@@ -249,9 +252,13 @@ def test_what_no_line_of_the_case_can_mend_ends_it(text: str, reason: str) -> No
     assert [call.attempt for call in talk.asked("reply")] == [1, 1, 2, 3]
 
 
+def _spoilt(reply: ActorReply, call: Call) -> str | ActorReply:
+    return reply if call.ordinal == 2 else honest(call)
+
+
 def test_an_empty_or_cut_off_reply_falls_back() -> None:
     for bad in (ActorReply(""), ActorReply("I get", cut=True)):
-        talk = held(NOTHING, patient=lambda call, bad=bad: bad if call.ordinal == 2 else honest(call))
+        talk = held(NOTHING, patient=partial(_spoilt, bad))
         assert replies(talk)[1] in CASE.patient.deflections
 
 

@@ -37,7 +37,7 @@ def evaluator(request: dict[str, Any]) -> str:
 
 
 def simulated(out: Path, *, cases: tuple[Case, ...], **more: Any) -> Path:
-    request = {
+    request: dict[str, Any] = {
         "protocol": "medconceal",
         "clinicians": ["rules", "script:good", "script:checklist"],
         "patient": "rules",

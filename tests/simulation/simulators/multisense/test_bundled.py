@@ -18,37 +18,21 @@ from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
-from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case, Hidden
 from bedside.simulation.simulators.case_files import leaks
 from bedside.simulation.simulators.multisense import SIMULATOR
-from bedside.simulation.simulators.multisense.stages import FOLDER, NAMES, guides
-from bedside.simulation.simulators.prompt_files import prompts_in
-from bedside.simulation.simulators.scripts import bundled_scripts, read_script
-from bedside.transcripts.transcript import Transcript, Turn
+from bedside.simulation.simulators.multisense.stages import NAMES, guides
+from bedside.simulation.simulators.scripts import read_script
 from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.simulation.simulators.multisense.scenes import cases, personas, talked
-from tests.simulation.simulators.playing import Played, by_rules
+from tests.simulation.simulators.playing import Played, by_rules, by_script, transcript_of
 
 every_case = pytest.mark.parametrize("name", cases())
 
 
 def scripted(name: str, case: str, **more: Any) -> Played:
     """A bundled clinician with the toy patient."""
-    rules, script = by_rules(SIMULATOR), read_script(name, SIMULATOR.scripts).script
-
-    def reply(call: Call) -> str | ActorReply:
-        return script.reply(call) if call.actor == "clinician" else rules(call)
-
-    return talked(reply, case, **more)
-
-
-def transcript(talk: Played) -> Transcript:
-    turns = tuple(
-        Turn(index, turn.role, turn.role, turn.text, dict(turn.meta))
-        for index, turn in enumerate(talk.ended.turns)
-    )
-    return Transcript("talk", turns, language="en", reference=dict(talk.ended.reference))
+    return talked(by_script(SIMULATOR, name), case, **more)
 
 
 # -- cases and prompts --------------------------------------------------------------------------------
@@ -85,8 +69,7 @@ def test_the_plan_has_the_size_of_the_publications() -> None:
     assert len(plan) == 2 * 1810
 
 
-def test_prompts_and_guides_are_there_in_each_language() -> None:
-    assert set(prompts_in(FOLDER / "prompts").languages) == set(SIMULATOR.languages)
+def test_guides_are_there_in_each_language() -> None:
     for language in SIMULATOR.languages:
         assert [stage.name for stage in guides(language).stages] == list(NAMES.values())
 
@@ -114,10 +97,6 @@ def test_the_toy_names_a_condition_and_says_that_it_cant_be_sure() -> None:
     assert "depressive episode" in named["sleep"]
 
 
-def test_the_scripts_are_there() -> None:
-    assert set(bundled_scripts(SIMULATOR.scripts)) == {"good", "brisk", "repeating", "silent", "recorded"}
-
-
 @every_case
 def test_scripted_clinicians_end_as_they_should(name: str) -> None:
     lengths = {"good": 20, "brisk": 10}
@@ -142,7 +121,7 @@ def test_a_recorded_conversation_is_played_to_its_end() -> None:
     recording = read_script("recorded", SIMULATOR.scripts).script
     talk = talked(recording.reply, "bipolar")
     assert (talk.ended.stop, len(talk.ended.turns)) == ("exit", 16)
-    assert len(talk.calls) == len(recording.replies)  # type: ignore[union-attr]
+    assert len(talk.calls) == len(recording.replies)
     assert talk.ended.flags == {"patient, refused: stage directions": 1}
     assert "bipolar II disorder" in next(
         turn.text for turn in talk.ended.turns[1:] if turn.meta["stage"] == NAMES[3]
@@ -196,12 +175,12 @@ def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(
         return {"message": words} if wrapped else words
 
     asked: list[str] = []
-    who = {"cases": [cases()["panic"]], "personas": [personas()["openness-basic"]]}
-    plan = SimulationRequest("multisense", agent, **who).plan()  # type: ignore[arg-type]
+    who: dict[str, Any] = {"cases": [cases()["panic"]], "personas": [personas()["openness-basic"]]}
+    plan = SimulationRequest("multisense", agent, **who).plan()
     with pytest.raises(InputError, match="replies with messages where the scaffold asks it for objects"):
         simulate_plan(plan, tmp_path / "talks", SimulationSettings())
     assert asked == ["stage"] * 3
-    free = SimulationRequest("multisense", agent, settings=["free"], **who).plan()  # type: ignore[arg-type]
+    free = SimulationRequest("multisense", agent, settings=["free"], **who).plan()
     assert simulate_plan(free, tmp_path / "free", SimulationSettings()).counts.finished == 1
 
 
@@ -215,7 +194,9 @@ def test_the_diagnosis_is_judged_by_the_message_that_gives_it() -> None:
     )
     others = [turn.text for turn in talk.ended.turns if turn.text != given]
     for name in ("diagnostic_accuracy_soft", "diagnostic_accuracy_hard"):
-        (prompt,) = Question(RUBRICS.load(name)).prompts(Conversation(transcript(talk)))
+        (prompt,) = Question(RUBRICS.load(name)).prompts(
+            Conversation(transcript_of(talk, "talk", language="en"))
+        )
         assert isinstance(prompt, Prompt)
         assert given in prompt.text
         assert str(talk.ended.reference["diagnosis"]) in prompt.text

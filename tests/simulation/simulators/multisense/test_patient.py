@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -207,7 +207,7 @@ def test_traits_and_literacy_stand_in_each_prompt_that_makes_words(name: str) ->
         assert len(made) >= 5
         for call in made:
             for trait, level in persona.traits.items():
-                guide = OWN.traits[trait]  # type: ignore[index]
+                guide = OWN.traits[cast(Any, trait)]
                 assert guide.definition in call.brief
                 assert (guide.high if level == "high" else guide.low) in call.brief
                 assert (guide.low if level == "high" else guide.high) not in call.brief

@@ -262,7 +262,7 @@ def test_without_candidates_the_conversation_is_the_clinicians_result(reply: Any
 
 @pytest.mark.parametrize("purpose", ["extraction", "matching", "redundancy"])
 def test_what_the_evaluator_cant_say_makes_the_conversation_missing(purpose: str) -> None:
-    talk = talked(Talk(**{purpose: "I see."}))
+    talk = talked(Talk((True,), (), **{purpose: "I see."}))
     assert talk.failure is not None
     assert (talk.failure.whose, talk.failure.reason) == ("evaluator", "reply can't be read")
     assert len(talk.asked(purpose)) == 3

@@ -75,15 +75,15 @@ def actors(
 
     def reply(call: Call) -> str | ActorReply:
         if data is not None and call.purpose in data:
-            own = data[call.purpose]
-            return own(call) if callable(own) else own
+            step = data[call.purpose]
+            return step(call) if callable(step) else step
         if call.purpose == "opening":
             return "I have this ache."
         assert call.kind == "message", call.purpose
         own = clinician if call.actor == "clinician" else patient
         if callable(own):
             return own(call)
-        if isinstance(own, str):
+        if isinstance(own, str | ActorReply):
             return own
         told[call.actor] += 1
         return own[min(told[call.actor], len(own)) - 1]

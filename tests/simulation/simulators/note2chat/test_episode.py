@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -265,7 +265,7 @@ def test_it_ends_for_any_replies(replies: list[Any], options: dict[str, str], se
     def reply(call: Call) -> str | ActorReply:
         nonlocal place
         place += 1
-        return replies[place % len(replies)]  # type: ignore[no-any-return]
+        return cast(str | ActorReply, replies[place % len(replies)])
 
     played = play(SIMULATOR, case(), reply, setting=setting, options=options, most=1000)
     start = situation(SIMULATOR, case(), setting=setting, options=options)

@@ -20,7 +20,7 @@ from tests.simulation.simulators.note2chat.test_guided_dialogue import lines
 from tests.simulation.simulators.playing import run_exchange
 
 #: Where six messages convey the findings: in the opening, in messages 2 and 4, and nowhere.
-PLACES = {
+PLACES: dict[str, dict[str, Any]] = {
     "qzfinding0": {"opening": True, "last": None, "patient_first": 0, "doctor_first": None},
     "qzfinding1": {"opening": False, "last": 2, "patient_first": 2, "doctor_first": None},
     "qzfinding2": {"opening": False, "last": 4, "patient_first": 4, "doctor_first": None},
