@@ -15,6 +15,7 @@ from scipy.stats import norm
 from bedside.core.errors import DataError
 from bedside.stats.bradley_terry import Strengths, _PairRegression, strengths
 from tests.soak import budget
+from tests.stats.results import ends, interval_of
 
 #: Home team, visitor, games that each won: American League, Eastern Division, 1987 (Agresti 2002, Categorical Data
 #: Analysis, 2nd edition, Table 10.11).
@@ -167,12 +168,8 @@ def test_the_interval_and_the_chance() -> None:
     own, chance = fitted.strengths[0], fitted.chances[0]
     assert sum(estimates(fitted)) == pytest.approx(0)
     assert own.estimate is not None
-    assert own.interval is not None
-    assert chance.interval is not None
     assert chance.estimate == pytest.approx(expit(own.estimate))
-    assert (chance.interval.low, chance.interval.high) == pytest.approx(
-        (expit(own.interval.low), expit(own.interval.high))
-    )
+    assert ends(chance) == pytest.approx((expit(interval_of(own).low), expit(interval_of(own).high)))
     difference = fitted.differences[0, 1]
     assert difference.estimate == pytest.approx(2 * own.estimate)
     assert fitted.expected[0, 1] == pytest.approx(expit(2 * own.estimate))
@@ -343,8 +340,7 @@ def test_intervals_cover_and_tests_keep_their_level(cases: int, true: list[float
             for own, level in zip(fitted.strengths, levels, strict=True)
         ]
         assert fitted.position is not None
-        assert fitted.position.interval is not None
-        covered_place.append(fitted.position.interval.low <= place <= fitted.position.interval.high)
+        covered_place.append(interval_of(fitted.position).low <= place <= interval_of(fitted.position).high)
         equal = [own for (a, b), own in fitted.differences.items() if true[a] == true[b]]
         rejected.append(any(own.p_adjusted is not None and own.p_adjusted < 0.05 for own in equal))
     slack = norm.ppf(0.999) * np.sqrt(0.05 * 0.95 / repetitions)

@@ -21,6 +21,7 @@ from bedside.stats.crossed_raters import (
     unpaired_difference,
 )
 from bedside.stats.result import Result
+from tests.stats.results import interval_of
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(14, 4)) + RNG.normal(size=4) + 0.2
@@ -55,8 +56,7 @@ def test_raters_who_all_agree_leave_the_t_test_of_cases() -> None:
     result = paired_difference(alike, other)
     t = scipy.stats.ttest_rel(X[:, 0], Y[:, 0])
     assert result.p == pytest.approx(t.pvalue)
-    assert result.interval is not None
-    assert result.interval.low == pytest.approx(t.confidence_interval().low)
+    assert interval_of(result).low == pytest.approx(t.confidence_interval().low)
     welch = unpaired_difference(alike, other[:9])
     assert welch.standard_error == pytest.approx(np.sqrt(X[:, 0].var(ddof=1) / 14 + Y[:9, 0].var(ddof=1) / 9))
 
@@ -207,8 +207,7 @@ def test_the_effect_is_in_standard_deviations_of_single_ratings(paired: bool) ->
     assert result.effect is not None
     size = (X - Y).mean() / np.sqrt(np.mean(variances))
     assert result.effect.estimate == pytest.approx(size)
-    assert result.effect.interval is not None
-    assert result.effect.interval.low < size < result.effect.interval.high
+    assert interval_of(result.effect).low < size < interval_of(result.effect).high
 
 
 @pytest.mark.slow
@@ -224,9 +223,8 @@ def test_the_effect_and_its_interval_hold_the_truth(raters: int, cases: int, pai
         x, y = values + rng.normal(0, 0.6, (2, cases, raters)) + np.array([0.5, 0])[:, None, None]
         effect = (paired_difference if paired else unpaired_difference)(x, y).effect
         assert effect is not None
-        assert effect.interval is not None
         assert effect.estimate is not None
         estimates.append(effect.estimate)
-        held += effect.interval.low <= truth <= effect.interval.high
+        held += interval_of(effect).low <= truth <= interval_of(effect).high
     assert np.mean(estimates) == pytest.approx(truth, rel=0.1)
     assert held / 500 > 0.93

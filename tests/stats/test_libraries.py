@@ -17,7 +17,7 @@ from statsmodels.stats.contingency_tables import Table2x2, mcnemar
 
 import bedside.stats
 from bedside.stats import effects, intervals, many_raters, paired, sample_size, two_raters, unpaired
-from bedside.stats.result import Interval
+from tests.stats.results import ends
 
 PAGE = Path(__file__).parents[2] / "docs" / "statistics-libraries.md"
 #: What only prepares the data or carries the answer.
@@ -29,11 +29,6 @@ Sample = tuple[np.ndarray, np.ndarray]
 def same(value: float | None) -> object:
     """Equal to a relative 1e-12."""
     return pytest.approx(value, rel=1e-12, abs=0.0)
-
-
-def ends(interval: Interval | None) -> tuple[float, float]:
-    assert interval is not None
-    return interval.low, interval.high
 
 
 def samples() -> Iterator[Sample]:
@@ -134,7 +129,7 @@ def test_mcnemar_is_that_of_the_formulas(only_x: int, only_y: int) -> None:
         ("chi-squared", plain, special.chdtrc(1, plain)), ("corrected", less, special.chdtrc(1, less)),
     ):  # fmt: skip
         result = paired.mcnemar_from_table(table, method=method)
-        assert (result.statistic, result.p) == (same(statistic), same(p)), method
+        assert (result.statistic, result.p) == same((statistic, p)), method
 
 
 def test_mcnemar_without_correction_of_equal_counts_is_why_none_is_asked_for() -> None:

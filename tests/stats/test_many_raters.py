@@ -16,6 +16,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from bedside.core.errors import DataError
 from bedside.stats import many_raters, reliability, two_raters
 from tests.reference import statistics as published
+from tests.stats.results import ends, interval_of
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 tables = st.integers(2, 4).flatmap(
@@ -200,8 +201,7 @@ def test_gwet_of_four_raters_published() -> None:
     assert result.details["chance agreement"] == pytest.approx(0.1903212, abs=5e-8)
     assert result.estimate == pytest.approx(0.77544, abs=5e-6)
     assert result.standard_error == pytest.approx(0.14295, abs=5e-6)
-    assert result.interval is not None
-    assert (round(result.interval.low, 3), result.interval.high) == (0.461, 1.0)
+    assert (round(interval_of(result).low, 3), interval_of(result).high) == (0.461, 1.0)
 
 
 def test_gwet_error_against_the_jackknife() -> None:
@@ -227,11 +227,9 @@ def test_icc_published() -> None:
     average = reliability.icc(published.SHROUT_FLEISS, average=True)
     assert round(single.estimate or 0, 2) == 0.29  # as printed by Shrout and Fleiss
     assert round(average.estimate or 0, 2) == 0.62
-    assert single.interval is not None
-    assert average.interval is not None
     # R's psych: ICC2 0.02 to 0.76, ICC2k 0.07 to 0.93.
-    assert (round(single.interval.low, 2), round(single.interval.high, 2)) == (0.02, 0.76)
-    assert (round(average.interval.low, 2), round(average.interval.high, 2)) == (0.07, 0.93)
+    assert (round(interval_of(single).low, 2), round(interval_of(single).high, 2)) == (0.02, 0.76)
+    assert (round(interval_of(average).low, 2), round(interval_of(average).high, 2)) == (0.07, 0.93)
     assert single.statistic == pytest.approx(11.03, abs=5e-3)
 
 
@@ -247,8 +245,7 @@ def test_icc_forms_published(model: Any, average: bool, value: float, low: float
     result = reliability.icc(published.SHROUT_FLEISS, model=model, average=average)
     assert result.name == f"ICC({model},{'k' if average else 1})"
     assert round(result.estimate or 0, 2) == value
-    assert result.interval is not None
-    assert (round(result.interval.low, 2), round(result.interval.high, 2)) == (low, high)
+    assert (round(interval_of(result).low, 2), round(interval_of(result).high, 2)) == (low, high)
 
 
 @pytest.mark.parametrize("average", [False, True])
@@ -264,9 +261,7 @@ def test_icc_of_items_with_raters_of_their_own(average: bool) -> None:
         reliability.icc(table, model=1, average=average) for table in (published.SHROUT_FLEISS, scattered)
     )
     assert own.estimate == pytest.approx(whole.estimate, abs=1e-12)
-    assert own.interval is not None
-    assert whole.interval is not None
-    assert own.interval.low == pytest.approx(whole.interval.low, abs=1e-12)
+    assert interval_of(own).low == pytest.approx(interval_of(whole).low, abs=1e-12)
     assert (own.n, own.dropped, own.method) == (whole.n, 2, whole.method)
     assert reliability.icc(scattered, model=2).missing == "fewer than two items rated by all raters"
     assert reliability.icc(scattered[-2:], model=1).missing == (
@@ -304,8 +299,7 @@ def test_icc_against_pingouin(raters: int) -> None:
             row = theirs[names.isin(keys)].iloc[0]
             ours = reliability.icc(table, model=model, average=average)  # type: ignore[arg-type]
             assert ours.estimate == pytest.approx(row["ICC"], abs=1e-9)
-            assert ours.interval is not None
-            assert (ours.interval.low, ours.interval.high) == pytest.approx(tuple(row[column]), abs=6e-3)
+            assert ends(ours) == pytest.approx(tuple(row[column]), abs=6e-3)
             assert ours.p == pytest.approx(row["pval"] if "pval" in row else row["p_val"], rel=1e-6)
 
 
@@ -378,8 +372,7 @@ def test_pairwise_and_conger(table: list[list[int]], weights: str) -> None:
         cohen = two_raters.kappa(*columns, scale=scale, weights=weights)
         assert conger.estimate == pytest.approx(cohen.estimate, abs=1e-10)
         if cohen.interval is not None:
-            assert conger.interval is not None
-            assert conger.interval.low == pytest.approx(cohen.interval.low, abs=1e-9)
+            assert interval_of(conger).low == pytest.approx(cohen.interval.low, abs=1e-9)
 
 
 def test_pairwise_of_named_pairs() -> None:
@@ -499,10 +492,7 @@ def test_the_jackknife_is_that_of_computing_anew(weights: str, clustered: bool) 
                 return statistic(rows, clusters=names, **options)
 
             interval = of(table, clusters).interval
-            assert interval is not None
-            assert (interval.low, interval.high) == pytest.approx(
-                slow_interval(of, table, clusters), abs=1e-12
-            )
+            assert ends(interval) == pytest.approx(slow_interval(of, table, clusters), abs=1e-12)
 
 
 def test_an_interval_of_an_icc_of_raised_degrees_of_freedom_is_not_called_published() -> None:

@@ -12,14 +12,9 @@ from scipy import stats
 from bedside.stats import overlapping, paired, unpaired
 from bedside.stats._exact import melded_bounds, paired_melded_bounds
 from bedside.stats.arrays import Array
-from bedside.stats.result import Result
+from tests.stats.results import ends
 
 RNG = np.random.default_rng(17)
-
-
-def ends(result: Result) -> tuple[float, float]:
-    assert result.interval is not None
-    return result.interval.low, result.interval.high
 
 
 def kept_shifts(changes: Array, p_at: Callable[[float], float], level: float) -> tuple[float, float] | None:
@@ -169,10 +164,10 @@ def test_partly_shared_cases_between_welch_and_paired_t() -> None:
     x, y = RNG.normal(0.4, 1, 12), RNG.normal(0, 2, 15)
     welch = overlapping.t_test([], [], x, y)
     expected = stats.ttest_ind(x, y, equal_var=False)
-    assert (welch.statistic, welch.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert (welch.statistic, welch.p) == pytest.approx((expected.statistic, expected.pvalue))
     pairs = overlapping.t_test(x, y[:12], [], [])
     expected = stats.ttest_rel(x, y[:12])
-    assert (pairs.statistic, pairs.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert (pairs.statistic, pairs.p) == pytest.approx((expected.statistic, expected.pvalue))
     assert ends(pairs) == pytest.approx(tuple(expected.confidence_interval()))
     one_sided = overlapping.t_test(x[:4], y[:4], x[4:], y[4:], alternative="greater")
     two_sided = overlapping.t_test(x[:4], y[:4], x[4:], y[4:])

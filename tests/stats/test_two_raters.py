@@ -13,6 +13,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from bedside.core.errors import DataError
 from bedside.stats import many_raters, reliability, two_raters
 from tests.reference import statistics as published
+from tests.stats.results import ends, interval_of
 
 SCALE = (1, 2, 3, 4, 5)
 rated = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40)
@@ -157,8 +158,7 @@ def test_bootstrap_resamples_items() -> None:
     ours = two_raters.kappa(
         a, b, scale=(1, 2, 3, 4), weights="quadratic", interval="percentile", resamples=20_000
     ).interval
-    assert ours is not None
-    assert (ours.low, ours.high) == (pytest.approx(low, abs=0.03), pytest.approx(high, abs=0.03))
+    assert ends(ours) == pytest.approx((low, high), abs=0.03)
 
 
 def test_jackknife_by_definition() -> None:
@@ -173,8 +173,9 @@ def test_jackknife_by_definition() -> None:
     half = stats.t.ppf(0.975, 24) * error / (1 - whole**2)
     ours = two_raters.kappa(a, b, scale=(1, 2, 3), weights="linear").interval
     assert ours is not None
-    assert ours.low == pytest.approx(np.tanh(np.arctanh(whole) - half), abs=1e-10)
-    assert ours.high == pytest.approx(np.tanh(np.arctanh(whole) + half), abs=1e-10)
+    assert ends(ours) == pytest.approx(
+        (np.tanh(np.arctanh(whole) - half), np.tanh(np.arctanh(whole) + half)), abs=1e-10
+    )
 
 
 def test_clusters_are_drawn_whole() -> None:
@@ -183,17 +184,14 @@ def test_clusters_are_drawn_whole() -> None:
     b = np.where(rng.random(60) < 0.6, a, rng.integers(1, 4, 60))
     alone = two_raters.kappa(a, b, scale=(1, 2, 3), clusters=np.arange(60))
     items = two_raters.kappa(a, b, scale=(1, 2, 3))
-    assert alone.interval is not None
-    assert items.interval is not None
-    assert alone.interval.low == pytest.approx(items.interval.low, abs=1e-12)
+    assert interval_of(alone).low == pytest.approx(interval_of(items).low, abs=1e-12)
     assert alone.p is None  # items in clusters aren't independent
     assert items.p is not None
     # Ten copies of each item carry no more than one.
     copies = two_raters.kappa(
         np.repeat(a, 10), np.repeat(b, 10), scale=(1, 2, 3), clusters=np.repeat(np.arange(60), 10)
     )
-    assert copies.interval is not None
-    assert copies.interval.low == pytest.approx(items.interval.low, abs=1e-12)
+    assert interval_of(copies).low == pytest.approx(interval_of(items).low, abs=1e-12)
     with pytest.raises(DataError, match="independent"):
         two_raters.kappa(a, b, clusters=np.arange(60), interval="analytic")
     with pytest.raises(DataError, match="60 cluster labels"):
@@ -206,15 +204,12 @@ def test_clusters_are_drawn_whole() -> None:
 )
 def test_tuna_published(kind: str, estimate: float, p: float) -> None:
     result = two_raters.correlation(published.TUNA_X, published.TUNA_Y, kind=kind)
-    assert (result.estimate, result.p) == (pytest.approx(estimate, abs=5e-8), pytest.approx(p, abs=5e-8))
+    assert (result.estimate, result.p) == pytest.approx((estimate, p), abs=5e-8)
     pearson = two_raters.correlation(published.TUNA_X, published.TUNA_Y, kind="pearson")
     # R: cor.test(x, y): r 0.5711816, p 0.1082, interval −0.1497426, 0.8955795.
     assert pearson.estimate == pytest.approx(0.5711816, abs=5e-8)
     assert pearson.p == pytest.approx(0.1082, abs=5e-5)
-    assert pearson.interval is not None
-    assert (pearson.interval.low, pearson.interval.high) == (
-        pytest.approx(-0.1497426, abs=5e-8), pytest.approx(0.8955795, abs=5e-8),
-    )  # fmt: skip
+    assert ends(pearson) == pytest.approx((-0.1497426, 0.8955795), abs=5e-8)
 
 
 def test_correlations_against_scipy() -> None:
@@ -243,8 +238,7 @@ def test_bland_altman_against_pingouin() -> None:
     del pingouin  # its plot gives no numbers; the interval of the bias is Student's
     theirs = stats.ttest_rel(published.WRIGHT, published.MINI_WRIGHT).confidence_interval()
     ours = two_raters.bland_altman(published.WRIGHT, published.MINI_WRIGHT).interval
-    assert ours is not None
-    assert (ours.low, ours.high) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+    assert ends(ours) == pytest.approx((theirs.low, theirs.high))
 
 
 def test_error_and_bias() -> None:
