@@ -169,7 +169,7 @@ def corrected_rejections(systems: int, runs: int = 400) -> tuple[float, float]:
         pairs = [paired_difference(x, y) for x, y in combinations(tables, 2)]
         some += (some_difference(pairs).p or 0) <= 0.05
         # What p was before: of t with the degrees of freedom that fit 5 %.
-        plain = [2 * scipy.stats.t.sf(np.sqrt(pair.statistic), pair.details[DF]) for pair in pairs]  # type: ignore[arg-type]
+        plain = [2 * scipy.stats.t.sf(np.sqrt(pair.statistic or 0), pair.details[DF] or 0) for pair in pairs]
         at_five += min(plain) * len(pairs) <= 0.05
     return some / runs, at_five / runs
 

@@ -88,9 +88,8 @@ def test_tango_statistic_is_the_score_of_the_likelihood(
     def unlikely(share_y: float) -> float:
         shares = (share_y + difference, share_y, 1 - 2 * share_y - difference)
         counts = (only_x, only_y, n - only_x - only_y)
-        return -sum(
-            count * np.log(max(share, 1e-300)) for count, share in zip(counts, shares, strict=True) if count
-        )
+        logs = np.log(np.maximum(shares, 1e-300))
+        return -float(sum(count * log for count, log in zip(counts, logs, strict=True) if count))
 
     bounds = (max(0.0, -difference), (1 - difference) / 2)
     share = minimize_scalar(unlikely, bounds=bounds, method="bounded", options={"xatol": 1e-13}).x
@@ -124,7 +123,9 @@ def test_miettinen_nurminen_is_the_score_of_the_likelihood(
 ) -> None:
     def unlikely(share_y: float) -> float:
         parts = ((ones_x, n_x, share_y + difference), (ones_y, n_y, share_y))
-        return -sum(k * np.log(max(p, 1e-300)) + (n - k) * np.log(max(1 - p, 1e-300)) for k, n, p in parts)
+        return -float(
+            sum(k * np.log(max(p, 1e-300)) + (n - k) * np.log(max(1 - p, 1e-300)) for k, n, p in parts)
+        )
 
     bounds = (max(0.0, -difference) + 1e-12, min(1.0, 1 - difference) - 1e-12)
     y = minimize_scalar(unlikely, bounds=bounds, method="bounded", options={"xatol": 1e-13}).x

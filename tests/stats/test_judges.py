@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,6 +11,7 @@ from scipy import stats
 from bedside.core.errors import DataError
 from bedside.stats import alternative_annotator, prediction_powered, stratified_means
 from bedside.stats import sample_size as planning
+from bedside.stats.arrays import Array
 from bedside.stats.two_raters import kappa_from_counts
 from tests.reference import statistics as published
 from tests.stats.results import ends, interval_of
@@ -31,13 +34,11 @@ def test_alternative_annotator_published(epsilon: float, rate: float) -> None:
     assert round(result.winning_rate or 0, 4) == rate
     assert result.replaceable == (rate >= 0.5)
     if epsilon == 0.1:
-        p = sorted((one.p for one in result.raters), reverse=True)
+        p = sorted((one.p or 0 for one in result.raters), reverse=True)
         assert p == pytest.approx([0.0799554801, 0.0033386848, 0.0033386848], abs=1e-9)
 
 
-def alternative_annotator_by_definition(
-    judge: np.ndarray, table: np.ndarray, epsilon: float
-) -> tuple[float, float]:
+def alternative_annotator_by_definition(judge: Array, table: Array, epsilon: float) -> tuple[float, float]:
     """Item by item, with the authors' minus root mean squared difference."""
     p_values, advantages = [], []
     for rater in range(table.shape[1]):
@@ -64,7 +65,7 @@ def test_alternative_annotator_of_distances() -> None:
     table[rng.random((60, 4)) < 0.1] = np.nan
     judge = np.clip(truth + rng.choice((-1, 0, 0, 1), 60), 1, 5)
     for epsilon in (0.0, 0.1, 0.2):
-        rate, advantage = alternative_annotator_by_definition(judge, table, epsilon)
+        rate, advantage = alternative_annotator_by_definition(judge, table.astype(float), epsilon)
         result = alternative_annotator.alternative_annotator(judge, table, epsilon=epsilon, score="distance")
         assert result.winning_rate == pytest.approx(rate)
         assert result.advantage == pytest.approx(advantage)
@@ -121,7 +122,7 @@ def test_tuned_weight_is_the_best_and_follows_the_formula() -> None:
     expected = covariance / ((1 + 300 / 1000) * np.var(np.concatenate([predicted, rest]), ddof=1))
     assert result.details["weight"] == pytest.approx(expected)
     errors = [
-        prediction_powered.mean(human, predicted, rest, weight=weight).standard_error
+        prediction_powered.mean(human, predicted, rest, weight=weight).standard_error or 0
         for weight in np.linspace(0, 1, 21)
     ]
     assert result.standard_error is not None
@@ -183,8 +184,7 @@ def test_rogan_gladens_interval_holds_its_estimate_and_stands_a_single_hit() -> 
         else:
             assert found.missing
     # (hits + 1) / (ones + 2) + (rejections + 1) / (zeros + 2) is 1 here.
-    human, judge = [1, 0, 0, 0, 0], [1, 0, 1, 1, 1]
-    guess = prediction_powered.rogan_gladen(human, judge, [1] * 10 + [0] * 30)
+    guess = prediction_powered.rogan_gladen([1, 0, 0, 0, 0], [1, 0, 1, 1, 1], [1] * 10 + [0] * 30)
     assert guess.estimate is not None
     assert guess.interval is None
     assert guess.missing == "no interval: on so few labels the judge can't be told from one that guesses"
@@ -218,7 +218,7 @@ def test_rogan_gladen_bootstrap_resamples_the_unlabelled_verdicts() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("interval", ["adjusted", "bootstrap"])
-def test_rogan_gladen_covers_with_few_unlabelled(interval: str) -> None:
+def test_rogan_gladen_covers_with_few_unlabelled(interval: Literal["adjusted", "bootstrap"]) -> None:
     rng = np.random.default_rng(5)
     covered = 0
     for _ in range(600):
@@ -276,7 +276,7 @@ def test_alternative_annotator_of_no_items_says_so() -> None:
 
 def at_the_boundary(
     clusters: int, size: int, alike: float, raters: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Array, Array]:
     """Yes or no of a judge that loses to each person by .2: people err in 10 %, the judge in 35 %, alike within
     clusters.
     """

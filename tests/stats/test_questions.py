@@ -198,7 +198,7 @@ def test_fieller_covers_the_ratio_where_the_difference_is_zero() -> None:
     y = rng.normal(5, 1, 25)
     x = y + rng.normal(1, 0.5, 25)
     effect = effects.relative_change(x, y, paired=True)
-    for bound in (interval_of(effect).low, interval_of(effect).high):
+    for bound in ends(effect):
         assert stats.ttest_1samp(x - (1 + bound / 100) * y, 0).pvalue == pytest.approx(0.05, abs=1e-9)
 
 
@@ -290,7 +290,7 @@ def test_shares_of_clustered_values() -> None:
     nothing = intervals.proportion(np.zeros(40), clusters=np.repeat(np.arange(8), 5)).interval
     assert nothing is not None
     assert nothing.low == 0
-    assert nothing.high > intervals.wilson(0, 8).interval.high  # type: ignore[union-attr]
+    assert nothing.high > ends(intervals.wilson(0, 8))[1]
 
 
 @pytest.mark.slow
