@@ -74,9 +74,9 @@ def drawn_turns(
         skill = draw.uniform(-0.4, 0.4)
         made = []
         for turn in range(turns):
-            z = np.round(np.clip(draw.random(10) + skill * np.tile([-1, 1], 5), 0, 1), 2).tolist()
+            z = np.round(np.clip(draw.random(10) + skill * np.tile([-1, 1], 5), 0, 1), 2)
             z[9] = round(0.4 * z[9], 2)  # not blocked
-            made.append((turn, z, np.round(draw.random(2), 2)))
+            made.append((turn, z.tolist(), np.round(draw.random(2), 2)))
         steps = [
             Step(
                 turn,
@@ -103,7 +103,7 @@ def drawn_turns(
                     LabelledTurn.model_validate(
                         {
                             "case": str(case), "turn": turn, "concern": concern, "category": categories[place],
-                            "z": dict(zip(FEATURES, z.tolist(), strict=True)), "o": float(o[place]),
+                            "z": dict(zip(FEATURES, z, strict=True)), "o": float(o[place]),
                             "revealed": label, "addressed": addressed,
                         }
                     )
