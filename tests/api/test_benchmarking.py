@@ -311,30 +311,20 @@ def agent(request: dict[str, Any]) -> str:
 
 def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> None:
     out = tmp_path / "bench"
-    for call, words in (
-        (lambda: bedside.benchmark("note2chatt", out, clinician="rules"), "did you mean note2chat"),
-        (lambda: bedside.benchmark("note2chat", out, clinician=[]), "no clinician is named"),
-        (
-            lambda: bedside.benchmark("note2chat", out, clinician="rules", judges="opnai/x"),
-            "did you mean openai",
-        ),
-        (
-            lambda: bedside.benchmark("note2chat", out, clinician="rules", max_cost=-1.0),
-            "`max_cost` must be above 0",
-        ),
-        (
-            lambda: bedside.benchmark("note2chat", out, clinician="rules", max_calls=-1),
-            "`max_calls` must be 0 or more",
-        ),
-        (
-            lambda: bedside.benchmark("note2chat", out, clinician="rules", prices={"other": (1, 1)}),
-            "'other'",
-        ),
-        (lambda: bedside.benchmark("note2chat", out, clinician="rules", sample=99), "99 are to be drawn"),
-        (lambda: bedside.extend_benchmark(out, clinician="rules"), "there is no benchmark in this folder"),
-    ):
+    wrongs: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"protocol": "note2chatt"}, "did you mean note2chat"),
+        ({"clinician": []}, "no clinician is named"),
+        ({"judges": "opnai/x"}, "did you mean openai"),
+        ({"max_cost": -1.0}, "`max_cost` must be above 0"),
+        ({"max_calls": -1}, "`max_calls` must be 0 or more"),
+        ({"prices": {"other": (1, 1)}}, "neither actor nor judge is called 'other'"),
+        ({"sample": 99}, "99 are to be drawn"),
+    )
+    for wrong, words in wrongs:
         with pytest.raises(BedsideError, match=words):
-            call()
+            bedside.benchmark(**{"protocol": "note2chat", "out": out, "clinician": "rules", **wrong})
+    with pytest.raises(BedsideError, match="there is no benchmark in this folder"):
+        bedside.extend_benchmark(out, clinician="rules")
     assert not out.exists()
     out.mkdir()
     (out / "mine.txt").write_text("mine")

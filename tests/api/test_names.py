@@ -105,9 +105,9 @@ def test_comparisons_take_a_lone_name() -> None:
             with pytest.raises(bedside.BedsideError, match="there is only 'steady'"):
                 bedside.compare(STUDY, systems=value, scales=SCALES)
             continue
-        others: dict[str, Any] = {} if argument == "scales" else {"scales": SCALES}
-        found = bedside.compare(STUDY, **{argument: value}, **others)
-        assert found == bedside.compare(STUDY, **{argument: [value]}, **others)
+        one: dict[str, Any] = {"scales": SCALES, argument: value}
+        several: dict[str, Any] = {"scales": SCALES, argument: [value]}
+        assert bedside.compare(STUDY, **one) == bedside.compare(STUDY, **several)
     # A set has no order of its own.
     assert bedside.compare(STUDY, systems={"steady", "brisk"}, scales=SCALES) == bedside.compare(
         STUDY, systems=["brisk", "steady"], scales=SCALES
@@ -136,12 +136,13 @@ def test_transcripts_take_a_lone_path(tmp_path: Path) -> None:
 @pytest.mark.server
 def test_judges_take_a_lone_name(run: bedside.Run) -> None:
     with JudgeServer() as server:
+        preview: Callable[..., Any] = bedside.preview_judging
         for argument in ("rubrics", "codes"):
             value = SEVERAL["judge"][argument]
-            lone = bedside.preview_judging(run, server.judge, **{argument: value})
-            assert lone == bedside.preview_judging(run, [server.judge], **{argument: [value]})
+            lone = preview(run, server.judge, **{argument: value})
+            assert lone == preview(run, [server.judge], **{argument: [value]})
             with pytest.raises(bedside.BedsideError, match=f"`{argument}`: names are text, and 3 is not"):
-                bedside.preview_judging(run, server.judge, **{argument: 3})  # type: ignore[arg-type]
+                preview(run, server.judge, **{argument: 3})
         both = ["brisk", "steady"]
         lone = bedside.preview_pairs(run, server.judge, rubrics="empathy", systems=both)
         assert lone == bedside.preview_pairs(run, [server.judge], rubrics=["empathy"], systems=both)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -217,7 +218,7 @@ def test_a_message_without_a_thought_or_after_one_without_is_skipped() -> None:
 
 def test_an_interview_in_which_the_doctor_knows_beforehand_is_left_out(folder: Path, tmp_path: Path) -> None:
     talks = list(read_talks(folder / "dialogues" / "transcripts.jsonl"))
-    talks[0].reference["simulation"]["flags"]["doctor states a finding first"] = 1  # type: ignore[index]
+    cast(Any, talks[0].reference)["simulation"]["flags"]["doctor states a finding first"] = 1
     written = write_sft(talks, tmp_path / "out")
     assert written.left_out == ((talks[0].id, "the doctor states a finding before the patient"),)
     assert written.cases["train"] == 4
@@ -251,18 +252,16 @@ _TEMPLATE = (
 def test_datasets_and_trl_read_the_files_for_fine_tuning(
     folder: Path, tmp_path: Path, load: Callable[[Path], Any], unit: Any
 ) -> None:
-    from transformers import PreTrainedTokenizerFast
-    from trl import apply_chat_template, is_conversational
-
+    trl = import_module("trl")
     talks = read_talks(folder / "thoughts" / "transcripts.jsonl")
     write_sft(talks, tmp_path / "out", unit=unit, split=CaseSplit(None, frozenset({TEST})))
     data = load(tmp_path / "out")
     assert set(data) == {"train", "test"}
     assert len(data["train"]) == len(rows(tmp_path / "out" / "train.jsonl"))
     example = data["train"][0]
-    assert is_conversational(example)
-    tokenizer: PreTrainedTokenizerFast = _tokenizer()
-    text = apply_chat_template(example, tokenizer)
+    assert trl.is_conversational(example)
+    tokenizer = _tokenizer()
+    text = trl.apply_chat_template(example, tokenizer)
     whole = text["text"] if unit == "dialogue" else text["prompt"] + text["completion"]
     assert whole.startswith("<|system|>You are a doctor")
     assert whole.count("<|assistant|>") == (len(talks[0].turns) // 2 if unit == "dialogue" else 1)
@@ -271,8 +270,7 @@ def test_datasets_and_trl_read_the_files_for_fine_tuning(
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["dialogue", "message"])
 def test_trl_reads_the_pairs(folder: Path, tmp_path: Path, load: Callable[[Path], Any], unit: str) -> None:
-    from trl import apply_chat_template, extract_prompt, is_conversational
-
+    trl = import_module("trl")
     out = tmp_path / "pairs"
     preferences(folder, unit, out)
     data = load(out)
@@ -280,23 +278,23 @@ def test_trl_reads_the_pairs(folder: Path, tmp_path: Path, load: Callable[[Path]
     assert len(data["train"]) == len(written) > 0
     tokenizer = _tokenizer()
     for example, row in zip(data["train"], written, strict=True):
-        assert is_conversational(example)
-        text = apply_chat_template(example, tokenizer)
+        assert trl.is_conversational(example)
+        text = trl.apply_chat_template(example, tokenizer)
         assert text["prompt"].endswith("<|assistant|>")
         assert text["chosen"] != text["rejected"]
         assert text["chosen"].startswith(row["chosen"][0]["content"])
         assert row["margin"] > 0
         # TRL's own cut between what is shared and what isn't lies no earlier than ours.
         both = {name: [*row["prompt"], *row[name]] for name in ("chosen", "rejected")}
-        assert extract_prompt(both)["prompt"][: len(row["prompt"])] == row["prompt"]
+        assert trl.extract_prompt(both)["prompt"][: len(row["prompt"])] == row["prompt"]
 
 
 def _tokenizer() -> Any:
     """A tokenizer of single characters, made here: only the template matters."""
     from tokenizers import Tokenizer, models
-    from transformers import PreTrainedTokenizerFast
 
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"x": 0}, unk_token="x")))
+    words = Tokenizer(models.WordLevel({"x": 0}, unk_token="x"))
+    tokenizer = import_module("transformers").PreTrainedTokenizerFast(tokenizer_object=words)
     tokenizer.chat_template = _TEMPLATE
     return tokenizer
 
@@ -328,23 +326,23 @@ def test_the_commands_make_it_all(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def _tiny_model() -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
 
+    transformers = import_module("transformers")
     characters = {chr(code): number for number, code in enumerate(range(32, 127))}
     own = {name: len(characters) + number for number, name in enumerate(("<unk>", "<pad>", "</s>"))}
     letters = Tokenizer(models.WordLevel(characters | own, unk_token="<unk>"))
     letters.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=letters, unk_token="<unk>", pad_token="<pad>", eos_token="</s>"
     )
     tokenizer.chat_template = _TEMPLATE
-    set_seed(0)
-    config = LlamaConfig(
+    transformers.set_seed(0)
+    config = transformers.LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=1,
         num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=8192,
         pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id,
     )  # fmt: skip
-    return LlamaForCausalLM(config), tokenizer
+    return transformers.LlamaForCausalLM(config), tokenizer
 
 
 @pytest.mark.slow
@@ -353,8 +351,7 @@ def _tiny_model() -> Any:
 def test_trls_trainers_take_a_step_on_the_files(
     folder: Path, tmp_path: Path, load: Callable[[Path], Any], unit: Any
 ) -> None:
-    import trl
-
+    trl = import_module("trl")
     out = tmp_path / "files"
     if unit.startswith("pairs"):
         preferences(folder, unit.removeprefix("pairs of ").removesuffix("s"), out)

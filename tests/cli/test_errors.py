@@ -32,8 +32,8 @@ def named_arguments() -> dict[str, str]:
     for path in LIBRARY:
         for call in nodes(path):
             if isinstance(call, ast.Call) and _called(call).endswith("Error"):
-                texts = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant)]
-                for text in filter(lambda value: isinstance(value, str), texts):
+                values = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant)]
+                for text in (value for value in values if isinstance(value, str)):
                     for name in re.findall(r"`([a-z_]+)[`=]", text):
                         places[name] = f"{path.relative_to(PACKAGE)}:{call.lineno}"
     return places

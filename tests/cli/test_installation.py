@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError
+from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
@@ -27,12 +27,11 @@ def test_every_extra_of_the_package_is_looked_at() -> None:
 
 
 def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = doctor.version
 
     def without(name: str) -> str:
         if name in ("deepeval", "polars"):
             raise PackageNotFoundError(name)
-        return real(name)
+        return version(name)
 
     monkeypatch.setattr(doctor, "version", without)
     found = {one.what: one for one in doctor.examine()}

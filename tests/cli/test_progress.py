@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
 import pytest
 
 from bedside.cli import progress
@@ -31,7 +34,7 @@ def test_the_time_left_goes_by_what_was_asked(
 ) -> None:
     """What was there already took no time; 480 asked in 120 seconds leave 1,500 for 375."""
     clock = iter((0.0, 0.0, 120.0, 120.0))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     with judging_progress() as told:
         told("m", JudgingProgress(20, 20, 0, 0, total=2000, cost=0.0))
         told("m", JudgingProgress(500, 20, 0, 480, total=2000, cost=0.5))
@@ -61,13 +64,11 @@ def test_plain_lines_of_a_simulation_come_at_every_hundredth(capsys: pytest.Capt
 def test_a_terminal_has_one_line_that_changes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     with judging_progress() as told:
         told("m[1]", JudgingProgress(3, 0, 0, 3, total=9, cost=0.25))
-        import time
-
         time.sleep(0.25)
     err = capsys.readouterr().err
     assert "m[1]: 3 of 9 judgements, 3 calls, $0.25 spent" in err

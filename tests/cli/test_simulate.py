@@ -224,8 +224,8 @@ def test_the_protocols_are_listed_and_shown(call: Call) -> None:
         assert name in out
         _, shown, _ = call("simulators", "show", name)
         assert simulator.source in shown
-        for part in (*simulator.settings, *simulator.options):
-            assert part.name in shown
+        assert all(setting.name in shown for setting in simulator.settings)
+        assert all(option.name in shown for option in simulator.options)
         assert all(text in shown for text in simulator.parameters)
         assert "What the clinician is told in" in shown
     assert "did you mean" in refusal(call, "simulators", "show", "medconcel")

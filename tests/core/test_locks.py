@@ -139,7 +139,7 @@ def test_what_is_held_is_its_owners_alone_and_no_link(tmp_path: Path) -> None:
 
 def test_told_to_stop_while_it_takes_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is left behind, and what another holds stays."""
-    lock, told = fcntl.flock, []
+    lock, told = fcntl.flock, list[bool]()
 
     def stop(*arguments: Any) -> None:
         if not told:

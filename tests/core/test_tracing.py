@@ -187,20 +187,22 @@ def test_judgements_are_spans_without_a_word_of_what_was_said(tmp_path: Path) ->
     calls = [span for span in spans if span.name == "chat tiny"]
     assert len(calls) == asked == 12
     assert len(spans) == 13
-    assert all(span.parent.span_id == whole.context.span_id for span in calls)
+    assert {span.parent and span.parent.span_id for span in calls} == {whole.context.span_id}
+    expected = {
+        "gen_ai.operation.name": "chat", "gen_ai.request.model": "tiny", "bedside.rubric": "empathy",
+        "bedside.state": "answered", "gen_ai.request.temperature": 0,
+    }  # fmt: skip
     for span in calls:
-        assert span.attributes["gen_ai.operation.name"] == "chat"
-        assert span.attributes["gen_ai.request.model"] == "tiny"
-        assert span.attributes["bedside.rubric"] == "empathy"
-        assert span.attributes["bedside.state"] == "answered"
-        assert span.attributes["gen_ai.request.temperature"] == 0
+        assert dict(span.attributes or {}).items() >= expected.items()
     judgements = bedside.read_run(replies).ratings
-    assert whole.attributes["bedside.ratings"] == len(judgements.filter(judgements["metric"] == "empathy"))
+    rated = judgements.filter(judgements["metric"] == "empathy").height
+    assert (whole.attributes or {})["bedside.ratings"] == rated
     said = {turn.text for talk in bedside.read_transcripts(EXAMPLE) for turn in talk.turns}
     ids = {talk.id for talk in bedside.read_transcripts(EXAMPLE)}
     for span in spans:
-        assert set(span.attributes) <= KNOWN
+        attributes = span.attributes or {}
+        assert attributes.keys() <= KNOWN
         assert not span.events
-        values = {str(value) for value in span.attributes.values()}
+        values = {str(value) for value in attributes.values()}
         assert not values & (said | ids)
         assert "because of turn" not in " ".join(values)

@@ -26,9 +26,9 @@ import shutil
 import signal
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 MODULES = frozenset(("fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"))
 #: In ``os``, what its documentation gives as available on Unix, of what this Python has.
@@ -165,8 +165,10 @@ def _match_as_windows() -> None:
     def match(name: str, pattern: str) -> bool:
         return fnmatch.fnmatchcase(ntpath.normcase(name), ntpath.normcase(pattern))
 
-    fnmatch.fnmatch = match
-    fnmatch.filter = lambda names, pattern: [name for name in names if match(name, pattern)]  # type: ignore[assignment]
+    def matching(names: Iterable[str], pattern: str) -> list[str]:
+        return [name for name in names if match(name, pattern)]
+
+    fnmatch.fnmatch, fnmatch.filter = cast(Any, match), cast(Any, matching)
 
 
 def run(program: str, folder: Path, *arguments: str) -> Any:

@@ -20,9 +20,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "tracking.md"
 _BLOCK = 2**15
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
 RECIPES = {
-    re.search(r"import (mlflow|wandb)", code)[1]: code
+    library: code
     for code in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
-}  # type: ignore[index]
+    for library in re.findall(r"import (mlflow|wandb)", code)[:1]
+}
 
 
 @pytest.fixture

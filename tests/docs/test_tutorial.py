@@ -7,7 +7,7 @@ import math
 import re
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import nbformat
 import pytest
@@ -21,7 +21,7 @@ _TOOL.loader.exec_module(make_tutorial)
 
 
 def stored() -> Any:
-    return nbformat.read(make_tutorial.TUTORIAL, as_version=4)
+    return cast(Any, nbformat).read(make_tutorial.TUTORIAL, as_version=4)
 
 
 def shown(cell: Any) -> dict[str, str]:

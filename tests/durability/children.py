@@ -81,7 +81,7 @@ def start(
     process = CONTEXT.Process(target=_run, args=(list(arguments), folder, log, tuple(before), environment))
     with _reading:
         process.start()
-    return Child(process, log)  # type: ignore[arg-type]
+    return Child(process, log)
 
 
 def run(

@@ -24,7 +24,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 KINDS = ("killed", "unsynced", "durable")
 _CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink"}
@@ -51,7 +51,7 @@ class Record:
             fsync(handle)
             recorder.synced(handle if isinstance(handle, int) else handle.fileno())
 
-        os.fsync = synced
+        os.fsync = cast(Any, synced)
         sys.addaudithook(recorder.hook)
         return recorder.end
 
@@ -223,7 +223,8 @@ class Recording:
 
     def last(self, kind: str) -> Tree:
         """How it is when all was done."""
-        return json.loads((self.path / "states.json").read_text())[-1][1 + KINDS.index(kind)]
+        tree: Tree = json.loads((self.path / "states.json").read_text())[-1][1 + KINDS.index(kind)]
+        return tree
 
     def at(self, event: int) -> Tree:
         """What a process that is killed at this event leaves."""

@@ -82,7 +82,7 @@ def _parse(name: str, content: bytes) -> None:
 
 def store_is_whole(path: Path) -> bool:
     with closing(sqlite3.connect(path)) as connection:
-        return connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return bool(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
 
 def visible(files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ def again(call: str, ended: tuple[int, str], folder: Path) -> None:
 )
 def test_two_that_change_a_run(study: Path, tmp_path: Path, first: str, second: str) -> None:
     """What both did is there, in the tables and in the manifest."""
-    after = set()
+    after: set[Any] = set()
     for order in ((first, second), (second, first)):
         folder = Path(shutil.copytree(study, tmp_path / f"one-after-another-{len(after)}"))
         for call in order:

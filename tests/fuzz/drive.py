@@ -14,7 +14,8 @@ from pathlib import Path
 from types import FrameType
 
 from bedside.core.errors import BedsideError
-from tests.fuzz.targets import Target, one_line
+from tests.fuzz.error_lines import one_line
+from tests.fuzz.targets import Target
 
 #: Longest time that a small input may take, in seconds: a hundred times what any takes on a slow machine.
 SECONDS = 20

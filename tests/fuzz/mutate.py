@@ -298,7 +298,7 @@ def csv_text(random: Random, source: Sequence[Sequence[str]], cells: Sequence[st
     if random.random() < 0.25:
         out.writelines(delimiter.join(row) + "\n" for row in table)  # nothing quoted
     else:
-        quoting = random.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+        quoting: Any = random.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
         csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(table)
     return text(random, out.getvalue().encode("utf-8", "surrogatepass"))
 

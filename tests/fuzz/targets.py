@@ -15,7 +15,7 @@ import json
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -649,7 +649,7 @@ def _batch(folder: Path, data: bytes) -> None:
     path.write_bytes(data)
     answers = Answers([path])
     client = BatchClient(
-        ModelName("openai", "m", "http://127.0.0.1:9/v1"), Sampling(probabilities=20), answers, None
+        ModelName("openai", "m", "http://127.0.0.1:9/v1"), Sampling(probabilities=True), answers, None
     )
     for number in (0, 1):
         request = Request.of_text("t", "{}", key=_KEY, number=number)
@@ -709,7 +709,7 @@ def _kept(folder: Path, plan: AnnotationPlan, read: CollectedAnswers, data: byte
 
 
 @cache
-def _positions(mode: str) -> dict[str, dict[str, list[int]]]:
+def _positions(mode: str) -> Mapping[str, Mapping[str, Sequence[int]]]:
     return coded_positions(_plans()[mode], _run())
 
 
@@ -1010,7 +1010,7 @@ def _parquet() -> list[bytes]:
         frame = pl.DataFrame(table[1:], schema=table[0], orient="row")
         for compression in ("uncompressed", "zstd"):
             file = io.BytesIO()
-            frame.write_parquet(file, compression=compression)  # type: ignore[arg-type]
+            frame.write_parquet(file, compression=compression)
             made.append(file.getvalue())
     return made
 

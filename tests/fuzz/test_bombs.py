@@ -28,7 +28,8 @@ from bedside.transcripts import Reading, ReadOptions, byte_source
 from tests.forked import CONTEXT, preload
 from tests.fuzz import child
 from tests.fuzz.child import TAKERS
-from tests.fuzz.targets import _judged, one_line
+from tests.fuzz.error_lines import one_line
+from tests.fuzz.targets import _judged
 from tests.soak import budget
 from tests.transcripts.files import GOOD, document, workbook
 

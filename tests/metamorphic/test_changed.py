@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,15 +216,17 @@ _ENDS = (("difference_low", "difference_high"), ("low", "high"), ("effect_low", 
 _OF_BOTH = ("p", "p_corrected", "n", "paired", "zeros", "ties", "shared", "method", "missing")
 
 
+def _renamed(names: Mapping[str, str], talk: Row) -> Row:
+    return {**talk, "system": names[talk["system"]]}
+
+
 @pytest.mark.parametrize("test", ["auto", "permutation", "t", "wilcoxon", "mannwhitney", "welch"])
 def test_systems_that_change_places_turn_signs(test: Any, tmp_path: Path) -> None:
     for seed in _seeds(1):
         made = replace(study(seed), pairs=())
         first, last = made.systems[0], made.systems[-1]
-        names = {first: "zz", last: "aa"}
-        other = made.with_talks(
-            lambda talk, names=names: {**talk, "system": names.get(talk["system"], talk["system"])}
-        )  # type: ignore[misc]
+        names = {**dict(zip(made.systems, made.systems, strict=True)), first: "zz", last: "aa"}
+        other = made.with_talks(partial(_renamed, names))
         runs = written_run(made, tmp_path / f"{seed}"), written_run(other, tmp_path / f"{seed}-turned")
         before, after = (
             records(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,10 @@ def _part(
     )
 
 
+def _is_of(systems: Sequence[str], talk: Row) -> bool:
+    return talk["system"] in systems
+
+
 def _same(one: Iterable[Table], other: Iterable[Table], apart: tuple[str, ...] = ()) -> None:
     changes = moved(numbers_of(one, apart=apart), numbers_of(other, apart=apart))
     assert not changes, "\n".join(changes[:12])
@@ -68,24 +73,20 @@ def test_systems_raters_and_metrics_that_are_named_are_all_there_is(tmp_path: Pa
         made = study(seed)
         run = written_run(made, tmp_path / f"{seed}")
         two = made.systems[:2]
-        of_two = written_run(
-            _part(made, lambda talk, two=two: talk["system"] in two), tmp_path / f"{seed}-two"
-        )  # type: ignore[misc]
-        compared = (bedside.preferences,) if made.pairs else ()
-        for question in (bedside.estimate, bedside.compare, *compared):
-            _same(question(run, systems=two), question(of_two))
-        people = {"raters": ["human:anna", "human:ben"]}
-        by_them = written_run(
-            _part(made, rating=lambda row: row["rater"] in ("anna", "ben")), tmp_path / f"{seed}-people"
+        of_two = _part(made, partial(_is_of, two))
+        by_people = _part(made, rating=lambda row: row["rater"] in ("anna", "ben"))
+        by_metric = _part(made, rating=lambda row: row["metric"] == "empathy")
+        people, metric = {"raters": ["human:anna", "human:ben"]}, {"metrics": ["empathy"]}
+        compared: tuple[Question, ...] = (bedside.preferences,) if made.pairs else ()
+        choices: tuple[tuple[Study, tuple[Question, ...], dict[str, Any], dict[str, Any]], ...] = (
+            (of_two, (bedside.estimate, bedside.compare, *compared), {"systems": two}, {}),
+            (by_people, (bedside.agree, bedside.compare, *compared), people, people),
+            (by_metric, (bedside.agree, bedside.compare, bedside.estimate, bedside.validate), metric, metric),
         )
-        for question in (bedside.agree, bedside.compare, *compared):
-            _same(question(run, **people), question(by_them, **people))
-        metric = {"metrics": ["empathy"]}
-        by_it = written_run(
-            _part(made, rating=lambda row: row["metric"] == "empathy"), tmp_path / f"{seed}-metric"
-        )
-        for question in (bedside.agree, bedside.compare, bedside.estimate, bedside.validate):
-            _same(question(run, **metric), question(by_it, **metric))
+        for number, (part, questions, choice, same) in enumerate(choices):
+            smaller = written_run(part, tmp_path / f"{seed}-{number}")
+            for question in questions:
+                _same(question(run, **choice), question(smaller, **same))
 
 
 def test_a_file_of_ratings_is_answered_as_its_run(tmp_path: Path) -> None:

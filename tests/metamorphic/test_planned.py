@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
@@ -31,7 +32,7 @@ RATERS = ("anna", "ben", "cleo")
 RUBRIC_NAMES = ("empathy", "partnership")
 ASKED = ("estimate", "validate", "agree", "estimate of the run", "compare", "report")[: budget(2, 6)]
 #: How a plan is drawn, by the seed.
-DRAWS: tuple[Mapping[str, object], ...] = (
+DRAWS: tuple[Mapping[str, Any], ...] = (
     {"by": ("system",), "per": 6, "overlap": 2},
     {"per": 9, "overlap": 1, "shared": 4},
     {"by": ("system",), "per": 7, "overlap": 3},
@@ -77,7 +78,7 @@ def answered(seed: int, folder: Path) -> Answered:
     plan = make_plan(
         run, mode="rate", rubrics=tuple(RUBRICS.load(name) for name in RUBRIC_NAMES), raters=RATERS,
         seed=seed, **DRAWS[seed % len(DRAWS)],
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
     rng = random.Random(seed)
     truth = {talk["id"]: rng.gauss(3, 1) for talk in made.talks}
     rows: dict[str, list[Row]] = {}
@@ -102,8 +103,8 @@ def at_once(given: Answered, run: Run, folder: Path, rng: random.Random) -> None
 
 def shuffled(given: Answered, run: Run, folder: Path, rng: random.Random) -> None:
     """Rows in another order, columns too, and the files from the last to the first."""
-    rows = {}
-    for rater in reversed(given.rows):
+    rows: dict[str, list[Row]] = {}
+    for rater in reversed(list(given.rows)):
         names = rng.sample(list(given.rows[rater][0]), len(given.rows[rater][0]))
         rows[rater] = [
             {name: row[name] for name in names}
@@ -190,7 +191,7 @@ def by_label_studio(given: Answered, run: Run, folder: Path, rng: random.Random)
 
     tasks = exported(given.plan, say, USERS, run)
     rng.shuffle(tasks)
-    names = {user: rater for rater, user in USERS.items()}
+    names: dict[int | str, str] = {user: rater for rater, user in USERS.items()}
     keep_answers(run, given.plan, read_export(given.plan, tasks, names, where="export.json").answers)
 
 

@@ -74,9 +74,9 @@ def test_missing_says_why(talk: Talk) -> None:
         "percent_change_talk": (None, "no codes of client talk"),
         "inputs_per_turn": (None, "no codes of therapist input"),
     }
-    errors = {value.metric: value.error for value in rate(uncoded, coders="human")}
-    assert errors["question"] == "no codes of questions"
-    assert errors["reflection_to_question_ratio"] == "no codes of reflections and questions"
+    by_people = {value.metric: value.error for value in rate(uncoded, coders="human")}
+    assert by_people["question"] == "no codes of questions"
+    assert by_people["reflection_to_question_ratio"] == "no codes of reflections and questions"
     assert {value.error for value in rate(talk(("patient", "Hello."))) if value.metric != "client_talk"} == {
         "no clinician turn",
         "no codes of client talk",
@@ -175,12 +175,12 @@ def test_annomi_counted_from_its_table(annomi: Path) -> None:
             expected[transcript, f"human:{coder}", name] = over / under if under else None
     found: dict[tuple[str, str, str], float | None] = {}
     labels = 0
-    for transcript in read_transcripts(annomi):
-        for value in rate(transcript, coders="human"):
+    for session in read_transcripts(annomi):
+        for value in rate(session, coders="human"):
             if value.metric in CODES:
                 labels += value.label is not None
             else:
-                found[transcript.id, str(value.rater), value.metric] = value.value
+                found[session.id, str(value.rater), value.metric] = value.value
     assert found == pytest.approx(expected)
     coded = [row for table in rows.values() for row in table]
     assert labels == 4 * count(coded, "interlocutor", "therapist") + count(

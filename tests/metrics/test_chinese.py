@@ -27,7 +27,7 @@ def test_structure_is_counted_in_characters(interviews: list[Transcript]) -> Non
     for interview in interviews:
         found = {(value.metric, value.role): value for value in values("structure", interview)}
         for role in ("clinician", "patient"):
-            texts = [turn.text for turn in interview.of(role)]  # type: ignore[arg-type]
+            texts = [turn.text for turn in interview.of(role)]
             assert found["characters", role].value == sum(map(len, texts))
             assert found["characters_per_turn", role].value == pytest.approx(
                 sum(map(len, texts)) / len(texts)

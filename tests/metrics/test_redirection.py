@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -31,7 +31,8 @@ from bedside.transcripts import Reading, ReadOptions, Transcript
 from tests.conftest import conversation
 from tests.metrics.models.language_models import BEGIN, save, starting, tiny
 
-A, B = "clinician", "patient"
+A: Literal["clinician"] = "clinician"
+B: Literal["patient"] = "patient"
 SAID = (
     (A, "What brings you here?"),
     (B, "My doctor says that I should drink less."),
@@ -341,9 +342,9 @@ def test_turn_likelihood_is_the_mean_over_the_tokens_said(begun: bool) -> None:
     assert remark is None
     wanted: dict[str, list[float]] = {A: [], B: []}
     past = ""
-    for role, text in SAID:
-        context, said = f"{past}Speaker {'AB'[role == B]}:", f" {text}"
-        wanted[role] += [plain(likelihood, context, said)] + [0.0] * (len(likelihood.encode(said)) - 1)
+    for speaker, text in SAID:
+        context, said = f"{past}Speaker {'AB'[speaker == B]}:", f" {text}"
+        wanted[speaker] += [plain(likelihood, context, said)] + [0.0] * (len(likelihood.encode(said)) - 1)
         past = f"{context}{said}\n\n"
     for role, (total, count) in totals.items():
         assert count == len(wanted[role])

@@ -57,9 +57,10 @@ def test_files_of_others_forms_fit_their_schemas(schema: str, file: str) -> None
 
 
 def test_what_the_image_runs_is_a_command_and_no_root_runs_it() -> None:
-    entry, command = (
-        json.loads(re.search(rf"^{word} (.+)$", DOCKERFILE, re.M)[1]) for word in ("ENTRYPOINT", "CMD")
-    )  # type: ignore[index]
+    words = {
+        word: json.loads(rest) for word, rest in re.findall(r"^(ENTRYPOINT|CMD) (.+)$", DOCKERFILE, re.M)
+    }
+    entry, command = words["ENTRYPOINT"], words["CMD"]
     assert entry == ["bedside"]
     assert command[0] == "demo"
     assert command[0] in command_line().commands

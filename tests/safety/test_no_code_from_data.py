@@ -81,10 +81,9 @@ def _calls(node: ast.Call, safe: set[str]) -> Iterator[str]:
     name = ast.unparse(node.func)
     given = {keyword.arg: keyword.value for keyword in node.keywords}
     for keyword, allowed in KEYWORDS.items():
-        if keyword in given and not (
-            isinstance(given[keyword], ast.Constant) and given[keyword].value is allowed
-        ):
-            yield f"{keyword}={ast.unparse(given[keyword])}"
+        value = given.get(keyword)
+        if value is not None and not (isinstance(value, ast.Constant) and value.value is allowed):
+            yield f"{keyword}={ast.unparse(value)}"
     if any(name == call or name.endswith(f".{call}") for call in CALLS):
         yield name
     if name.endswith(".eval") and (node.args or node.keywords):  # a model's own eval() takes nothing

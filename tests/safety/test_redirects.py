@@ -38,16 +38,17 @@ class Elsewhere(BaseHTTPRequestHandler):
 @pytest.fixture
 def hosts() -> Iterator[tuple[str, list[str]]]:
     """The address of a server that redirects, and what the one it points to was asked."""
+    asked: list[str] = []
     servers = []
     target = ""
-    for _ in range(2):
-        kind = type("Kind", (Elsewhere,), {"target": target, "asked": []})
+    for kept in (asked, []):
+        kind = type("Kind", (Elsewhere,), {"target": target, "asked": kept})
         server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         target = f"http://127.0.0.1:{server.server_address[1]}"
-        servers.append((server, kind))
-    yield target, servers[0][1].asked
-    for server, _ in servers:
+        servers.append(server)
+    yield target, asked
+    for server in servers:
         server.shutdown()
         server.server_close()
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -144,7 +144,7 @@ OF_TABLES: dict[str, Callable[[Any], Result]] = {
         f"alpha {metric} {interval}": partial(
             reliability.krippendorff_alpha, metric=metric, interval=interval, resamples=50
         )
-        for metric in reliability.METRICS
+        for metric in cast("tuple[Any, ...]", reliability.METRICS)
         for interval in ("jackknife", "bca", "percentile")
     },
     "icc": reliability.icc,

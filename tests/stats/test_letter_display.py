@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from bedside.core.errors import DataError
+from bedside.stats.arrays import Mask
 from bedside.stats.letter_display import letter_display, rank_ranges
 
 
-def matrix(count: int, pairs: list[tuple[int, int]]) -> np.ndarray:
+def matrix(count: int, pairs: list[tuple[int, int]]) -> Mask:
     table = np.zeros((count, count), dtype=bool)
     for pair in pairs:
         table[pair] = True
     return table
 
 
-def told_apart(count: int, *pairs: tuple[int, int]) -> np.ndarray:
+def told_apart(count: int, *pairs: tuple[int, int]) -> Mask:
     return matrix(count, [*pairs, *((b, a) for a, b in pairs)])
 
 

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -17,23 +18,18 @@ from statsmodels.stats.contingency_tables import Table2x2, mcnemar
 
 import bedside.stats
 from bedside.stats import effects, intervals, many_raters, paired, sample_size, two_raters, unpaired
-from bedside.stats.result import Interval
+from bedside.stats.arrays import Alternative, Array
+from tests.stats.results import ALTERNATIVES, ends
 
 PAGE = Path(__file__).parents[2] / "docs" / "statistics-libraries.md"
 #: What only prepares the data or carries the answer.
 NO_STATISTICS = {"arrays", "result"}
-ALTERNATIVES = ("two-sided", "greater", "less")
-Sample = tuple[np.ndarray, np.ndarray]
+Sample = tuple[Any, Any]
 
 
-def same(value: float | None) -> object:
+def same(value: Any) -> Any:
     """Equal to a relative 1e-12."""
     return pytest.approx(value, rel=1e-12, abs=0.0)
-
-
-def ends(interval: Interval | None) -> tuple[float, float]:
-    assert interval is not None
-    return interval.low, interval.high
 
 
 def samples() -> Iterator[Sample]:
@@ -74,7 +70,7 @@ def by_definition(t: float, df: float, alternative: str) -> float:
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_paired_t_is_that_of_the_formula_and_of_scipy(alternative: str) -> None:
+def test_paired_t_is_that_of_the_formula_and_of_scipy(alternative: Alternative) -> None:
     at_once = paired.t_tests(SAMPLES, alternative=alternative)
     for (x, y), result in zip(SAMPLES, at_once, strict=True):
         assert result == paired.t_test(x, y, alternative=alternative)
@@ -103,7 +99,7 @@ def test_samples_with_nothing_to_test_stand_among_the_others() -> None:
 
 @pytest.mark.parametrize("equal_variances", [True, False])
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_unpaired_t_is_that_of_scipy_on_the_values(equal_variances: bool, alternative: str) -> None:
+def test_unpaired_t_is_that_of_scipy_on_the_values(equal_variances: bool, alternative: Alternative) -> None:
     for x, y in SAMPLES:
         result = unpaired.t_test(x, y, equal_variances=equal_variances, alternative=alternative)
         with warnings.catch_warnings():
@@ -129,12 +125,13 @@ def test_mcnemar_is_that_of_the_formulas(only_x: int, only_y: int) -> None:
     plain = (only_x - only_y) ** 2 / n
     less = max(0, abs(only_x - only_y) - 1) ** 2 / n
     table = [[3, only_x], [only_y, 4]]
-    for method, statistic, p in (
-        ("exact", least, exact), ("mid-p", least, middle),
-        ("chi-squared", plain, special.chdtrc(1, plain)), ("corrected", less, special.chdtrc(1, less)),
-    ):  # fmt: skip
+    methods: dict[Literal["exact", "mid-p", "chi-squared", "corrected"], tuple[float, float]] = {
+        "exact": (least, exact), "mid-p": (least, middle),
+        "chi-squared": (plain, special.chdtrc(1, plain)), "corrected": (less, special.chdtrc(1, less)),
+    }  # fmt: skip
+    for method, expected in methods.items():
         result = paired.mcnemar_from_table(table, method=method)
-        assert (result.statistic, result.p) == (same(statistic), same(p)), method
+        assert (result.statistic, result.p) == same(expected), method
 
 
 def test_mcnemar_without_correction_of_equal_counts_is_why_none_is_asked_for() -> None:
@@ -156,7 +153,7 @@ def test_odds_ratio_is_that_of_the_formula() -> None:
 def test_all_sign_patterns_are_those_of_scipy_but_for_rounding() -> None:
     rng = np.random.default_rng(18)
 
-    def theirs(d: np.ndarray, alternative: str) -> float:
+    def theirs(d: Array, alternative: str) -> float:
         tested = stats.permutation_test(
             (d,), np.sum, permutation_type="samples", n_resamples=np.inf, alternative=alternative
         )
@@ -176,7 +173,7 @@ def test_all_sign_patterns_are_those_of_scipy_but_for_rounding() -> None:
 
 @pytest.mark.parametrize("zeros", ["pratt", "wilcox"])
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_signed_ranks_are_those_of_scipy(zeros: str, alternative: str) -> None:
+def test_signed_ranks_are_those_of_scipy(zeros: Literal["pratt", "wilcox"], alternative: Alternative) -> None:
     for x, y in SAMPLES:
         if x.size < 30 or np.abs(x).max() > 1e6:
             continue

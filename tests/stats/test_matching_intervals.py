@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,15 +13,11 @@ from scipy import stats
 
 from bedside.stats import overlapping, paired, unpaired
 from bedside.stats._exact import melded_bounds, paired_melded_bounds
-from bedside.stats.arrays import Array
+from bedside.stats.arrays import Alternative, Array
 from bedside.stats.result import Result
+from tests.stats.results import ALTERNATIVES, ends
 
 RNG = np.random.default_rng(17)
-
-
-def ends(result: Result) -> tuple[float, float]:
-    assert result.interval is not None
-    return result.interval.low, result.interval.high
 
 
 def kept_shifts(changes: Array, p_at: Callable[[float], float], level: float) -> tuple[float, float] | None:
@@ -42,9 +40,11 @@ def test_the_pseudo_medians_interval_is_what_the_exact_test_keeps(levels: int, l
     for n in (7, 9):
         d = RNG.integers(-levels // 2, levels, n) / 4
         i, j = np.triu_indices(n)
-        expected = kept_shifts(
-            (d[i] + d[j]) / 2, lambda shift, d=d: signed_rank_by_enumeration(d - shift), level
-        )  # type: ignore[misc]
+
+        def p_at(shift: float, d: Array = d) -> float:
+            return signed_rank_by_enumeration(d - shift)
+
+        expected = kept_shifts((d[i] + d[j]) / 2, p_at, level)
         result = paired.wilcoxon(d, np.zeros(n), level=level)
         if np.unique(d).size > 1:
             assert expected is not None
@@ -76,7 +76,7 @@ def test_the_asymptotic_signed_rank_interval_is_what_its_test_keeps() -> None:
 
 @pytest.mark.parametrize("n", [9, 30])
 @pytest.mark.parametrize("alternative", ["two-sided", "greater"])
-def test_sign_flips_reject_the_shifts_outside_their_interval(n: int, alternative: str) -> None:
+def test_sign_flips_reject_the_shifts_outside_their_interval(n: int, alternative: Alternative) -> None:
     x, y = RNG.normal(0.8, 1, n), RNG.normal(0, 1, n)
     level = 0.95 if alternative == "two-sided" else 0.9
     result = paired.permutation(
@@ -91,15 +91,17 @@ def test_sign_flips_reject_the_shifts_outside_their_interval(n: int, alternative
         assert (p or 1) <= 0.05
 
 
-@pytest.mark.parametrize("test", ["wilcoxon", "mann-whitney", "permutation"])
-def test_an_interval_and_its_p_never_contradict_each_other_on_few_levels(test: str) -> None:
+@pytest.mark.parametrize(
+    "test",
+    [paired.wilcoxon, unpaired.mann_whitney, partial(paired.permutation, interval="inverted", resamples=500)],
+    ids=["wilcoxon", "mann-whitney", "permutation"],
+)
+def test_an_interval_and_its_p_never_contradict_each_other_on_few_levels(
+    test: Callable[[Any, Any], Result],
+) -> None:
     for _ in range(40):
         x, y = RNG.integers(1, 6, 14), np.clip(RNG.integers(1, 6, 14) - 1, 1, 5)
-        result = {
-            "wilcoxon": paired.wilcoxon,
-            "mann-whitney": unpaired.mann_whitney,
-            "permutation": lambda x, y: paired.permutation(x, y, interval="inverted", resamples=500),
-        }[test](x, y)
+        result = test(x, y)
         if result.p is not None and result.interval is not None:
             low, high = ends(result)
             if low > 1e-12 or high < -1e-12:
@@ -160,8 +162,8 @@ def test_melded_intervals_cover_at_least_as_often_as_they_say() -> None:
 
 def test_one_sided_mcnemar_is_the_binomial_tail() -> None:
     table = [[5, 9], [2, 4]]
-    for alternative in ("greater", "less"):
-        result = paired.mcnemar_from_table(table, alternative=alternative)  # type: ignore[arg-type]
+    for alternative in ALTERNATIVES[1:]:
+        result = paired.mcnemar_from_table(table, alternative=alternative)
         assert result.p == pytest.approx(stats.binomtest(9, 11, alternative=alternative).pvalue)
 
 
@@ -169,10 +171,10 @@ def test_partly_shared_cases_between_welch_and_paired_t() -> None:
     x, y = RNG.normal(0.4, 1, 12), RNG.normal(0, 2, 15)
     welch = overlapping.t_test([], [], x, y)
     expected = stats.ttest_ind(x, y, equal_var=False)
-    assert (welch.statistic, welch.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert (welch.statistic, welch.p) == pytest.approx((expected.statistic, expected.pvalue))
     pairs = overlapping.t_test(x, y[:12], [], [])
     expected = stats.ttest_rel(x, y[:12])
-    assert (pairs.statistic, pairs.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert (pairs.statistic, pairs.p) == pytest.approx((expected.statistic, expected.pvalue))
     assert ends(pairs) == pytest.approx(tuple(expected.confidence_interval()))
     one_sided = overlapping.t_test(x[:4], y[:4], x[4:], y[4:], alternative="greater")
     two_sided = overlapping.t_test(x[:4], y[:4], x[4:], y[4:])

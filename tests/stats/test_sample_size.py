@@ -68,7 +68,7 @@ def test_raters_who_miss_by_a_little_have_the_kappa_and_the_shares(weights: str)
     assert kappa_from_counts(np.round(table * 1e7), weights=weights, interval="analytic").estimate == (
         pytest.approx(0.6, abs=1e-4)
     )
-    model = rater_model(0.6, shares, "near", penalties(weights, np.arange(1, 6.0))[0])
+    model = rater_model(0.6, shares, "near", penalties(weights, np.array([1.0, 2.0, 3.0, 4.0, 5.0]))[0])
     edges = np.concatenate([[-np.inf], stats.norm.ppf(np.cumsum(shares)[:-1]), [np.inf]])
 
     def both(place: float, first: int, second: int) -> float:

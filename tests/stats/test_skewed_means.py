@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import t as student
 
+from bedside.stats.arrays import Array
 from bedside.stats.skewed_means import bounded_mean
 from tests.soak import budget
+from tests.stats.results import ends, interval_of
 
 
 def wilson_with_t(ones: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -25,9 +29,7 @@ def test_of_zeros_and_ones_the_wider_of_t_and_wilson(ones: int, n: int) -> None:
     half = student.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n)
     low, high = wilson_with_t(ones, n)
     assert result.estimate == pytest.approx(ones / n)
-    assert result.interval is not None
-    assert result.interval.low == pytest.approx(min(low, ones / n - half), abs=1e-9)
-    assert result.interval.high == pytest.approx(max(high, ones / n + half), abs=1e-9)
+    assert ends(result) == pytest.approx((min(low, ones / n - half), max(high, ones / n + half)), abs=1e-9)
 
 
 def test_the_tilted_end_solves_its_equation() -> None:
@@ -46,8 +48,7 @@ def test_the_tilted_end_solves_its_equation() -> None:
     tilt = brentq(gap, 1e-3, 20)
     weights = np.exp(tilt * values)
     result = bounded_mean(values, span=4)
-    assert result.interval is not None
-    assert result.interval.high == pytest.approx(weights @ values / weights.sum(), abs=1e-8)
+    assert interval_of(result).high == pytest.approx(weights @ values / weights.sum(), abs=1e-8)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -1.0])
@@ -55,20 +56,14 @@ def test_all_alike_is_bounded_by_what_was_not_seen(value: float) -> None:
     """With probability .975 at least, a share of 1 − .025^(1/n) or more would have shown."""
     result = bounded_mean([value] * 12, span=4)
     unseen = 1 - 0.025 ** (1 / 12)
-    assert result.interval is not None
     assert (1 - unseen) ** 12 == pytest.approx(0.025)
-    assert result.interval.low == pytest.approx(value + unseen * (-4 - value))
-    assert result.interval.high == pytest.approx(value + unseen * (4 - value))
+    assert ends(result) == pytest.approx((value + unseen * (-4 - value), value + unseen * (4 - value)))
 
 
 def test_mirrored_values_have_the_mirrored_interval() -> None:
     values = [0, 0, 0, 1, 0, 3, 0, -1]
     there, back = bounded_mean(values, span=4), bounded_mean([-value for value in values], span=4)
-    assert there.interval is not None
-    assert back.interval is not None
-    assert (there.interval.low, there.interval.high) == pytest.approx(
-        (-back.interval.high, -back.interval.low)
-    )
+    assert ends(there) == pytest.approx(tuple(-end for end in reversed(ends(back))))
 
 
 def test_too_little() -> None:
@@ -79,7 +74,7 @@ def test_too_little() -> None:
 
 def differences(
     rng: np.random.Generator, *, cases: int, transcripts: int, noise: float, kind: str, amount: float
-):  # type: ignore[no-untyped-def]
+) -> Array:
     """Case means of changed minus original levels of a judge that answers whole levels from 1 to 5.
 
     ``shift``: it sees all changed conversations that much higher, some cases more than others. ``gives in``: with that
@@ -92,7 +87,8 @@ def differences(
     ))  # fmt: skip
     if kind == "gives in":
         after = np.where(rng.random(size) < amount, 5, after)
-    return (after - before).mean(axis=1)
+    means: Array = (after - before).mean(axis=1)
+    return means
 
 
 @pytest.mark.slow
@@ -110,16 +106,12 @@ def differences(
 )
 @pytest.mark.parametrize(("cases", "transcripts"), [(10, 20), (20, 60), (30, 30)])
 def test_coverage(kind: str, amount: float, noise: float, least: float, cases: int, transcripts: int) -> None:
-    design = {"cases": cases, "transcripts": transcripts, "noise": noise, "kind": kind, "amount": amount}
-    rng = np.random.default_rng(7)
-    truth = differences(
-        rng, **{**design, "cases": 400_000, "transcripts": 400_000 * (transcripts // cases)}
-    ).mean()
+    drawn = partial(differences, np.random.default_rng(7), noise=noise, kind=kind, amount=amount)
+    truth = drawn(cases=400_000, transcripts=400_000 * (transcripts // cases)).mean()
     runs = budget(50, 3000)
     covered = 0
     for _ in range(runs):
-        bounds = bounded_mean(differences(rng, **design), span=4).interval
-        assert bounds is not None
-        covered += bounds.low <= truth <= bounds.high
+        low, high = ends(bounded_mean(drawn(cases=cases, transcripts=transcripts), span=4))
+        covered += low <= truth <= high
     slack = 3 * np.sqrt(0.05 * 0.95 / runs)
     assert least - slack <= covered / runs <= 0.975 + slack

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bedside.stats import prediction_powered
 from bedside.stats.result import Result
 from bedside.stats.sampling_cells import sampling_cells
 from bedside.stats.stratified_means import ABOUT, JudgedUnits, difference, judged_units, mean
+from tests.stats.results import ends
 
 
 def some_units(
@@ -37,11 +39,6 @@ def ones(units: JudgedUnits) -> JudgedUnits:
     return judged_units(units.judge > 3, human, cells=units.cells, cases=units.cases)
 
 
-def bounds(result: Result) -> tuple[float, float]:
-    assert result.interval is not None, result.missing
-    return result.interval.low, result.interval.high
-
-
 def test_one_cell_is_the_plain_prediction_powered_mean() -> None:
     for seed in range(5):
         units = some_units(seed, labels=12 + 10 * seed)
@@ -51,7 +48,7 @@ def test_one_cell_is_the_plain_prediction_powered_mean() -> None:
         )
         ours = mean(units)
         assert ours.estimate == pytest.approx(plain.estimate, abs=1e-12)
-        assert bounds(ours) == (pytest.approx(bounds(plain)[0]), pytest.approx(bounds(plain)[1]))
+        assert ends(ours) == pytest.approx(ends(plain))
         assert ours.details["degrees of freedom"] == pytest.approx(plain.details["degrees of freedom"])
 
 
@@ -76,20 +73,20 @@ def test_people_alone_are_students_welchs_and_the_paired_t() -> None:
     x, y = rng.normal(size=12), rng.normal(size=30)
     units = [judged_units(np.zeros(values.size), values) for values in (x, y)]
     own = mean(units[0], ratings="people")
-    assert bounds(own) == pytest.approx(stats.t.interval(0.95, 11, x.mean(), stats.sem(x)))
+    assert ends(own) == pytest.approx(stats.t.interval(0.95, 11, x.mean(), stats.sem(x)))
     apart = [
         judged_units(np.zeros(values.size), values, cases=[f"{name}{n}" for n in range(values.size)])
         for name, values in (("x", x), ("y", y))
     ]
     welch = difference(*apart, ratings="people")
     theirs = stats.ttest_ind(x, y, equal_var=False).confidence_interval()
-    assert bounds(welch) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+    assert ends(welch) == pytest.approx((theirs.low, theirs.high))
     paired = difference(units[0], judged_units(np.zeros(12), y[:12]), ratings="people")
     within = stats.ttest_rel(x, y[:12]).confidence_interval()
-    assert bounds(paired) == (pytest.approx(within.low), pytest.approx(within.high))
+    assert ends(paired) == pytest.approx((within.low, within.high))
     assert paired.details["cases of both"] == 12
     assert CompareMeans(DescrStatsW(x), DescrStatsW(y)).tconfint_diff(usevar="unequal") == pytest.approx(
-        bounds(welch)
+        ends(welch)
     )
 
 
@@ -150,7 +147,7 @@ def test_clusters_are_those_of_an_independent_implementation() -> None:
     cases = np.repeat([f"c{n}" for n in range(12)], 5)
     found = mean(judged_units(np.zeros(60), values, cases=cases), ratings="people")
     means = values.reshape(12, 5).mean(axis=1)
-    assert bounds(found) == pytest.approx(stats.t.interval(0.95, 11, means.mean(), stats.sem(means)))
+    assert ends(found) == pytest.approx(stats.t.interval(0.95, 11, means.mean(), stats.sem(means)))
     assert found.details["degrees of freedom"] == pytest.approx(11)
     assert found.method.endswith("by case")
 
@@ -176,17 +173,16 @@ def test_what_was_drawn_is_told_from_what_is_labelled_together() -> None:
 
 @pytest.mark.parametrize("about", ABOUT)
 @pytest.mark.parametrize("share", [False, True])
-def test_a_difference_is_that_of_the_two_means(about: str, share: bool) -> None:
+def test_a_difference_is_that_of_the_two_means(about: Any, share: bool) -> None:
     for seed in range(10):
         x, y = some_units(seed, cells=True, cases=50), some_units(seed + 100, labels=20, cases=50)
         if share:
             x, y = (ones(units) for units in (x, y))
-        for ratings in ("both", "people", "judge"):
-            results = [mean(units, ratings=ratings, about=about, share=share) for units in (x, y)]  # type: ignore[arg-type]
-            found = difference(x, y, ratings=ratings, about=about, share=share)  # type: ignore[arg-type]
-            assert found.estimate == pytest.approx(
-                (results[0].estimate or 0) - (results[1].estimate or 0), abs=1e-12
-            )
+        every: tuple[Literal["both", "people", "judge"], ...] = ("both", "people", "judge")
+        for ratings in every:
+            one, other = (mean(units, ratings=ratings, about=about, share=share) for units in (x, y))
+            found = difference(x, y, ratings=ratings, about=about, share=share)
+            assert found.estimate == pytest.approx((one.estimate or 0) - (other.estimate or 0), abs=1e-12)
             if found.interval is not None:
                 assert found.interval.low <= (found.estimate or 0) <= found.interval.high
 
@@ -200,27 +196,27 @@ def test_a_lower_level_makes_a_narrower_interval() -> None:
             (difference(units, other, share=share), difference(units, other, share=share, level=0.8)),
         ):
             assert wide.estimate == narrow.estimate
-            assert bounds(wide)[0] < bounds(narrow)[0] < bounds(narrow)[1] < bounds(wide)[1]
+            assert ends(wide)[0] < ends(narrow)[0] < ends(narrow)[1] < ends(wide)[1]
 
 
 def test_shares_without_a_single_one_have_an_interval() -> None:
     """50 labels without a one, and a judge that agrees: before, an interval without width, or [0, 1]."""
     human = np.where(np.arange(500) < 50, 0.0, np.nan)
     judge = np.zeros(500)
-    for ratings in ("people", "both"):
-        low, high = bounds(mean(judged_units(judge, human), share=True, ratings=ratings))  # type: ignore[arg-type]
-        assert low == 0
-        assert 0.05 < high < 0.1
-    wilson = stats.binomtest(0, 50).proportion_ci(method="wilson")
-    assert high == pytest.approx(wilson.high, abs=0.02)
+    people = ends(mean(judged_units(judge, human), share=True, ratings="people"))
+    both = ends(mean(judged_units(judge, human), share=True, ratings="both"))
+    assert people[0] == both[0] == 0
+    assert 0.05 < people[1] < 0.1
+    assert 0.05 < both[1] < 0.1
+    assert both[1] == pytest.approx(stats.binomtest(0, 50).proportion_ci(method="wilson").high, abs=0.02)
 
 
 def test_the_interval_of_a_share_is_wilsons_where_the_sample_is_large() -> None:
     rng = np.random.default_rng(10)
     human = (rng.random(4000) < 0.2).astype(float)
-    low, high = bounds(mean(judged_units(np.zeros(4000), human), share=True, ratings="people"))
+    found = mean(judged_units(np.zeros(4000), human), share=True, ratings="people")
     wilson = stats.binomtest(int(human.sum()), 4000).proportion_ci(method="wilson")
-    assert (low, high) == (pytest.approx(wilson.low, abs=2e-5), pytest.approx(wilson.high, abs=2e-5))
+    assert ends(found) == pytest.approx((wilson.low, wilson.high), abs=2e-5)
 
 
 def test_cells_with_too_few_cases_are_joined_with_the_nearest() -> None:
@@ -304,6 +300,6 @@ def test_intervals_cover(study: Study) -> None:
     covered = 0
     for _ in range(1000):
         found, truth = study(rng)
-        low, high = bounds(found)
+        low, high = ends(found)
         covered += low <= truth <= high
     assert 0.93 - 0.014 < covered / 1000 < 0.975 + 0.014

@@ -9,10 +9,11 @@ from numpy.random import Generator
 from scipy import stats
 
 from bedside.core.errors import DataError
+from bedside.stats.arrays import Array
 from bedside.stats.variance_components import Cells, repeat_spread, repeats_needed
 
 
-def drawn(random: Generator, case_effects: np.ndarray, repeats: int, sd: float, conditions: int = 1) -> Cells:
+def drawn(random: Generator, case_effects: Array, repeats: int, sd: float, conditions: int = 1) -> Cells:
     """Values of cases with these effects, under conditions of different height."""
     return {
         (f"c{case:03}", f"p{condition}"): list(effect + condition + random.normal(0, sd, repeats))

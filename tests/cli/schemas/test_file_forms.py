@@ -328,7 +328,8 @@ def changes(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
 
     def walk(part: Any, path: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
         if path:
-            for wrong in (None, [], {"a": 1}, "", -7):
+            wrongs: tuple[Any, ...] = (None, [], {"a": 1}, "", -7)
+            for wrong in wrongs:
                 if type(wrong) is not type(part) or wrong != part:
 
                     def put(place: Any, step: Any, wrong: Any = wrong) -> None:

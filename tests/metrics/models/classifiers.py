@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import string
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 LABELS = ("entailment", "neutral", "contradiction")
 WINDOW = 32
@@ -28,7 +28,7 @@ def tokenizer(window: int = WINDOW) -> Any:
         pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 1), ("[SEP]", 2)],
     )
-    return transformers.PreTrainedTokenizerFast(
+    return cast(Any, transformers).PreTrainedTokenizerFast(
         tokenizer_object=inner,
         pad_token="[PAD]",
         cls_token="[CLS]",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 BEGIN, END = "<|begin|>", "<|end|>"
 TEMPLATE = (
@@ -31,7 +32,9 @@ def tiny(kind: str = "GPT2", chat: bool = True, window: int = 4096, seed: int = 
     inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     inner.decoder = tokenizers.decoders.ByteLevel()
     inner.add_special_tokens([BEGIN, END])
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, eos_token=END, bos_token=BEGIN)
+    tokenizer = cast(Any, transformers).PreTrainedTokenizerFast(
+        tokenizer_object=inner, eos_token=END, bos_token=BEGIN
+    )
     if chat:
         tokenizer.chat_template = TEMPLATE
     sizes: dict[str, Any] = {
@@ -80,8 +83,9 @@ def starting(tokenizer: Any) -> Any:
 def save_dialoflow(folder: Path, window: int = 512) -> Path:
     """A tiny model with random weights in the layout of DialoFlow's checkpoint, masks of layers and heads included."""
     import torch
-    import transformers
     from safetensors.torch import save_file
+
+    transformers: Any = import_module("transformers")
 
     _, tokenizer = tiny()
     control = ["<bos>", "<eos>", "<info>", "<speaker1>", "<speaker2>", "<empty>", "<pad>"]
@@ -116,7 +120,7 @@ def tensors_with_a_device() -> Iterator[list[str]]:
 
     made: list[str] = []
 
-    class Seen(TorchFunctionMode):
+    class Seen(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             maker = getattr(func, "__name__", "")
             if maker in ("tensor", "arange", "zeros", "ones", "full", "empty"):

@@ -89,7 +89,7 @@ def loss(folder: Path, talks: list[Transcript]) -> float:
         [token for line in fine_tuning._lines(each) for token in likelihood.encode(line)] for each in talks
     ]
     found = likelihood.weigh([[Continuation(each[:1], each[1:])] for each in tokens])
-    return -sum(group[0].sum() for group in found) / sum(len(each) - 1 for each in tokens)
+    return -float(sum(group[0].sum() for group in found)) / sum(len(each) - 1 for each in tokens)
 
 
 def test_the_same_seed_gives_the_same_weights(folder: str, tmp_path: Path) -> None:

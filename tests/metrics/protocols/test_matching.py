@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from bedside.metrics.protocols.medconceal import CATEGORIES, CaseScore, Concern, case_level, micro, score_case
-from bedside.metrics.protocols.medconceal.labels import MatchProposal, SubmittedFinding
+from bedside.metrics.protocols.medconceal.labels import CategoryName, MatchProposal, SubmittedFinding
 from bedside.metrics.protocols.medconceal.matching import MatchCounts, f1, maximum_matching
 from tests.conftest import conversation
 
@@ -31,12 +31,12 @@ CONCERNS = (
 WAKE = "afraid that I won't wake up"
 
 
-def finding(category: str = FEAR) -> SubmittedFinding:
+def finding(category: CategoryName = FEAR) -> SubmittedFinding:
     return SubmittedFinding(category=category, text="x")
 
 
 def proposal(index: int, concern: str, quote: str = WAKE, agrees: bool | None = None) -> MatchProposal:
-    return MatchProposal(finding=index, concern=concern, quote=quote, category_agrees=agrees)
+    return MatchProposal(finding=index, concern=concern, quote=quote, category_agrees=agrees, reason=None)
 
 
 def score(findings: int, *proposals: MatchProposal, revealed: set[str] | None = None) -> CaseScore:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bedside.metrics.protocols.medconceal import CaseTrace, Trace, challenge_cues, measure, summarise
-from bedside.metrics.protocols.medconceal.trace import Step, TurnState
+from bedside.metrics.protocols.medconceal import CaseTrace, Step, Trace, challenge_cues, measure, summarise
+from bedside.metrics.protocols.medconceal.trace import TurnState
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 

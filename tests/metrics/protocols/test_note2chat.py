@@ -433,9 +433,10 @@ def test_the_codes_reward_is_recall_times_the_diagnosiss_place() -> None:
     assert ranked_recalls([replace(outcome, ranked=False)])[0].missing
     with pytest.raises(InputError, match="price of an exchange"):
         rewarded([])
-    for ignored in ({"alpha": 0.1}, {"outside": "term"}):
+    wrong: tuple[dict[str, Any], ...] = ({"alpha": 0.1}, {"outside": "term"})
+    for ignored in wrong:
         with pytest.raises(InputError, match="the rule code doesn't know it"):
-            rewarded([], rule="code", **ignored)  # type: ignore[arg-type]
+            rewarded([], rule="code", **ignored)
 
 
 def test_a_dialogue_that_begins_another_leaves_both_something() -> None:

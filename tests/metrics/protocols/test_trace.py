@@ -22,7 +22,7 @@ from bedside.metrics.protocols.medconceal import (
     replay,
     trace,
 )
-from bedside.metrics.protocols.medconceal.labels import ConcernTurnLabels
+from bedside.metrics.protocols.medconceal.labels import CategoryName, ConcernTurnLabels
 from bedside.metrics.protocols.medconceal.policy import (
     Step,
     address_probability,
@@ -36,7 +36,7 @@ from bedside.metrics.protocols.medconceal.policy import (
 from tests.conftest import conversation
 
 DEFAULT = PARAMETERS.load("default")
-FEAR = "emotional discomfort or fear"
+FEAR: CategoryName = "emotional discomfort or fear"
 
 
 def changed(part: str, **values: Any) -> Parameters:
