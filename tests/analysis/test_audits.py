@@ -211,7 +211,7 @@ def audited_run(tmp_path: Any) -> Run:
     """A run in which anna confirms a judge everywhere and ben nowhere."""
     from bedside.annotation.items import judge_scores
     from tests.annotation.study import EMPATHY, USERS, exported, new_study, rating_plan
-    from tests.annotation.test_answers import pulled
+    from tests.annotation.builders import pulled
 
     run = new_study(tmp_path)
     plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("anna", "ben"))

@@ -269,7 +269,7 @@ def test_a_guess_can_be_typed_as_it_is_told(tmp_path: Path) -> None:
                       ReadOptions(roles=dict.fromkeys(names, "other")))  # fmt: skip
     for transcript in reading:
         unknown.add(transcript)
-    (typed,) = shlex.split(unknown.told()[1].partition("`roles=")[2].removesuffix("`"))
+    (typed,) = shlex.split(unknown.complaint()[1].partition("`roles=")[2].removesuffix("`"))
     assert set(read_pairs(typed, "--roles")) == set(names)
 
 

@@ -61,18 +61,18 @@ def test_the_isotonic_map_is_the_best_rising_function_on_the_scale(seed: int) ->
     table = level_table(judge, people, weights, LEVELS)
     positions = isotonic(table)
     assert positions is not None
-    seen = np.flatnonzero(table.said)
+    seen = np.flatnonzero(table.totals)
     means = np.full(5, np.nan)
-    means[seen] = [table.votes[k] @ table.levels / table.said[k] for k in seen]
+    means[seen] = [table.votes[k] @ table.levels / table.totals[k] for k in seen]
 
     def loss(values: np.ndarray[Any, Any]) -> float:
-        return float((table.said[seen] * (values - means[seen]) ** 2).sum())
+        return float((table.totals[seen] * (values - means[seen]) ** 2).sum())
 
     # Pool adjacent violators by trying every rising function on a fine grid of blocks of means.
     best = min(
         (
             np.concatenate([
-                np.full(len(block), np.average(means[seen][block], weights=table.said[seen][block]))
+                np.full(len(block), np.average(means[seen][block], weights=table.totals[seen][block]))
                 for block in blocks
             ])
             for blocks in cuts(seen.size)
@@ -118,7 +118,7 @@ def test_equipercentile_gives_the_judge_peoples_distribution() -> None:
     def distance(own: np.ndarray[Any, Any]) -> float:
         return float(np.abs(np.cumsum(own) - np.cumsum(given)).sum())
 
-    said = table.said / table.said.sum()
+    said = table.totals / table.said.sum()
     every = [
         distance(np.bincount(positions, weights=said, minlength=5))
         for positions in combinations_with_replacement(range(5), 5)

@@ -29,7 +29,7 @@ def course(decisions: list[bool]) -> list[int]:
     at, stages = StageState(), []
     waiting = list(decisions)
     while at.stage != EXIT:
-        move = waiting.pop(0) if waiting and at.asked else False
+        move = waiting.pop(0) if waiting and at.is_decided_on else False
         at = at.decided(move=move)
         stages.append(at.stage)
     return stages
