@@ -39,9 +39,7 @@ def main() -> None:
         lines = [json.dumps({"id": f"t{number}", "turns": turns}) for number in range(count)]
         (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
         run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
-        plan = make_plan(
-            run, mode="rate", rubrics=(RUBRICS.load("empathy"),), raters=("anna",), overlap=1, seed=1
-        )
+        plan = make_plan(run, mode="rate", rubrics=(RUBRICS.load("empathy"),), raters=("anna",), overlap=1, seed=1)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]

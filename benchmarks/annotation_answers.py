@@ -68,9 +68,7 @@ def main() -> None:
         twice = time.perf_counter() - start
         assert (kept.new, again.unchanged, again.ratings) == (count, count, count * len(RUBRIC_NAMES))
         print(f"{count:,} annotations: read {count / read:,.0f}/s, put into the run {count / put:,.0f}/s,")
-        print(
-            f"from export to ratings {count / (read + put):,.0f}/s; the same again {count / (read + twice):,.0f}/s"
-        )
+        print(f"from export to ratings {count / (read + put):,.0f}/s; the same again {count / (read + twice):,.0f}/s")
 
 
 if __name__ == "__main__":

@@ -93,9 +93,7 @@ def trained_speed(transcripts: Sequence[Transcript]) -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         seconds = timed(lambda long=long: coder.code(Transcript("long", tuple(long))))
         more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        print(
-            f"one transcript of {count:,} turns: {count / seconds:,.0f} turns/s, {more:,.0f} MB more at the peak"
-        )
+        print(f"one transcript of {count:,} turns: {count / seconds:,.0f} turns/s, {more:,.0f} MB more at the peak")
 
 
 def trained(transcripts: Sequence[Transcript], folds: int, embeddings: str | None) -> None:
@@ -108,9 +106,7 @@ def trained(transcripts: Sequence[Transcript], folds: int, embeddings: str | Non
     table(evaluation.rows())
     table(evaluation.session_rows())
     print("\ncalibration: mean difference of probability and share that is right, ten bins of probability")
-    table(
-        [{"code": code, "error": miscalibration(training.labels[code], *both)} for code, both in seen.items()]
-    )
+    table([{"code": code, "error": miscalibration(training.labels[code], *both)} for code, both in seen.items()])
 
 
 def miscalibration(labels: Sequence[str], gold: Any, probabilities: Any) -> float:
@@ -119,10 +115,7 @@ def miscalibration(labels: Sequence[str], gold: Any, probabilities: Any) -> floa
     right = np.array([labels[k] for k in probabilities.argmax(axis=1)]) == gold
     bins = np.minimum(9, (10 * sure).astype(int))
     return float(
-        sum(
-            abs(sure[bins == k].mean() - right[bins == k].mean()) * np.mean(bins == k)
-            for k in np.unique(bins)
-        )
+        sum(abs(sure[bins == k].mean() - right[bins == k].mean()) * np.mean(bins == k) for k in np.unique(bins))
     )
 
 
@@ -134,8 +127,7 @@ def speed(transcripts: Sequence[Transcript]) -> None:
     print(f"rule coder: {turns / best:,.0f} clinician turns/s (target {TARGET:,})")
     everything = sum(len(transcript.turns) for transcript in transcripts)
     best = min(
-        timed(lambda: [list(family.compute(t, wanted, **family.settings())) for t in transcripts])
-        for _ in range(3)
+        timed(lambda: [list(family.compute(t, wanted, **family.settings())) for t in transcripts]) for _ in range(3)
     )
     print(f"all behaviour metrics: {everything / best:,.0f} turns/s")
 

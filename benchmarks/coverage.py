@@ -167,9 +167,7 @@ def icc_cases(items: int) -> Iterator[Case]:
             share = 3.0 if average else 1.0
             truth = 1 / (1 + (0.1 + noise) / share)
 
-            def simulate(
-                rng: np.random.Generator, noise: float = noise, average: bool = average
-            ) -> Interval | None:
+            def simulate(rng: np.random.Generator, noise: float = noise, average: bool = average) -> Interval | None:
                 values = (
                     rng.normal(size=(items, 1))
                     + np.sqrt(0.1) * rng.normal(size=(1, 3))
@@ -232,9 +230,7 @@ def corrected_cases(items: int) -> Iterator[Case]:
     for weight, kind in settings:
         label = f"{'tuned' if weight is None else 'weight 1'}, {kind}"
 
-        def simulate(
-            rng: np.random.Generator, weight: float | None = weight, kind: str = kind
-        ) -> Interval | None:
+        def simulate(rng: np.random.Generator, weight: float | None = weight, kind: str = kind) -> Interval | None:
             truth = np.digitize(rng.normal(size=items + 500), CUTS) + 1.0
             judge = np.clip(truth + rng.choice((-1, 0, 1), size=truth.size, p=(0.1, 0.5, 0.4)), 1, 5)
             return prediction_powered.mean(
@@ -290,9 +286,7 @@ def _mean_level(shift: float = 0.0, sd: float = 1.0) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=2000)
     parser.add_argument("--items", type=int, default=50)
     parser.add_argument("--only", default="", help="lines whose name holds this")

@@ -58,9 +58,7 @@ class Arm:
     def by_transcript(self) -> CaseValues:
         """Every transcript as a case of its own."""
         names = tuple(
-            f"{self.first + i:05}.{k:03}"
-            for i in range(self.values.shape[0])
-            for k in range(self.values.shape[1])
+            f"{self.first + i:05}.{k:03}" for i in range(self.values.shape[0]) for k in range(self.values.shape[1])
         )
         return CaseValues(names, self.values.ravel(), np.ones(len(names), dtype=np.int64))
 
@@ -94,9 +92,7 @@ class Design:
         for position in range(self.systems):
             of_case = every[position * step : position * step + cases, None]
             # A case is easier for one system than for another; its transcripts have that in common.
-            latent = (
-                of_case + 0.7 * rng.normal(size=(cases, 1)) + 0.5 * rng.normal(size=(cases, self.transcripts))
-            )
+            latent = of_case + 0.7 * rng.normal(size=(cases, 1)) + 0.5 * rng.normal(size=(cases, self.transcripts))
             seen = latent[:, :, None] + severity + 0.5 * rng.normal(size=(*latent.shape, self.raters))
             answers = seen > 0.6 if self.yes_no else np.clip(np.round(3 + seen), 1, 5)
             arms.append(Arm(position * step, answers.mean(axis=2)))
@@ -128,17 +124,13 @@ DESIGNS = (
 
 def pair_of(arms: Sequence[CaseValues]) -> SystemPair:
     """The pair of systems as ``compare`` makes it."""
-    return system_pair(
-        FACTS, "people", (arms[0], arms[1]), ("A", "B"), test="auto", labels=NO_LABELS, unmatched=(0, 0)
-    )
+    return system_pair(FACTS, "people", (arms[0], arms[1]), ("A", "B"), test="auto", labels=NO_LABELS, unmatched=(0, 0))
 
 
 def p_values(runs: Sequence[Sequence[CaseValues]]) -> list[tuple[float | None, str]]:
     """p of the test that ``compare`` takes by default, and its name, of each run."""
     if runs and len(runs[0]) > 2:
-        overall = [
-            systems_at_once(FACTS, "people", dict(zip("ABC", arms, strict=True)), "auto") for arms in runs
-        ]
+        overall = [systems_at_once(FACTS, "people", dict(zip("ABC", arms, strict=True)), "auto") for arms in runs]
         return [(o.test.p, o.test.method.partition(" ")[0].removesuffix("'s")) for o in overall]
     pairs = [pair_of(arms) for arms in runs]
     # No interval is wanted: of this level there is none to look for.
@@ -181,11 +173,7 @@ def attainable(arms: Sequence[CaseValues]) -> float | None:
         return attainable_of_discordant(int((pair.x != pair.y).sum()))
     if pair.test == "fisher":
         return attainable_of_margins(pair.x.size, pair.y.size, int(pair.x.sum() + pair.y.sum()))
-    ranks = (
-        np.abs(signed_ranks(np.round(pair.x - pair.y, 9), "pratt"))
-        if pair.test == "wilcoxon"
-        else np.empty(0)
-    )
+    ranks = np.abs(signed_ranks(np.round(pair.x - pair.y, 9), "pratt")) if pair.test == "wilcoxon" else np.empty(0)
     moved = ranks[ranks > 0]
     if pair.test != "wilcoxon" or moved.size > EXACT_PAIRS:
         return None
@@ -252,9 +240,7 @@ def lines(designs: Sequence[Design], runs: int, seed: int) -> Iterator[str]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--only", default="", help="designs whose name holds this word")
     parser.add_argument("--seed", type=int, default=1)

@@ -164,9 +164,7 @@ def lines(designs: list[Design], runs: int, seed: int) -> Iterator[str]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--only", default="", help="designs whose name holds this word")
     parser.add_argument("--seed", type=int, default=1)

@@ -74,28 +74,21 @@ def raters(runs: int, seed: int) -> Iterator[tuple[str, int, float, float]]:
             shown = 0
             for _ in range(runs):
                 deltas = (
-                    shift
-                    + rng.normal(0, 0.42, (cases, 1))
-                    + rng.normal(0, 0.21, 3)
-                    + rng.normal(0, 0.9, (cases, 3))
+                    shift + rng.normal(0, 0.42, (cases, 1)) + rng.normal(0, 0.21, 3) + rng.normal(0, 0.9, (cases, 3))
                 )
                 result = crossed_raters.paired_difference(deltas, np.zeros_like(deltas))
                 estimate, error = result.estimate, result.standard_error
                 if estimate is None or error is None:
                     continue
                 # The test of bedside.stats.equivalence.mean_difference, without the power that it looks for.
-                shown += (
-                    estimate - scipy.stats.t.ppf(1 - ALPHA, result.details[crossed_raters.DF]) * error > -0.5
-                )
+                shown += estimate - scipy.stats.t.ppf(1 - ALPHA, result.details[crossed_raters.DF]) * error > -0.5
             rates.append(shown / runs)
         yield "three raters, paired, margin .5", cases, *rates
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

@@ -77,11 +77,7 @@ def _over_cases(x: Table, y: Table, *, paired: bool) -> Table:
     """p of a t test over cases, for each study; 1 where no case differs."""
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tested = (
-            scipy.stats.ttest_rel(x, y, axis=1)
-            if paired
-            else scipy.stats.ttest_ind(x, y, axis=1, equal_var=False)
-        )
+        tested = scipy.stats.ttest_rel(x, y, axis=1) if paired else scipy.stats.ttest_ind(x, y, axis=1, equal_var=False)
     return np.nan_to_num(tested.pvalue, nan=1.0)
 
 
@@ -211,14 +207,10 @@ def _is_warned(sides: list[Table]) -> bool:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--only", choices=("pairs", "several", "confounded"), default="", help="one of the tables"
-    )
+    parser.add_argument("--only", choices=("pairs", "several", "confounded"), default="", help="one of the tables")
     options = parser.parse_args()
     print(f"{options.runs} studies a row, seed {options.seed}\n")
     tables = {"pairs": lines, "several": three_systems, "confounded": confounded}

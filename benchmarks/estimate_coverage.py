@@ -110,9 +110,7 @@ def binary_strata(
     return draw
 
 
-def repeated(
-    cases: int, each: int, labels: int, by_case: bool = False
-) -> Callable[[np.random.Generator], Study]:
+def repeated(cases: int, each: int, labels: int, by_case: bool = False) -> Callable[[np.random.Generator], Study]:
     """Several transcripts a case, half of whose variance is the case's; the judge's errors are the case's in part."""
 
     def draw(rng: np.random.Generator) -> Study:
@@ -168,9 +166,7 @@ def designs() -> Iterator[Design]:
         for half in (10, 25, 50):
             draw = strata((60, 540), (half, half), (-1.0, 0.3), (0.8, -0.2))
             yield Design("strata of 60 + 540", f"{half} + {half}", draw, about)
-    yield Design(
-        "10 strata of 40", "10 × 2", strata((40,) * 10, (2,) * 10, tuple(np.linspace(-1, 1, 10)), (0.3,) * 10)
-    )
+    yield Design("10 strata of 40", "10 × 2", strata((40,) * 10, (2,) * 10, tuple(np.linspace(-1, 1, 10)), (0.3,) * 10))
     for prevalence in (0.1, 0.3):
         for count in (20, 50, 100):
             draw = binary_strata((500,), (count,), (prevalence,), (0.85,), (0.9,))
@@ -183,9 +179,7 @@ def designs() -> Iterator[Design]:
         rest = (prevalence - 0.1 * hard) / 0.9
         for half in (10, 25, 50):
             draw = binary_strata((100, 900), (half, half), (hard, rest), (0.7, 0.85), (0.7, 0.95))
-            yield Design(
-                f"0/1, prevalence {prevalence}, strata of 100 + 900", f"{half} + {half}", draw, share=True
-            )
+            yield Design(f"0/1, prevalence {prevalence}, strata of 100 + 900", f"{half} + {half}", draw, share=True)
         draw = binary_strata((100, 900), (25, 25), (hard, rest), (0.7, 0.85), (0.7, 0.95))
         yield Design(f"0/1, prevalence {prevalence}, strata of 100 + 900", "25 + 25", draw, "run", share=True)
     for cases, each, labels in ((10, 10, 50), (20, 10, 20), (20, 10, 50), (30, 10, 100), (20, 5, 60)):
@@ -254,9 +248,7 @@ def line(design: Design, runs: int, seed: int) -> tuple[str, ...]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--only", default="", help="lines whose name holds this")
     parser.add_argument("--seed", type=int, default=1)

@@ -33,8 +33,7 @@ def rows(by_language: Mapping[str, Mapping[str, Counts]]) -> Iterator[tuple[str,
 
 def cells(counts: list[Counts]) -> tuple[str, str, str]:
     planted, seen, part, reported, right = (
-        sum(getattr(each, name) for each in counts)
-        for name in ("planted", "seen", "in_part", "reported", "right")
+        sum(getattr(each, name) for each in counts) for name in ("planted", "seen", "in_part", "reported", "right")
     )
     return share(seen, planted), str(part), share(right, reported)
 
@@ -45,9 +44,7 @@ def main() -> None:
         for recognition in models:
             by_language = {language: measure(recognition, file, [language]) for language in LANGUAGES}
             print(f"\n{title}; {recognition.model or 'patterns alone'}\n")
-            print(
-                "| kind | seen | in part besides | of what was seen, an identifier |\n| --- | --- | --- | --- |"
-            )
+            print("| kind | seen | in part besides | of what was seen, an identifier |\n| --- | --- | --- | --- |")
             for row in rows(by_language):
                 print(f"| {' | '.join(row)} |")
             if "--missed" in sys.argv:

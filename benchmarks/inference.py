@@ -39,9 +39,7 @@ def comparisons(sample: int) -> list[str]:
     rng = np.random.default_rng(0)
     difficulty = rng.normal(size=(CASES, 1, METRICS))
     quality = 0.25 * rng.normal(size=(1, SYSTEMS, METRICS))
-    scores = np.clip(
-        np.round(3 + difficulty + quality + 0.8 * rng.normal(size=(CASES, SYSTEMS, METRICS))), 1, 5
-    )
+    scores = np.clip(np.round(3 + difficulty + quality + 0.8 * rng.normal(size=(CASES, SYSTEMS, METRICS))), 1, 5)
     pairs = list(combinations(range(SYSTEMS), 2))
     x = np.concatenate([scores[:, first] for first, _ in pairs], axis=1)
     y = np.concatenate([scores[:, second] for _, second in pairs], axis=1)
@@ -76,9 +74,7 @@ def comparisons(sample: int) -> list[str]:
         error = np.sqrt(max(middle, 1 / FLIPS) * (3 - 2 * middle) / FLIPS)
         errors = max(errors, abs(p - ours_p) / error)
         width = bounds.high - bounds.low
-        furthest = max(
-            furthest, abs(bounds.low - ours_bounds.low) / width, abs(bounds.high - ours_bounds.high) / width
-        )
+        furthest = max(furthest, abs(bounds.low - ours_bounds.low) / width, abs(bounds.high - ours_bounds.high) / width)
     whole = spent / sample * x.shape[1]
     significant = sum(result.p_adjusted < 0.05 for result in results)
     return [
@@ -107,12 +103,8 @@ def kappa() -> list[str]:
         values = []
         for _ in range(2000):
             chosen = draws.integers(0, 300, 300)
-            values.append(
-                cohen_kappa_score(a[chosen], b[chosen], labels=[1, 2, 3, 4, 5], weights="quadratic")
-            )
-        return cohen_kappa_score(a, b, labels=[1, 2, 3, 4, 5], weights="quadratic"), np.quantile(
-            values, (0.025, 0.975)
-        )
+            values.append(cohen_kappa_score(a[chosen], b[chosen], labels=[1, 2, 3, 4, 5], weights="quadratic"))
+        return cohen_kappa_score(a, b, labels=[1, 2, 3, 4, 5], weights="quadratic"), np.quantile(values, (0.025, 0.975))
 
     ours()
     seconds, result = min((timed(ours) for _ in range(5)), key=lambda pair: pair[0])
@@ -127,9 +119,7 @@ def kappa() -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=12, help="comparisons timed with scipy")
     arguments = parser.parse_args()
     first, second = comparisons(arguments.sample), kappa()

@@ -154,8 +154,7 @@ def with_deepeval(url: str, conversations: int) -> None:
     cases = [
         ConversationalTestCase(
             turns=[
-                Turn(role="user" if role == "patient" else "assistant", content=text)
-                for role, text in texts(number)
+                Turn(role="user" if role == "patient" else "assistant", content=text) for role, text in texts(number)
             ]
         )
         for number in range(conversations)
@@ -213,11 +212,7 @@ def with_endpoints(urls: str, conversations: int) -> None:
         wall, after = time.perf_counter() - start, used()
         places = {(each.transcript, each.endpoint) for each in read_judgements(store)}
         warm = 1 - len(places) / judged.calls
-    print(
-        json.dumps(
-            {"wall": wall, "cpu": after[0] - cpu, "peak": after[1], "judgements": judged.calls, "warm": warm}
-        )
-    )
+    print(json.dumps({"wall": wall, "cpu": after[0] - cpu, "peak": after[1], "judgements": judged.calls, "warm": warm}))
 
 
 def endpoints(conversations: int) -> None:
@@ -227,9 +222,7 @@ def endpoints(conversations: int) -> None:
     print(f"{'':22}" + "".join(f"{title:>9}" for title in head))
     first = None
     for count, room in ((1, ROOM), (2, ROOM), (4, ROOM), (1, 4 * ROOM)):
-        servers = [
-            subprocess.Popen([*program, str(room)], stdout=subprocess.PIPE, text=True) for _ in range(count)
-        ]
+        servers = [subprocess.Popen([*program, str(room)], stdout=subprocess.PIPE, text=True) for _ in range(count)]
         try:
             urls = [server.stdout.readline().strip() for server in servers if server.stdout is not None]
             found = measure("endpoints", ",".join([*urls, str(room)]), conversations)
@@ -279,9 +272,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--conversations", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--no-deepeval", action="store_true", help="leave out deepeval, which takes two minutes"
-    )
+    parser.add_argument("--no-deepeval", action="store_true", help="leave out deepeval, which takes two minutes")
     parser.add_argument("--no-flat", action="store_true", help="leave out ten times as many judgements")
     parser.add_argument("--endpoints", action="store_true", help="only: 1, 2 and 4 endpoints")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
@@ -307,9 +298,7 @@ def main() -> None:
     assert server.stdout is not None
     try:
         url = server.stdout.readline().strip()
-        print(
-            f"{'':34} {'judged':>8} {'wall s':>8} {'× limit':>8} {'CPU ms':>8} {'peak MB':>8} {'× bedside':>9}"
-        )
+        print(f"{'':34} {'judged':>8} {'wall s':>8} {'× limit':>8} {'CPU ms':>8} {'peak MB':>8} {'× bedside':>9}")
         rounds = [
             (measure("bare", url, given.conversations), measure("bedside", url, given.conversations))
             for _ in range(given.rounds)

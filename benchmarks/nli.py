@@ -82,10 +82,7 @@ def speed(folder: Path) -> None:
 
     def single() -> Any:
         with torch.inference_mode():
-            return [
-                torch.softmax(plain(**words(*pair, return_tensors="pt")).logits[0], 0).tolist()
-                for pair in pairs
-            ]
+            return [torch.softmax(plain(**words(*pair, return_tensors="pt")).logits[0], 0).tolist() for pair in pairs]
 
     def padded() -> Any:
         with torch.inference_mode():
@@ -118,9 +115,7 @@ def speed(folder: Path) -> None:
 
 def transcript(text: list[str]) -> Transcript:
     roles: tuple[Any, ...] = ("clinician", "patient")
-    return Transcript(
-        "long", tuple(Turn(at, roles[at % 2], roles[at % 2], each) for at, each in enumerate(text))
-    )
+    return Transcript("long", tuple(Turn(at, roles[at % 2], roles[at % 2], each) for at, each in enumerate(text)))
 
 
 def peak() -> float:

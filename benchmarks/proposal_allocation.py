@@ -99,9 +99,7 @@ class Design:
         stratum = self.strata[number]
         if self.share:
             truth = (rng.random(size) < stratum.place).astype(float)
-            return truth, (rng.random(size) < np.where(truth == 1, 1 - stratum.bias, stratum.noise)).astype(
-                float
-            )
+            return truth, (rng.random(size) < np.where(truth == 1, 1 - stratum.bias, stratum.noise)).astype(float)
         latent = stratum.place + rng.normal(size=size)
         judged = latent + stratum.bias + stratum.noise * rng.normal(size=size)
         return np.digitize(latent, CUTS) + 1.0, np.digitize(judged, CUTS) + 1.0
@@ -255,9 +253,7 @@ def compared(design: Design, batches: tuple[int, ...], studies: int, seed: int) 
         rule: [Study(design, seed + number).outcome(rule, batches, known) for number in range(studies)]
         for rule in RULES
     }
-    widths = {
-        rule: np.mean([outcome.half_widths for outcome in own], axis=0) for rule, own in outcomes.items()
-    }
+    widths = {rule: np.mean([outcome.half_widths for outcome in own], axis=0) for rule, own in outcomes.items()}
     records: dict[Rule, RuleRecord] = {}
     for rule, own in outcomes.items():
         cases, run = (widths[rule] / widths["proportion"]).tolist()
@@ -281,18 +277,14 @@ def lines(studies: int, only: str, seed: int) -> Iterator[tuple[str, ...]]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=200)
     parser.add_argument("--only", default="", help="lines whose name holds this")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     heads = ("strata", "batches", "about", "chance", "errors seen", "errors known",
              "in proportion covers %", "chance %", "seen %", "known %")  # fmt: skip
-    print(
-        f"{arguments.studies:,} studies a line, seed {arguments.seed}; half-widths as parts of those in proportion\n"
-    )
+    print(f"{arguments.studies:,} studies a line, seed {arguments.seed}; half-widths as parts of those in proportion\n")
     print("| " + " | ".join(heads) + " |")
     print("|" + " --- |" * len(heads))
     start = time.process_time()

@@ -67,16 +67,11 @@ def compare(name: str, path: Path, plain: Callable[[Path], int]) -> None:
             run(path)
             best[run] = min(best[run], time.perf_counter() - start)
     ratio = best[read] / best[plain]
-    print(
-        f"{name}: plain script {best[plain] * 1e3:.1f} ms, bedside {best[read] * 1e3:.1f} ms, ratio {ratio:.2f}"
-    )
+    print(f"{name}: plain script {best[plain] * 1e3:.1f} ms, bedside {best[read] * 1e3:.1f} ms, ratio {ratio:.2f}")
 
 
 def said(number: int) -> list[tuple[str, str]]:
-    return [
-        (("doctor", "patient")[turn % 2], f"{number} {turn}: " + "I sleep badly, " * 6)
-        for turn in range(TURNS)
-    ]
+    return [(("doctor", "patient")[turn % 2], f"{number} {turn}: " + "I sleep badly, " * 6) for turn in range(TURNS)]
 
 
 def json_lines(path: Path, numbers: range) -> None:
@@ -147,9 +142,7 @@ def compare_forms(count: int) -> None:
             found, seconds, memory = map(float, done.stdout.split())
             assert found == count, (form, found)
             base = base or seconds
-            print(
-                f"{form}: {seconds:.1f} s ({seconds / base:.2f} of JSON lines), {memory:.0f} MB beyond the imports"
-            )
+            print(f"{form}: {seconds:.1f} s ({seconds / base:.2f} of JSON lines), {memory:.0f} MB beyond the imports")
             path.unlink()
 
 

@@ -94,9 +94,7 @@ def main() -> None:
         rank = spearmanr(plain, scores[name]).statistic
         other = int((np.sign(plain) != np.sign(scores[name])).sum())
         apart = np.abs(plain - scores[name]).max()
-        print(
-            f"{name:18} {seconds:8.2f} {times['one at a time'] / seconds:6.2f} {apart:9.1e} {rank:9.4f} {other:18}"
-        )
+        print(f"{name:18} {seconds:8.2f} {times['one at a time'] / seconds:6.2f} {apart:9.1e} {rank:9.4f} {other:18}")
 
 
 if __name__ == "__main__":

@@ -104,9 +104,7 @@ def main() -> None:
         start = time.perf_counter()
         frame.groupby(["metric", "system"])["value"].agg(["mean", "std", "count"])
         pandas = time.perf_counter() - start
-        whole = subprocess.run(
-            [sys.executable, "-c", _WHOLE, str(path)], capture_output=True, text=True, check=True
-        )
+        whole = subprocess.run([sys.executable, "-c", _WHOLE, str(path)], capture_output=True, text=True, check=True)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"{len(SYSTEMS) * CASES:,} transcripts, {len(SYSTEMS) * CASES * METRICS:,} ratings")
     print(f"open the run          {opened:7.2f} s")

@@ -30,16 +30,10 @@ WORDS = (
 def made(path: Path, transcripts: int, turns: int) -> Path:
     """A file of conversations drawn from a few words."""
     draw = random.Random(1)
-    texts = [
-        " ".join(draw.choices(WORDS, k=draw.randint(4, 30))).capitalize() + draw.choice(".?")
-        for _ in range(2000)
-    ]
+    texts = [" ".join(draw.choices(WORDS, k=draw.randint(4, 30))).capitalize() + draw.choice(".?") for _ in range(2000)]
     with path.open("w") as file:
         for number in range(transcripts):
-            said = [
-                {"role": ("clinician", "patient")[turn % 2], "text": draw.choice(texts)}
-                for turn in range(turns)
-            ]
+            said = [{"role": ("clinician", "patient")[turn % 2], "text": draw.choice(texts)} for turn in range(turns)]
             file.write(json.dumps({"id": f"t{number}", "system": "AB"[number % 2], "turns": said}) + "\n")
     return path
 
@@ -83,9 +77,7 @@ def stages(annomi: Path, scratch: Path) -> None:
         if missing > 0.5:
             said += f"; {missing:.0%} of the ratings missing here"
         found[name] = cost, said
-    rows = [
-        row for transcript in transcripts for row in rate(transcript, make_plan(["structure", "behaviour"]))
-    ]
+    rows = [row for transcript in transcripts for row in rate(transcript, make_plan(["structure", "behaviour"]))]
 
     def written() -> None:
         with tempfile.TemporaryDirectory(dir=scratch) as name:
@@ -175,9 +167,7 @@ def efficiency(scratch: Path) -> None:
     small = made(scratch / "small.jsonl", 50, 30)
     path = made(scratch / "talks.jsonl", 4000, 30)
     print("4,000 conversations of 30 turns, the default suite, by workers of --engine local; start-up apart")
-    print(
-        f"{'workers':>7} {'wall s':>8} {'transcripts/s':>14} {'speed-up':>9} {'CPU s, all':>11} {'joining s':>10}"
-    )
+    print(f"{'workers':>7} {'wall s':>8} {'transcripts/s':>14} {'speed-up':>9} {'CPU s, all':>11} {'joining s':>10}")
     first = 0.0
     for workers in (1, 2):
         (wall, joining, ratings, _, _), cost = spread(small, path, scratch / f"run{workers}", workers)

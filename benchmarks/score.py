@@ -74,9 +74,7 @@ def speed(data: Path, scratch: Path) -> None:
             times[f"one {kind}"].append(scored(first, metrics))
     print(f"{'MDD-5k folder':32} {'ms':>8} {'× plain':>8} {'× plain, start-up apart':>24}")
     for place, what in enumerate(("by the clock", "processor time")):
-        median = {
-            kind: statistics.median(each[place] for each in values[1:]) for kind, values in times.items()
-        }
+        median = {kind: statistics.median(each[place] for each in values[1:]) for kind, values in times.items()}
         print(what)
         print(f"{'  plain json and len':32} {1000 * median['plain']:8.1f} {1:8.2f} {1:24.2f}")
         for kind in kinds:
@@ -170,9 +168,7 @@ def start_up() -> None:
         text=True,
         check=True,
     )
-    lines = [
-        line.removeprefix("import time:").split("|") for line in done.stderr.splitlines() if "|" in line
-    ][1:]
+    lines = [line.removeprefix("import time:").split("|") for line in done.stderr.splitlines() if "|" in line][1:]
     slowest = sorted(((int(own), name.strip()) for own, _, name in lines), reverse=True)[:8]
     print("slowest imports of --help: " + ", ".join(f"{name} {own / 1000:.1f} ms" for own, name in slowest))
 

@@ -22,9 +22,7 @@ sys.path.insert(0, str(ROOT))
 MODEL = "openai/model"
 
 
-def counts(
-    protocol: str, prices: tuple[float, float]
-) -> Iterator[tuple[str, float, float, float, float, float]]:
+def counts(protocol: str, prices: tuple[float, float]) -> Iterator[tuple[str, float, float, float, float, float]]:
     """Role, calls, most calls, tokens in and out, dollars, of one conversation, by role."""
     from bedside import preview_simulation
 
@@ -65,9 +63,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--conversations", type=int, default=1_000_000)
-    parser.add_argument(
-        "--in", dest="input", type=float, default=0.25, help="dollars for a million tokens in"
-    )
+    parser.add_argument("--in", dest="input", type=float, default=0.25, help="dollars for a million tokens in")
     parser.add_argument("--out", type=float, default=2.0, help="dollars for a million tokens out")
     arguments = parser.parse_args()
     times = arguments.conversations

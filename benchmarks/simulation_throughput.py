@@ -34,10 +34,7 @@ LABEL = {
     "required": ["number"],
     "additionalProperties": False,
 }
-BRIEF = (
-    "You talk with somebody about how they live with their illness, and say no more than three sentences. "
-    * 20
-)
+BRIEF = "You talk with somebody about how they live with their illness, and say no more than three sentences. " * 20
 
 
 def protocol(turns: int) -> Any:
@@ -57,9 +54,7 @@ def protocol(turns: int) -> Any:
         lines: list[Line] = []
         labels: list[Mapping[str, Any]] = []
         for turn in range(1, turns + 1):
-            said = yield from ask_clinician(
-                Call("clinician", "speak", turn, BRIEF, tuple(lines)), lambda text: ()
-            )
+            said = yield from ask_clinician(Call("clinician", "speak", turn, BRIEF, tuple(lines)), lambda text: ())
             lines.append(Line("clinician", said.text))
             decided = yield from ask_for_data(
                 Call("evaluator", "label", turn, BRIEF, tuple(lines), kind="data", schema=LABEL), dict
@@ -154,9 +149,7 @@ def at_the_server(conversations: int, turns: int) -> None:
     calls = int(numbers["calls"])
     limit = calls / CONCURRENCY * LATENCY + 3 * turns * LATENCY
     print(f"{calls:,} calls of {conversations} conversations, {CONCURRENCY} at once, {LATENCY} s each")
-    print(
-        f"wall {numbers['wall']:.2f} s, limit {limit:.2f} s, ratio {numbers['wall'] / limit:.3f} (most {MOST_WALL})"
-    )
+    print(f"wall {numbers['wall']:.2f} s, limit {limit:.2f} s, ratio {numbers['wall'] / limit:.3f} (most {MOST_WALL})")
     print(f"CPU {numbers['cpu'] / calls * 1000:.2f} ms a call (most {MOST_CPU * 1000:g})")
 
 

@@ -64,9 +64,7 @@ def flips(d: np.ndarray) -> list[float]:
 
 def bootstrap() -> tuple[float, float]:
     return bounds(
-        stats.bootstrap(
-            (D,), mean, n_resamples=FLIPS, method="BCa", rng=np.random.default_rng(0)
-        ).confidence_interval
+        stats.bootstrap((D,), mean, n_resamples=FLIPS, method="BCa", rng=np.random.default_rng(0)).confidence_interval
     )
 
 

@@ -129,28 +129,20 @@ def shared(runs: int) -> Iterator[str]:
             power_of_shared(pairs, alone, correlation=r, difference=difference, runs=runs)
             for r, difference in ((0.0, smallest), (0.5, smallest), (0.5, 0.0))
         ]
-        yield (
-            f"| {pairs} | {alone} and {alone} | {smallest:.2f} | "
-            + " | ".join(f"{s:.3f}" for s in shares)
-            + " |"
-        )
+        yield (f"| {pairs} | {alone} and {alone} | {smallest:.2f} | " + " | ".join(f"{s:.3f}" for s in shares) + " |")
 
 
 def power_of_shared(pairs: int, alone: int, *, correlation: float, difference: float, runs: int) -> float:
     """The share of studies in which the t test of partially overlapping samples rejects at 5 %."""
     rng = np.random.default_rng([104, pairs, alone])
-    both = rng.multivariate_normal(
-        [difference, 0.0], [[1.0, correlation], [correlation, 1.0]], size=(runs, pairs)
-    )
+    both = rng.multivariate_normal([difference, 0.0], [[1.0, correlation], [correlation, 1.0]], size=(runs, pairs))
     own = rng.normal(size=(runs, 2, alone)) + np.array([difference, 0.0])[:, None]
     tested = (overlapping.t_test(*two.T, *only).p for two, only in zip(both, own, strict=True))
     return float(np.mean([p is not None and p <= 0.05 for p in tested]))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5000, help="simulated studies of each cell")
     parser.add_argument("--only", choices=("differences", "kappa", "shared"), help="one of the tables")
     arguments = parser.parse_args()

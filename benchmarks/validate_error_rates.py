@@ -163,9 +163,7 @@ def boundary(transcripts: int, turns: int, alike: float, raters: int = 3) -> Cal
         people = flipped(np.repeat(truth[:, None], raters, axis=1), 0.1, rng)
         spread = (1 - alike) / alike
         rates = (
-            rng.beta(error * spread, (1 - error) * spread, transcripts)
-            if turns > 1
-            else np.full(transcripts, error)
+            rng.beta(error * spread, (1 - error) * spread, transcripts) if turns > 1 else np.full(transcripts, error)
         )
         cases = np.repeat(np.arange(transcripts, dtype=float), turns)
         return flipped(truth, np.repeat(rates, turns), rng), people, cases
@@ -197,11 +195,7 @@ def designs() -> Iterator[Design]:
             (40, 10, 0.3),
             (400, 1, 0.3),
         ):
-            where = (
-                f"{transcripts} transcripts × {turns} turns, ICC {alike:g}"
-                if turns > 1
-                else f"{transcripts} units"
-            )
+            where = f"{transcripts} transcripts × {turns} turns, ICC {alike:g}" if turns > 1 else f"{transcripts} units"
             yield Design(
                 f"at the boundary, {raters} people, {where}",
                 YES_NO,
@@ -212,9 +206,7 @@ def designs() -> Iterator[Design]:
         bound = "≥ 80 %" if units == 100 else "–"
         yield Design(f"as good as a person, yes or no, {units} units", YES_NO, as_good(units), bound)
         yield Design(f"as good as a person, yes or no, {units} units, ε .1", YES_NO, as_good(units), "–", 0.1)
-        yield Design(
-            f"as good as a person, five levels, {units} units", FIVE, on_levels(units, EVEN, "as good"), bound
-        )
+        yield Design(f"as good as a person, five levels, {units} units", FIVE, on_levels(units, EVEN, "as good"), bound)
     for units in (100, 200):
         rare = as_good(units, 0.1, 0.05)
         yield Design(f"as good as a person, danger 10 %, {units} units", YES_NO, rare, bound="–")
@@ -256,9 +248,7 @@ def coverage(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5000, help="studies drawn for each line")
     parser.add_argument("--only", default="", help="only lines whose name holds this word")
     parser.add_argument("--seed", type=int, default=1)

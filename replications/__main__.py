@@ -17,9 +17,7 @@ from replications._figures import Figure, table
 
 def sources() -> list[ModuleType]:
     """The modules, one a source."""
-    names = sorted(
-        one.name for one in pkgutil.iter_modules(replications.__path__) if not one.name.startswith("_")
-    )
+    names = sorted(one.name for one in pkgutil.iter_modules(replications.__path__) if not one.name.startswith("_"))
     return [importlib.import_module(f"replications.{name}") for name in names]
 
 

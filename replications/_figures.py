@@ -40,7 +40,5 @@ class Figure:
 def table(figures: Sequence[Figure]) -> str:
     """Figures as a Markdown table."""
     lines = ["| figure | published | bedside | where they differ |", "| --- | ---: | ---: | --- |"]
-    lines += [
-        f"| {one.what} | {one.published} | {one.shown} | {'' if one.agrees else one.why} |" for one in figures
-    ]
+    lines += [f"| {one.what} | {one.published} | {one.shown} | {'' if one.agrees else one.why} |" for one in figures]
     return "\n".join(lines)

@@ -39,7 +39,5 @@ def figures(data: Path, work: Path) -> list[Figure]:
     values = open_ratings_view(run.path).transcript_values(["dale_chall.patient", "dale_chall.clinician"])
     means = dict(values.group_by("metric").agg(pl.col("value").mean()).iter_rows())
     found.append(Figure("Dale–Chall, AnnoMI's clients", "7.22", means["dale_chall.patient"], _DALE_CHALL))
-    found.append(
-        Figure("Dale–Chall, AnnoMI's therapists", "6.65", means["dale_chall.clinician"], _DALE_CHALL)
-    )
+    found.append(Figure("Dale–Chall, AnnoMI's therapists", "6.65", means["dale_chall.clinician"], _DALE_CHALL))
     return found

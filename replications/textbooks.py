@@ -63,9 +63,7 @@ def figures() -> list[Figure]:
     wilson = intervals.wilson(81, 263).interval
     human, judge = [1, 0, 1, 1, 0, 0, 1, 0, 1, 1], [1, 0, 1, 0, 0, 1, 1, 0, 1, 1]
     rest = [1, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 0, 1, 0, 1, 1, 1]
-    powered = {
-        weight: prediction_powered.mean(human, judge, rest, weight=weight).estimate for weight in (0.0, 1.0)
-    }
+    powered = {weight: prediction_powered.mean(human, judge, rest, weight=weight).estimate for weight in (0.0, 1.0)}
     kendall = two_raters.correlation(
         [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1], [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8],
         kind="kendall",

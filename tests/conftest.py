@@ -93,8 +93,7 @@ def mdd5k() -> Path:
 def conversation(*turns: tuple[Any, ...], **fields: Any) -> Transcript:
     """A transcript of (role, text[, meta]) turns."""
     made = tuple(
-        Turn(index, role, role, text, meta[0] if meta else {})
-        for index, (role, text, *meta) in enumerate(turns)
+        Turn(index, role, role, text, meta[0] if meta else {}) for index, (role, text, *meta) in enumerate(turns)
     )
     return Transcript(**{"id": "t", "turns": made, **fields})
 

@@ -39,9 +39,7 @@ DEPTH = {room: depth for depth, line in enumerate(LAYERS.strip().splitlines()) f
 def paths() -> dict[str, Path]:
     """The file of each module."""
     return {
-        ".".join(("bedside", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
-            ".__init__"
-        ): path
+        ".".join(("bedside", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
         for path in modules()
     }
 
@@ -55,11 +53,7 @@ def imports(module: str) -> Iterator[tuple[str, str, int]]:
             assert node.level == 0, f"{module} imports relatively"
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
-                yield (
-                    (whole, "", node.lineno)
-                    if whole in paths()
-                    else (node.module or "", alias.name, node.lineno)
-                )
+                yield ((whole, "", node.lineno) if whole in paths() else (node.module or "", alias.name, node.lineno))
 
 
 def room(module: str) -> str:
@@ -96,11 +90,7 @@ def test_imports_run_down() -> None:
 
 def test_no_circles() -> None:
     graph = {
-        module: {
-            target
-            for target, _, _ in inner(module)
-            if target in paths() and target not in {module, "bedside"}
-        }
+        module: {target for target, _, _ in inner(module) if target in paths() and target not in {module, "bedside"}}
         for module in paths()
         if module != "bedside"
     }
@@ -162,9 +152,7 @@ def test_names_say_what_they_name() -> None:
                 if function.lineno <= line <= (function.end_lineno or 0):
                     lines[name].append(line)
             wrong += [
-                f"{module}:{min(at)} {name} in {function.name}"
-                for name, at in lines.items()
-                if max(at) - min(at) > 3
+                f"{module}:{min(at)} {name} in {function.name}" for name, at in lines.items() if max(at) - min(at) > 3
             ]
     assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong)
 
@@ -190,9 +178,7 @@ def test_the_library_names_arguments_not_options() -> None:
         if room(module) == "cli":
             continue
         raised = (
-            node
-            for node in nodes(path)
-            if isinstance(node, ast.Call) and re.search(r"Error$", ast.unparse(node.func))
+            node for node in nodes(path) if isinstance(node, ast.Call) and re.search(r"Error$", ast.unparse(node.func))
         )
         for call in raised:
             for text in [*call.args, *(keyword.value for keyword in call.keywords)]:
@@ -234,7 +220,7 @@ SAME_QUESTION = {
 
 #: What the package may take at most; each falls whenever something new makes something else unnecessary.
 BUDGET = {
-    "lines": 155_000,
+    "lines": 152_000,
     "modules": 690,
     "lines of imports, per mille": 70,
     "modules that one neighbour uses": 75,

@@ -161,10 +161,7 @@ def _rubric_more(rubric: Rubric, asked: Mapping[str, set[str]], page: Path) -> l
 def _reader_pages() -> dict[Path, str]:
     index = DOCS / "forms.md"
     sections = _sections_on_readers()
-    pages = {
-        _FORMS / f"{name}.md": _reader_page(reader, sections.get(name))
-        for name, reader in READERS.all().items()
-    }
+    pages = {_FORMS / f"{name}.md": _reader_page(reader, sections.get(name)) for name, reader in READERS.all().items()}
     return {index: forms_page(MARK), **pages}
 
 
@@ -237,9 +234,7 @@ def _options(kind: TableKind) -> list[str]:
     """What a suite can say of such a table: its own options, each with its default."""
     if kind.options is None:
         return []
-    own = {
-        name: field for name, field in kind.options.model_fields.items() if name not in Options.model_fields
-    }
+    own = {name: field for name, field in kind.options.model_fields.items() if name not in Options.model_fields}
     if not own:
         return []
     words = _attributes(kind.options)
@@ -261,9 +256,7 @@ def _attributes(options: type[Options]) -> dict[str, str]:
     words: dict[str, str] = {}
     for kind in reversed(options.__mro__):
         section = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
-        for names, said in re.findall(
-            r"^    (\w+(?:, \w+)*): (.+(?:\n {8}.+)*)", section, flags=re.MULTILINE
-        ):
+        for names, said in re.findall(r"^    (\w+(?:, \w+)*): (.+(?:\n {8}.+)*)", section, flags=re.MULTILINE):
             words |= dict.fromkeys(names.split(", "), said.replace("``", "`"))
     return words
 

@@ -61,9 +61,7 @@ def archive_contents(archive: Path) -> list[str]:
         "tests/conftest.py",
     )
     wrong = [f"{name} is not in it" for name in needed if name not in names]
-    return wrong + [
-        f"{name} should not be in it" for name in sorted(names) if name.startswith((".venv", "demo-run"))
-    ]
+    return wrong + [f"{name} should not be in it" for name in sorted(names) if name.startswith((".venv", "demo-run"))]
 
 
 def run(step: str, *command: str | Path, folder: Path = ROOT, **more: str) -> None:
@@ -109,9 +107,7 @@ def check(dist: Path, work: Path, *, recipes: bool) -> None:
         run("MLflow and Weights & Biases", python, *install, "mlflow", "wandb", "pytest")
         tests = ("-m", "pytest", "-q", "tests/docs/test_tracking.py")
         run("their recipes", python, *tests, folder=ROOT, MLFLOW_DISABLE_TELEMETRY="true")
-    print(
-        f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB; {archive.name}: {archive.stat().st_size / 1e6:.1f} MB"
-    )
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB; {archive.name}: {archive.stat().st_size / 1e6:.1f} MB")
 
 
 def main() -> None:

@@ -31,9 +31,7 @@ def forms_page(mark: str) -> str:
         "asking.",
     ]
     for family, (title, page) in _FAMILIES.items():
-        rows = [
-            _row(name, reader) for name, reader in readers.items() if reader.facts.get("family") == family
-        ]
+        rows = [_row(name, reader) for name, reader in readers.items() if reader.facts.get("family") == family]
         parts += [
             f"## {title}",
             _table(["form", *FACTS.values()], rows),
@@ -104,6 +102,4 @@ def _joined(names: Iterable[str]) -> str:
     for name in names:
         shape, _, way = name.partition(", ")
         ways.setdefault(shape, []).append(way)
-    return ", ".join(
-        f"{shape} ({', '.join(filter(None, how))})" if any(how) else shape for shape, how in ways.items()
-    )
+    return ", ".join(f"{shape} ({', '.join(filter(None, how))})" if any(how) else shape for shape, how in ways.items())

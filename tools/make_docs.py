@@ -143,14 +143,11 @@ def simulator_options(simulator: Simulator) -> str:
     """What can be chosen of a simulation by a protocol, for the page on it."""
     lines = ["## Settings and options", "", "| `--setting` | what it is |", "| --- | --- |"]
     lines += [
-        f"| `{setting.name}` | {cell(f'{setting.title}: {setting.description}')} |"
-        for setting in simulator.settings
+        f"| `{setting.name}` | {cell(f'{setting.title}: {setting.description}')} |" for setting in simulator.settings
     ]
     lines += ["", "| `--set` | default | what it does |", "| --- | --- | --- |"]
     for option in options_of(simulator):
-        choices = (
-            f" One of {', '.join(f'`{choice}`' for choice in option.choices)}." if option.choices else ""
-        )
+        choices = f" One of {', '.join(f'`{choice}`' for choice in option.choices)}." if option.choices else ""
         default = str(option.default).lower() if isinstance(option.default, bool) else option.default
         lines.append(
             f"| `{simulator.name}.{option.name}` | `{default}` | {cell(option.description)}{choices}"

@@ -83,9 +83,7 @@ SETS: Mapping[str, Set] = {
     "smile": Set("qiuhuachuan/smile", "data/*.json", "zh"),
     "cpsycoun": Set("CAS-SIAT-XinHai/CPsyCoun", "CPsyCounD/Data/*.txt", "zh"),
     "mdd5k": Set("lemonsis/MDD-5k", "**/patient_*.json", "zh"),
-    "emollm": Set(
-        "SmartFlowAI/EmoLLM", "datasets/[ad]*a*.json", "zh", keys=("conversation", "input", "output")
-    ),
+    "emollm": Set("SmartFlowAI/EmoLLM", "datasets/[ad]*a*.json", "zh", keys=("conversation", "input", "output")),
     "aci-bench": Set(
         "wyim/aci-bench",
         "data/challenge_data/*[0-9nd].csv",

@@ -96,9 +96,7 @@ def table(sizes: dict[str, dict[str, float]]) -> str:
     for name, parts in sizes.items():
         largest = sorted(parts, key=lambda one: (-parts[one], one))[:_SHOWN]
         shown = ", ".join(f"{one} {parts[one]:.0f}" for one in largest if parts[one] >= 1)
-        rows.append(
-            f"| {f'`{name}`' if name else 'core'} | {sum(parts.values()):.0f} | {len(parts)} | {shown} |"
-        )
+        rows.append(f"| {f'`{name}`' if name else 'core'} | {sum(parts.values()):.0f} | {len(parts)} | {shown} |")
     day = datetime.now(UTC).date().isoformat()
     return "\n".join(
         (
@@ -136,9 +134,7 @@ def problems(sizes: dict[str, dict[str, float]]) -> list[str]:
 def main() -> None:
     options = argparse.ArgumentParser(description="Measure how much room an install takes.")
     options.add_argument("--here", action="store_true", help="measure the environment this runs in")
-    options.add_argument(
-        "--check", action="store_true", help="write nothing; say whether what is written holds"
-    )
+    options.add_argument("--check", action="store_true", help="write nothing; say whether what is written holds")
     options.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     sizes = measured() if chosen.here or chosen.check else in_empty_environments()

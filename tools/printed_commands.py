@@ -42,9 +42,7 @@ _ONWARDS = (">", "|")
 #: What an option names that is written, not read.
 _WRITTEN = ("--out", "--batch-out")
 _FILE = re.compile(r"(?:script:)?(?P<path>[\w./*-]+\.(?:csv|json|jsonl|npz|txt|xlsx|yaml)|[\w./-]+/)$")
-_PROVIDER = re.compile(
-    r"(?:^|=)(?:anthropic|azure|bedrock|gemini|litellm|ollama|openai)/|^https?://|^webhook:"
-)
+_PROVIDER = re.compile(r"(?:^|=)(?:anthropic|azure|bedrock|gemini|litellm|ollama|openai)/|^https?://|^webhook:")
 _MODEL = re.compile(r"^local(?::|$)|^embeddings:|\.model=|^models/")
 #: Commands that wait for somebody, or for another program.
 _SERVERS = (
@@ -91,9 +89,7 @@ def commands_without_prompt(text: str) -> list[str]:
     for block in _BLOCK.finditer(text):
         # Below a prompt stands what is printed.
         printed = block["language"] == "console"
-        text_without_print = (
-            re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[0] if printed else block["text"]
-        )
+        text_without_print = re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[0] if printed else block["text"]
         lines += [line for line in text_without_print.splitlines() if TYPED.match(line.lstrip())]
     return lines
 
@@ -144,9 +140,7 @@ class Outcome:
         if self.command.printed:
             return None if self.said == self.command.printed else f"prints something else now:\n{self.said}"
         # Of the small run some questions can't be asked; it says so in one line. Anything else is the command's fault.
-        if self.code == 0 or (
-            self.code == 2 and re.match(r"bedside: (?!no such |usage)", self.said.splitlines()[-1])
-        ):
+        if self.code == 0 or (self.code == 2 and re.match(r"bedside: (?!no such |usage)", self.said.splitlines()[-1])):
             return None
         return f"ends with {self.code}:\n{self.said}"
 
@@ -182,20 +176,13 @@ def _lay_out(folder: Path) -> None:
         assert code == 0, said
 
 
-def _page_outcomes(
-    page: Path, commands: list[PrintedCommand], folder: Path, asked: set[str]
-) -> Iterator[Outcome]:
+def _page_outcomes(page: Path, commands: list[PrintedCommand], folder: Path, asked: set[str]) -> Iterator[Outcome]:
     """What comes of a page's commands; what an earlier page asked of the run that stands in isn't asked again."""
     stands_in = True
     for command in commands:
         words = command.words
         reason = reason_not_run(command, folder)
-        if (
-            reason is None
-            and stands_in
-            and not command.printed
-            and command.line.partition(" #")[0].strip() in asked
-        ):
+        if reason is None and stands_in and not command.printed and command.line.partition(" #")[0].strip() in asked:
             reason = "it was run as another page prints it"
         if reason is not None:
             yield Outcome(page, command, None, reason)
@@ -226,9 +213,7 @@ def main() -> None:
     every = [*outcomes()]
     run = [outcome for outcome in every if outcome.code is not None]
     lacking = sum(outcome.code == 2 for outcome in run)
-    print(
-        f"{len(every)} commands on {len({outcome.page for outcome in every})} pages; {len(run)} were run, of which"
-    )
+    print(f"{len(every)} commands on {len({outcome.page for outcome in every})} pages; {len(run)} were run, of which")
     print(f"  {sum(bool(outcome.command.printed) for outcome in run)} were compared with what the page shows")
     print(f"  {lacking} were answered in one line that the example lacks what they ask for")
     for reason, count in Counter(outcome.said for outcome in every if outcome.code is None).most_common():

@@ -279,11 +279,7 @@ class Recorder:
     def _files(self, folder: Path, place: Path, known: dict[Path, str]) -> None:
         """Keep the files that are new or changed since the last command."""
         for path in sorted(folder.rglob("*")):
-            if (
-                not path.is_file()
-                or path.suffix in (".lock", ".sqlite-wal", ".sqlite-shm")
-                or ".cache" in path.parts
-            ):
+            if not path.is_file() or path.suffix in (".lock", ".sqlite-wal", ".sqlite-shm") or ".cache" in path.parts:
                 continue
             text = self.steady(content(path))
             if known.get(path) != text:
@@ -384,8 +380,7 @@ def _help(folder: Path) -> Iterator[tuple[str, str]]:
         yield f"== {name}\n{getattr(command, 'help', '')}"
         for option in getattr(command, "params", ()):
             facts = [
-                getattr(option, name, None)
-                for name in ("opts", "secondary_opts", "metavar", "required", "multiple")
+                getattr(option, name, None) for name in ("opts", "secondary_opts", "metavar", "required", "multiple")
             ]
             kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)
             default = "made when asked" if callable(option.default) else repr(option.default)
@@ -412,9 +407,7 @@ def _public(folder: Path) -> Iterator[tuple[str, str]]:
     for name in sorted(bedside.__all__):
         value = getattr(bedside, name)
         try:
-            lines.append(
-                f"{name}{inspect.signature(value)}" if callable(value) else f"{name}: {type(value).__name__}"
-            )
+            lines.append(f"{name}{inspect.signature(value)}" if callable(value) else f"{name}: {type(value).__name__}")
         except ValueError:
             lines.append(name)
     yield "names", re.sub(r"\bbedside\.[\w.]*\.(\w+)", r"\1", "\n".join(lines)) + "\n"
@@ -426,11 +419,7 @@ def _shown(folder: Path) -> Iterator[tuple[str, str]]:
     from bedside.judges.rubrics.rubric_files import find_rubric
 
     lines = []
-    shipped = {
-        path.stem
-        for path in (ROOT / "bedside").rglob("*.yaml")
-        if path.parent.name in ("shipped", "codebook")
-    }
+    shipped = {path.stem for path in (ROOT / "bedside").rglob("*.yaml") if path.parent.name in ("shipped", "codebook")}
     for name in sorted(shipped):
         try:
             rubric = find_rubric(name)
@@ -518,12 +507,7 @@ _CALLED: dict[str, Callable[..., Iterator[tuple[str, str]]]] = {
 
 def differences(earlier: Path, later: Path) -> list[str]:
     """What isn't equal in two records: each file with the first lines that differ."""
-    files = {
-        path.relative_to(folder)
-        for folder in (earlier, later)
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    files = {path.relative_to(folder) for folder in (earlier, later) for path in folder.rglob("*") if path.is_file()}
     found = []
     for name in sorted(files):
         one, other = earlier / name, later / name
@@ -538,9 +522,7 @@ def differences(earlier: Path, later: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder to write the record to; it must not exist")
     parser.add_argument("--against", type=Path, help="an earlier record")
     parser.add_argument("--only", help="groups, by commas")

@@ -149,8 +149,7 @@ def _contract_page(registry: Registry[Any]) -> str:
 def _contract(registry: Registry[Any]) -> str:
     """The page of what an entry of a registry is: the module that says it."""
     about = (
-        f"What {_article(registry.noun)} states. Other packages add theirs by the entry-point group "
-        f"`{registry.group}`."
+        f"What {_article(registry.noun)} states. Other packages add theirs by the entry-point group `{registry.group}`."
     )
     return f"# The contract of {_article(registry.noun)}\n\n{about}\n\n::: {registry.kind.__module__}\n"
 

@@ -121,9 +121,7 @@ def main() -> None:
     with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(soak.run, functions, functions.values()))
     print(*soak.failures, sep="\n")
-    print(
-        f"{len(soak.passed)} of {len(soak.tests)} passed in this round, {len(soak.failures)} functions failed"
-    )
+    print(f"{len(soak.passed)} of {len(soak.tests)} passed in this round, {len(soak.failures)} functions failed")
     sys.exit(1 if soak.failures else 0)
 
 

@@ -403,25 +403,19 @@ def _of_metric(view: RatingsView, name: str, ratings: pl.DataFrame, forms: Asked
     labels = bool(ratings["label"].is_not_null().any())
     grid = grid_of(ratings)
     ordered = scale is not None and scale.ordered
-    level: MeasurementLevel = (
-        "ordinal" if ordered else "nominal" if labels or scale is not None else "interval"
-    )
+    level: MeasurementLevel = "ordinal" if ordered else "nominal" if labels or scale is not None else "interval"
     levels: ScaleLevels = scale.levels if scale is not None else None
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))
     sample = agreement_sample(view, ratings, grid, picked)
     final = view.final_labels(name)
-    compared = _ComparedMetric(
-        name, title, level=level, levels=levels, forms=forms, sample=sample, final=final
-    )
+    compared = _ComparedMetric(name, title, level=level, levels=levels, forms=forms, sample=sample, final=final)
     agreements = _rows(compared, grid)
     if levels is not None and _NONE in levels and len(levels) > 2:
         collapsed = [[cell if cell in (None, _NONE) else "any" for cell in row] for row in grid.cells]
         any_or_none = replace(grid, cells=np.array(collapsed, dtype=object).reshape(grid.cells.shape))
         collapsed_final = {unit: label if label == _NONE else "any" for unit, label in final.items()}
-        compared = replace(
-            compared, title=f"{title}: any or none", levels=(_NONE, "any"), final=collapsed_final
-        )
+        compared = replace(compared, title=f"{title}: any or none", levels=(_NONE, "any"), final=collapsed_final)
         agreements += _rows(compared, any_or_none)
     return agreements
 
@@ -458,9 +452,7 @@ def _rows(compared: _ComparedMetric, grid: Grid) -> list[Agreement]:
         consensus = _settled(compared, grid, human, _consensus(compared, human)[0])
         for position in range(len(grid.raters)):
             if position not in people:
-                rows += _rows_of_rater(
-                    compared, grid, position, names=names, human=human, consensus=consensus
-                )
+                rows += _rows_of_rater(compared, grid, position, names=names, human=human, consensus=consensus)
     return [agreement for agreement in rows if agreement is not None]
 
 
@@ -483,9 +475,7 @@ def _rows_of_rater(
     # Of units that the rater has no rating of, or none that counts, nothing is left out for a tie.
     tied = (human != None).any(axis=1) & (consensus == None) & (ratings != None)  # noqa: E711
     ties = int(tied.sum())
-    rows.append(
-        _row(compared, grid, "consensus", rater=rater, raters=[*names, rater], cells=cells, ties=ties)
-    )
+    rows.append(_row(compared, grid, "consensus", rater=rater, raters=[*names, rater], cells=cells, ties=ties))
     for column, person in enumerate(names):
         cells = np.column_stack([human[:, column], ratings])
         rows.append(_row(compared, grid, "person", rater=rater, raters=[person, rater], cells=cells))
@@ -576,9 +566,7 @@ def _row(
         partly_known=sample.partly_known,
         picked=sample.picked,
         by=sample.by,
-        prevalence=_prevalence(
-            cells, levels, clusters.weights if isinstance(clusters, SampledItems) else None
-        ),
+        prevalence=_prevalence(cells, levels, clusters.weights if isinstance(clusters, SampledItems) else None),
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
         statistics=statistics_of(compared_ratings),
     )

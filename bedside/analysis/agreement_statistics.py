@@ -156,9 +156,7 @@ class AgreementStatistic:
 
 def statistics_of(compared: ComparedRatings) -> dict[str, Result]:
     """Every statistic that applies, by name."""
-    return {
-        statistic.name: statistic.compute(compared) for statistic in STATISTICS if statistic.applies(compared)
-    }
+    return {statistic.name: statistic.compute(compared) for statistic in STATISTICS if statistic.applies(compared)}
 
 
 def _kappa(compared: ComparedRatings) -> Result:
@@ -204,9 +202,7 @@ def _percent_agreement_with_people(compared: ComparedRatings) -> Result:
         result = sampled_means.share(share, compared.sample)
     else:
         result = mean_bootstrap(share, clusters=compared.clusters, resamples=2000, seed=compared.forms.seed)
-    return replace(
-        result, name="percent agreement", method="mean share of people who say what the rater says"
-    )
+    return replace(result, name="percent agreement", method="mean share of people who say what the rater says")
 
 
 def _gwet_ac(compared: ComparedRatings) -> Result:
@@ -319,9 +315,7 @@ def _mean_absolute_error(compared: ComparedRatings) -> Result:
     from bedside.stats.two_raters import mean_absolute_error
 
     numbers = compared.numbers()
-    return mean_absolute_error(
-        numbers[:, 0], numbers[:, 1], clusters=compared.clusters, seed=compared.forms.seed
-    )
+    return mean_absolute_error(numbers[:, 0], numbers[:, 1], clusters=compared.clusters, seed=compared.forms.seed)
 
 
 _OF_SCALES: tuple[MeasurementLevel, ...] = ("nominal", "ordinal")
@@ -362,12 +356,8 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
     ),
     # Of two people neither is the one that is off.
     AgreementStatistic("bias", _bias, kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True),
-    AgreementStatistic(
-        "lower limit", _limit("lower"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True
-    ),
-    AgreementStatistic(
-        "upper limit", _limit("upper"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True
-    ),
+    AgreementStatistic("lower limit", _limit("lower"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True),
+    AgreementStatistic("upper limit", _limit("upper"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True),
     AgreementStatistic(
         "mae",
         _mean_absolute_error,

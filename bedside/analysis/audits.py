@@ -140,9 +140,7 @@ def _named_rubrics(view: RatingsView, patterns: Sequence[str] | None) -> list[st
         by_name = {rubric for rubric in rubrics if fnmatch.fnmatchcase(rubric, pattern)}
         names = {*view.metrics_like(pattern)} if by_name else {*view.metrics([pattern])}
         matching |= by_name
-        matching |= {
-            rubric for rubric in rubrics if {rubric, agreement_metric(rubric), audited_metric(rubric)} & names
-        }
+        matching |= {rubric for rubric in rubrics if {rubric, agreement_metric(rubric), audited_metric(rubric)} & names}
     return [rubric for rubric in rubrics if rubric in matching]
 
 
@@ -174,9 +172,7 @@ def _answers(ratings: pl.DataFrame, rubric: str) -> list[_AuditAnswer]:
     opinions = first.filter(by_person, pl.col("metric") == agreement_metric(rubric))
     audited = first.filter(pl.col("metric") == audited_metric(rubric)).with_columns(cell.alias("cell"))
     own = audited.filter(by_person).select(*place, "rater", pl.col("cell").alias("own"))
-    shown = audited.filter(~by_person).select(
-        *place, pl.col("rater").alias("judge"), pl.col("cell").alias("shown")
-    )
+    shown = audited.filter(~by_person).select(*place, pl.col("rater").alias("judge"), pl.col("cell").alias("shown"))
     together = (
         opinions.select(*place, "rater", "label", own_case(), "drawn")
         .join(own, on=[*place, "rater"], how="left")

@@ -62,9 +62,7 @@ def interactions(
     from bedside.stats.families import family
 
     tested = list(_tested(view, factor, metrics, pairs))
-    corrected = family(
-        [interaction.test for interaction in tested], f"interactions of system and {factor.name}"
-    )
+    corrected = family([interaction.test for interaction in tested], f"interactions of system and {factor.name}")
     return tuple(replace(interaction, test=test) for interaction, test in zip(tested, corrected, strict=True))
 
 
@@ -78,15 +76,11 @@ def _tested(
         return
     place = view.factors.select("transcript_id", pl.col(factor.name).alias("level")).drop_nulls()
     rated = view.transcript_values(metrics).drop_nulls("value").with_columns(pl.col("system").fill_null(ALL))
-    for (metric, group), table in rated.partition_by(
-        "metric", "group", as_dict=True, maintain_order=True
-    ).items():
+    for (metric, group), table in rated.partition_by("metric", "group", as_dict=True, maintain_order=True).items():
         placed = table.join(place, on="transcript_id", how="inner", maintain_order="left")
         own = placed.group_by("system").agg(pl.col("case_id").is_null().all())
         caseless = set(own.filter("case_id")["system"])
-        means = placed.group_by("system", own_case(), "level", maintain_order=True).agg(
-            pl.col("value").mean()
-        )
+        means = placed.group_by("system", own_case(), "level", maintain_order=True).agg(pl.col("value").mean())
         by_system = {str(name): rows for (name,), rows in means.partition_by("system", as_dict=True).items()}
         for a, b, levels in testable:
             if a in by_system and b in by_system:

@@ -65,9 +65,7 @@ class CaseValues:
         """
         places = {case: place for place, case in enumerate(self.cases)}
         taken = np.array([places[case] for case in cases], dtype=np.intp)
-        return CaseValues(
-            cases, self.values[taken], self.transcripts[taken], self.missing, self.missing_cases
-        )
+        return CaseValues(cases, self.values[taken], self.transcripts[taken], self.missing, self.missing_cases)
 
 
 def most_cases_pair(shared: int, cases: Iterable[int]) -> bool:

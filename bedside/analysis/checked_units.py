@@ -199,9 +199,7 @@ class CheckedUnits:
 
     def people_numbers(self) -> npt.NDArray[np.float64]:
         """People's mean of each unit, or its final label; the ratings must be numbers."""
-        cells = np.array(
-            [[np.nan if cell is None else cell for cell in row] for row in self.reference], dtype=float
-        )
+        cells = np.array([[np.nan if cell is None else cell for cell in row] for row in self.reference], dtype=float)
         return np.array(np.nanmean(cells, axis=1))
 
     def units_given(self, level: Any) -> int:
@@ -222,9 +220,7 @@ def drawn_ratings(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return left, units
 
 
-def checked_units(
-    ratings: pl.DataFrame, judge: str, picked: int, final: FinalLabels | None = None
-) -> CheckedUnits:
+def checked_units(ratings: pl.DataFrame, judge: str, picked: int, final: FinalLabels | None = None) -> CheckedUnits:
     """The units that a judge and people rated.
 
     Args:

@@ -291,9 +291,7 @@ def _mean_differences(pairs: Sequence[SystemPair]) -> list[Result]:
     """The mean difference of each pair, by a t test; those of paired cases are tested at once."""
     from bedside.stats import overlapping, paired, unpaired
 
-    of_cases = iter(
-        paired.t_tests([(pair.x, pair.y) for pair in pairs if pair.paired and pair.test != CROSSED])
-    )
+    of_cases = iter(paired.t_tests([(pair.x, pair.y) for pair in pairs if pair.paired and pair.test != CROSSED]))
 
     def difference(pair: SystemPair) -> Result:
         if pair.test == CROSSED:
@@ -336,9 +334,7 @@ def _test_of(pair: SystemPair, alternative: Alternative, level: float) -> Result
         case "overlapping":
             return overlapping.t_test(x, y, pair.only_x, pair.only_y, alternative=alternative, level=level)
         case "welch" | "student":
-            return unpaired.t_test(
-                x, y, equal_variances=pair.test == "student", alternative=alternative, level=level
-            )
+            return unpaired.t_test(x, y, equal_variances=pair.test == "student", alternative=alternative, level=level)
         case _:
             return paired.t_test(x, y, alternative=alternative, level=level)
 
@@ -513,9 +509,7 @@ def compare(
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
     if test in THEN and len(chosen) < 3:
-        raise DataError(
-            f"{test} needs three {view.compared}s", where="`test`", todo=f"use {THEN[test]} for two"
-        )
+        raise DataError(f"{test} needs three {view.compared}s", where="`test`", todo=f"use {THEN[test]} for two")
     duos = _duos(view, chosen, reference)
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
     labels = label_numbers(view, names)
@@ -546,9 +540,7 @@ def compare(
             arms = (pair.arms[0].cases, pair.arms[1].cases)
             once = pair.paired or pair.test == "overlapping"
             entered.append(
-                entered_cases(
-                    every_case, table, duo, matched=of_duo, entered=arms, paired=pair.paired, once=once
-                )
+                entered_cases(every_case, table, duo, matched=of_duo, entered=arms, paired=pair.paired, once=once)
             )
         if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
             by_system, _ = whole or _matched_values(labels.view, table, chosen)
@@ -622,9 +614,7 @@ def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> li
     return [(system, reference) for system in chosen if system != reference]
 
 
-def _left_out(
-    view: RatingsView, values: pl.DataFrame, names: Sequence[str], labels: LabelNumbers
-) -> dict[str, str]:
+def _left_out(view: RatingsView, values: pl.DataFrame, names: Sequence[str], labels: LabelNumbers) -> dict[str, str]:
     """Why metrics have no comparison."""
     with_value = set(values.drop_nulls("value")["metric"])
     whole = set(view.ratings.filter(pl.col("unit") == "transcript")["metric"])
@@ -657,9 +647,7 @@ def _compared_pairs(
     title: str,
 ) -> list[Comparison]:
     """The comparisons, p corrected within families, and on request the intervals too."""
-    results = tested(
-        matched, [_LEVEL] * len(matched), alternative=alternative, seed=seed, bootstrap=bootstrap
-    )
+    results = tested(matched, [_LEVEL] * len(matched), alternative=alternative, seed=seed, bootstrap=bootstrap)
     if alternative != "two-sided":
         title += f", one-sided ({alternative})"
     pairs = _corrected(

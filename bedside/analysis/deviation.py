@@ -102,9 +102,7 @@ def deviation(
     return tuple(row for row in deviations if metrics is not None or row.metric in shared)
 
 
-def _deviation(
-    facts: MetricFacts, raters: str, system: str, table: pl.DataFrame, reference: pl.DataFrame
-) -> Deviation:
+def _deviation(facts: MetricFacts, raters: str, system: str, table: pl.DataFrame, reference: pl.DataFrame) -> Deviation:
     from bedside.stats import unpaired
 
     own = case_values(table, system)

@@ -131,9 +131,7 @@ def drift(
         for metric, group, system, table in rated_groups(view, values, names)
     ]  # fmt: skip
     if not changes:
-        raise NothingError(
-            "no metric to follow has a value", where=view.name, todo="name some with `metrics`"
-        )
+        raise NothingError("no metric to follow has a value", where=view.name, todo="name some with `metrics`")
     between = tuple(length for length in conditions if shortest < length < longest)
     return Drift(
         by=by, shortest=shortest, longest=longest, between=between, changes=tuple(changes), means=_means(changes),
@@ -156,9 +154,7 @@ def _conditions(view: RatingsView, by: str) -> tuple[pl.DataFrame, int]:
                 f"{by} of transcript {name!r} is {text!r}, which is no number", where=view.name,
                 todo="name a factor of numbers with `by`",
             )  # fmt: skip
-    return rows.select(
-        "transcript_id", length=pl.Series(lengths, dtype=pl.Float64())
-    ), factors.height - rows.height
+    return rows.select("transcript_id", length=pl.Series(lengths, dtype=pl.Float64())), factors.height - rows.height
 
 
 def _two_conditions(
@@ -166,12 +162,8 @@ def _two_conditions(
 ) -> tuple[float, float]:
     """The shortest and the longest condition, or those that are asked for."""
     if len(conditions) < 2:
-        only = (
-            f"every transcript has {by} {conditions[0]:g}" if conditions else f"no rated transcript has {by}"
-        )
-        raise NothingError(
-            f"{only}: a change needs two lengths", where=where, todo="name another factor with `by`"
-        )
+        only = f"every transcript has {by} {conditions[0]:g}" if conditions else f"no rated transcript has {by}"
+        raise NothingError(f"{only}: a change needs two lengths", where=where, todo="name another factor with `by`")
     if lengths is None:
         return conditions[0], conditions[-1]
     for length in lengths:
@@ -347,9 +339,7 @@ def _retest(view: RatingsView, metric: str, rater: str, ratings: pl.DataFrame, s
     )
 
 
-def _shift(
-    first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: np.ndarray[Any, Any]
-) -> Result:
+def _shift(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: np.ndarray[Any, Any]) -> Result:
     """The mean of second minus first, over cases."""
     from bedside.stats import two_raters
 

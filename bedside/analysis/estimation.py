@@ -89,9 +89,7 @@ def is_share(view: RatingsView, metric: str, judge: str) -> bool:
     return bool(values.is_in([0.0, 1.0]).all())
 
 
-def people_samples(
-    view: RatingsView, metric: str, judge: str, systems: Sequence[str]
-) -> dict[str, PeopleSample]:
+def people_samples(view: RatingsView, metric: str, judge: str, systems: Sequence[str]) -> dict[str, PeopleSample]:
     """The transcripts of each system on one metric; none where people or the judge rated nothing by it.
 
     Ratings of transcripts that were picked for what they are (with chance 0) are left out: they are no random sample.
@@ -104,18 +102,14 @@ def people_samples(
     by = drawn_by(view.run, rounds)
     levels = cell_levels(view.run, by, rounds)
     drawn = _drawn(view.run, of_people)
-    settled = pl.col("transcript_id").is_in(
-        [name for name, unit in view.final_labels(metric) if unit == TRANSCRIPT]
-    )
+    settled = pl.col("transcript_id").is_in([name for name, unit in view.final_labels(metric) if unit == TRANSCRIPT])
     values = (
         _values(view, metric, judge)
         .join(drawn, on="transcript_id", how="left")
         .with_columns((settled & pl.col("human").is_not_null()).alias("settled"))
     )
     return {
-        system: _sample(
-            values.filter(pl.col("system") == system), by=by, levels=levels, in_run=view.run is not None
-        )
+        system: _sample(values.filter(pl.col("system") == system), by=by, levels=levels, in_run=view.run is not None)
         for system in systems
     }
 
@@ -174,9 +168,7 @@ def _values(view: RatingsView, metric: str, judge: str) -> pl.DataFrame:
     drawn = replace(view, ratings=view.ratings.filter(~picked))
     people = drawn.transcript_values([metric]).filter(pl.col("group") == PEOPLE)
     columns = ("transcript_id", "system", "case_id")
-    judged = everything.filter(pl.col("group") == judge).select(
-        "transcript_id", pl.col("value").alias("judge")
-    )
+    judged = everything.filter(pl.col("group") == judge).select("transcript_id", pl.col("value").alias("judge"))
     return (
         everything.select(columns)
         .unique(maintain_order=True)
@@ -187,9 +179,7 @@ def _values(view: RatingsView, metric: str, judge: str) -> pl.DataFrame:
     )
 
 
-def _sample(
-    values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Levels], in_run: bool
-) -> PeopleSample:
+def _sample(values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Levels], in_run: bool) -> PeopleSample:
     judged = values.filter(pl.col("judge").is_not_null())
     human = judged["human"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     cases = judged["case"].to_numpy().astype(str)
@@ -202,9 +192,7 @@ def _sample(
     unsampled, following = [], 0
     for part in sorted(set(parts.tolist())):
         inside = np.flatnonzero(parts == part)
-        cells = sampling_cells(
-            [own[place] for place in inside], judge[inside], labelled[inside], cases[inside]
-        )
+        cells = sampling_cells([own[place] for place in inside], judge[inside], labelled[inside], cases[inside])
         numbers[inside] = cells.numbers + following
         following += int(cells.numbers.max()) + 1
         joined += cells.joined
@@ -474,9 +462,7 @@ def _matched_difference(
         difference = _difference(question, means[pair[0]], means[pair[1]])
         reason = f"people rated no transcript at levels of {' and '.join(matched.by)} that both systems have"
         results = (difference.naive, difference.human, difference.corrected)
-        naive, human, corrected = (
-            replace(result, estimate=None, interval=None, missing=reason) for result in results
-        )
+        naive, human, corrected = (replace(result, estimate=None, interval=None, missing=reason) for result in results)
         difference = replace(
             difference, samples=(), labelled=0, labelled_cases=0, judged=matched.rows["value"].count(),
             naive=naive, human=human, corrected=corrected,

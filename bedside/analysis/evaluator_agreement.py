@@ -80,12 +80,7 @@ def evaluator_agreements(view: RatingsView) -> tuple[EvaluatorAgreement, ...]:
     """
     metrics = {f"{RUBRIC}.{name}": name for name in (*FEATURES, _EMPATHY)}
     ratings = view.ratings.filter(pl.col("metric").is_in([*metrics, _INTENT]))
-    if (
-        ratings.is_empty()
-        or simulated_talks(view, read=False) is None
-        or view.run is None
-        or not view.run.keeps_text
-    ):
+    if ratings.is_empty() or simulated_talks(view, read=False) is None or view.run is None or not view.run.keeps_text:
         return ()
     evaluated = list(_evaluated(view))
     agreements = [*_on_features(view, ratings, evaluated, metrics), *_on_intent(view, ratings, evaluated)]
@@ -108,12 +103,8 @@ def _on_features(
         .group_by("transcript_id", "case_id", "unit", "metric", "rater", maintain_order=True)
         .agg(pl.col("value").mean(), pl.len().alias("passes"))
     )
-    joined = rated.join(
-        _feature_rows(evaluated, metrics), on=["transcript_id", "unit", "metric"], how="inner"
-    )
-    for (evaluator, rater, metric), rows in joined.partition_by(
-        ["evaluator", "rater", "metric"], as_dict=True
-    ).items():
+    joined = rated.join(_feature_rows(evaluated, metrics), on=["transcript_id", "unit", "metric"], how="inner")
+    for (evaluator, rater, metric), rows in joined.partition_by(["evaluator", "rater", "metric"], as_dict=True).items():
         if rater == evaluator:
             continue
         ours, theirs = rows["own"].to_numpy(), rows["value"].to_numpy()
@@ -164,11 +155,7 @@ def _on_intent(
     ]
     for evaluator in sorted({turn[0] for turn in turns}):
         for column, rater in enumerate(grid.raters):
-            both = [
-                (own, row)
-                for by, own, row in turns
-                if by == evaluator and grid.cells[row, column] is not None
-            ]
+            both = [(own, row) for by, own, row in turns if by == evaluator and grid.cells[row, column] is not None]
             if rater == evaluator or not both:
                 continue
             rows = np.array([row for _, row in both])
@@ -180,9 +167,7 @@ def _on_intent(
                 len(both),
                 len(set(cases)),
                 passes[rater],
-                kappa(
-                    [own for own, _ in both], grid.cells[rows, column].tolist(), scale=INTENTS, clusters=cases
-                ),
+                kappa([own for own, _ in both], grid.cells[rows, column].tolist(), scale=INTENTS, clusters=cases),
             )
 
 

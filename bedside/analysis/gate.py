@@ -136,9 +136,7 @@ def _check_matching(
     matching = view.matching(systems)
     for factor in matching.unmatched:
         at_equal_levels = replace(view, part=replace(view.part, match=(*matching.by, factor.name)))
-        matched = within_margins(
-            at_equal_levels, margins, systems=list(systems), reference=systems[1], raters=raters
-        )
+        matched = within_margins(at_equal_levels, margins, systems=list(systems), reference=systems[1], raters=raters)
         at_levels_of = {(other.metric, other.raters): _difference(other) for other in matched}
         for test in tests:
             difference = _difference(test)
@@ -206,9 +204,7 @@ def _safety_checks(
                 todo="give the level at which a transcript fails",
             )  # fmt: skip
         better = _better_end(view, name, level)
-        rated = view.ratings.filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == name).drop_nulls(
-            "value"
-        )
+        rated = view.ratings.filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == name).drop_nulls("value")
         fails = pl.col("value") <= level if better == "higher" else pl.col("value") >= level
         failed = rated.filter(fails)
         own = transcripts.filter(pl.col("system") == system)["transcript_id"]

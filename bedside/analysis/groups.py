@@ -38,17 +38,14 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
     groups = view.order.ordered_levels(factor, placed["group"].unique().to_list())
     if len(groups) < 2:
         raise DataError(
-            f"a comparison needs two groups, and {factor} has "
-            + (f"{groups[0]!r} only" if groups else "no level"),
+            f"a comparison needs two groups, and {factor} has " + (f"{groups[0]!r} only" if groups else "no level"),
             where=view.name,
             todo="choose another factor with `groups`",
         )
     several = _checked_systems(placed, view)
     kept = factors.drop(factor)
     if several:
-        kept = kept.join(
-            placed.select("transcript_id", pl.col("system").alias(OF_SYSTEM)), on="transcript_id"
-        )
+        kept = kept.join(placed.select("transcript_id", pl.col("system").alias(OF_SYSTEM)), on="transcript_id")
     match = view.part.match
     if match is None and several and not _share_case(placed):
         match = ()  # else nothing is matched, and groups would differ by their systems
@@ -68,9 +65,7 @@ def group_view(view: RatingsView, factor: str, systems: Sequence[str] | None = N
             grouping=_words(factor, groups, placed, own.height, several, systems),
         ),
         declared={**view.declared, OF_SYSTEM: "condition"},
-        order=StudyOrder(
-            {level: view.order.level_label(factor, level) for level in groups}, view.order.levels
-        ),
+        order=StudyOrder({level: view.order.level_label(factor, level) for level in groups}, view.order.levels),
     )
 
 

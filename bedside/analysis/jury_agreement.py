@@ -80,9 +80,7 @@ def agreement_gains(
     return tuple(gain for gain in gains if gain is not None)
 
 
-def _gain(
-    view: RatingsView, metric: str, rater: str, other: str, weights: Weights | None
-) -> AgreementGain | None:
+def _gain(view: RatingsView, metric: str, rater: str, other: str, weights: Weights | None) -> AgreementGain | None:
     of_metric = view.ratings.filter(pl.col("metric") == metric, pl.col("error").is_null())
     named = pl.col("rater").is_in([rater, other])
     ratings, picked = drawn_ratings(of_metric.filter(named | rated_by_humans()))
@@ -128,9 +126,7 @@ def _gain(
         clusters=clusters,
     )
     details = gain.details
-    return replace(
-        blank, own=details.get("kappa of the first"), others=details.get("kappa of the second"), gain=gain
-    )
+    return replace(blank, own=details.get("kappa of the first"), others=details.get("kappa of the second"), gain=gain)
 
 
 def _by_distance(
@@ -248,9 +244,7 @@ def _of_metric(view: RatingsView, jury: Jury, metric: str, seed: int) -> JuryAgr
     )
 
 
-def _among_members(
-    view: RatingsView, jury: Jury, metric: str, seed: int
-) -> tuple[int, int, Mapping[str, Result]]:
+def _among_members(view: RatingsView, jury: Jury, metric: str, seed: int) -> tuple[int, int, Mapping[str, Result]]:
     """Units and cases that two members rated, and how well members agree on them."""
     ratings = view.ratings.filter(
         pl.col("metric") == metric, pl.col("rater").is_in(jury.members), pl.col("error").is_null()
@@ -260,9 +254,7 @@ def _among_members(
     grid, scale = grid_of(ratings), view.scales.get(metric)
     labels = any(isinstance(cell, str) for cell in grid.cells.ravel())
     ordered = scale is not None and scale.ordered
-    level: MeasurementLevel = (
-        "ordinal" if ordered else "nominal" if labels or scale is not None else "interval"
-    )
+    level: MeasurementLevel = "ordinal" if ordered else "nominal" if labels or scale is not None else "interval"
     levels = scale.levels if scale is not None else None
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))

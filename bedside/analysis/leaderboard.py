@@ -106,9 +106,7 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     groups = sorted(with_value, key=lambda name: (name != PEOPLE, name))
     talks = _planned(view)
     ends = scale_ends(numbered, metric)
-    worst = (
-        None if ends is None or facts.direction == "none" else ends[0 if facts.direction == "higher" else 1]
-    )
+    worst = None if ends is None or facts.direction == "none" else ends[0 if facts.direction == "higher" else 1]
     own = view.ratings.with_columns(view.rater_group().alias("group")).filter(pl.col("metric") == metric)
     bounds = value_bounds(numbered, metric)
     by_group = []
@@ -141,9 +139,7 @@ def _told_of(view: RatingsView, values: pl.DataFrame) -> pl.DataFrame:
 def _planned(view: RatingsView) -> pl.DataFrame:
     """All conversations that were planned, also those without a transcript: ``transcript_id, system, case``, and
     whether the clinician failed one that has none, ``unrated``."""
-    transcripts = view.transcripts().select(
-        "transcript_id", "system", own_case(), pl.lit(False).alias("unrated")
-    )
+    transcripts = view.transcripts().select("transcript_id", "system", own_case(), pl.lit(False).alias("unrated"))
     talks = simulated_talks(view, read=False)
     gone = [] if talks is None else [talk for talk in talks.talks if talk.state != "finished"]
     rows = [(talk.id, talk.system, talk.case, bool(talk.failed)) for talk in gone]
@@ -192,9 +188,7 @@ def _standings(
     better: list[tuple[str, str]] = []
     if facts.direction != "none":
         better = [_better_first(pair, facts.direction) for pair in apart]
-        ranks = rank_ranges(
-            _matrix(len(places), [(places[first], places[second]) for first, second in better])
-        )
+        ranks = rank_ranges(_matrix(len(places), [(places[first], places[second]) for first, second in better]))
     return Standings(
         facts,
         group,

@@ -185,15 +185,11 @@ def _others(key: str, own: OwnRubrics = _NONE) -> list[KnownMetric]:
         named = [name for name in RUBRICS.names() if _letters(key) in _letters(_rubric_text(name))]
     rubrics = [*own.values(), *(RUBRICS.load(name) for name in named if name not in own)]
     known = [
-        KnownMetric(
-            rubric.name, (rubric.title, *rubric.aliases), frozenset((rubric.unit,)), rubric.rating_scale()
-        )
+        KnownMetric(rubric.name, (rubric.title, *rubric.aliases), frozenset((rubric.unit,)), rubric.rating_scale())
         for rubric in {rubric.name: rubric for rubric in rubrics}.values()
     ]
     known += [
-        KnownMetric(
-            code.name, (code.title, *code.aliases), frozenset((code.unit or "",)), Scale(code.labels, False)
-        )
+        KnownMetric(code.name, (code.title, *code.aliases), frozenset((code.unit or "",)), Scale(code.labels, False))
         for code in codes
     ]
     return [metric for metric in known if metric.scale is not None and metric.is_called(key)]

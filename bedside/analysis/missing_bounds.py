@@ -97,9 +97,7 @@ def missing_bounds(view: RatingsView) -> BoundedMeans:
         "metric", "group", as_dict=True
     )
     bounds = []
-    for metric, group in sorted(
-        tables, key=lambda key: (names.index(str(key[0])), key[1] != PEOPLE, str(key[1]))
-    ):
+    for metric, group in sorted(tables, key=lambda key: (names.index(str(key[0])), key[1] != PEOPLE, str(key[1]))):
         table = tables[metric, group]
         if table["missing"].sum() and table["mean"].count():
             low, high = ends[str(metric)]
@@ -130,15 +128,11 @@ def _ranges() -> Mapping[str, tuple[float, float]]:
     }
 
 
-def _system_means(
-    view: RatingsView, rated: pl.LazyFrame, ends: Mapping[str, tuple[float, float]]
-) -> pl.DataFrame:
+def _system_means(view: RatingsView, rated: pl.LazyFrame, ends: Mapping[str, tuple[float, float]]) -> pl.DataFrame:
     """One row for each metric, group of raters and system: mean, lowest, highest, ratings, missing."""
     value = pl.col("value")
     sides = {
-        name: value.fill_null(
-            pl.col("metric").replace_strict({metric: pair[side] for metric, pair in ends.items()})
-        )
+        name: value.fill_null(pl.col("metric").replace_strict({metric: pair[side] for metric, pair in ends.items()}))
         for side, name in enumerate(("lowest", "highest"))
     }
     means = [pl.col(name).mean() for name in ("mean", "lowest", "highest")]
@@ -170,9 +164,7 @@ def _swapped(table: pl.DataFrame) -> tuple[SystemBounds, ...]:
     return tuple(
         replace(
             bounds,
-            swaps=tuple(
-                other.system for other in systems if other is not bounds and _could_swap(bounds, other)
-            ),
+            swaps=tuple(other.system for other in systems if other is not bounds and _could_swap(bounds, other)),
         )
         for bounds in systems
     )

@@ -115,9 +115,7 @@ def read_margin(text: str) -> Margin:
     if not 0 < number < float("inf"):
         raise DataError(f"{text!r} is no margin", where="`margin`", todo="give a number above 0, such as 0.3")
     if better not in ("", "higher", "lower"):
-        raise DataError(
-            f"{better!r} is no direction", where="`margin`", todo=f"write {width}:higher or {width}:lower"
-        )
+        raise DataError(f"{better!r} is no direction", where="`margin`", todo=f"write {width}:higher or {width}:lower")
     return Margin(number, {"higher": "higher", "lower": "lower"}.get(better))  # type: ignore[arg-type]
 
 
@@ -203,9 +201,7 @@ def within_margins(
     return tuple(tests)
 
 
-def _margins_by_metric(
-    view: RatingsView, margins: Margins, metrics: Sequence[str] | None
-) -> dict[str, Margin]:
+def _margins_by_metric(view: RatingsView, margins: Margins, metrics: Sequence[str] | None) -> dict[str, Margin]:
     """The margin of each metric that is compared, in the order of tables."""
     by_metric: dict[str, Margin] = {}
     named = [name for name in margins if name is not None]
@@ -306,8 +302,7 @@ def _tested(
         test = equivalence.unpaired_proportions if binary else equivalence.unpaired_means
         return test(x, y, margin=margin, alpha=ALPHA)
     own_a, own_b = (
-        values.of(tuple(case for case in values.cases if case not in shared)).values
-        for values in (values_a, values_b)
+        values.of(tuple(case for case in values.cases if case not in shared)).values for values in (values_a, values_b)
     )
     difference = overlapping.t_test(values_a.of(shared).values, values_b.of(shared).values, own_a, own_b)
     return equivalence.mean_difference(difference, margin=margin, alpha=ALPHA)

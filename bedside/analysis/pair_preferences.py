@@ -162,9 +162,7 @@ def chosen_preferences(
             one_of(system, named, "compared system", DataError, where=view.name)
         table = table.filter(pl.col("first_system").is_in(systems), pl.col("second_system").is_in(systems))
     if table.is_empty():
-        raise NothingError(
-            "no two of these systems were compared", where=view.name, todo="name others with `systems`"
-        )
+        raise NothingError("no two of these systems were compared", where=view.name, todo="name others with `systems`")
     return replace(view, preferences=view.preferences[table["row"].to_list()])
 
 
@@ -175,15 +173,9 @@ def _chosen(table: pl.DataFrame, column: str, names: Sequence[str] | None, where
     known = sorted(table[column].unique())
     for name in names:
         if not any(fnmatch.fnmatchcase(known_name, name) for known_name in known):
-            what = (
-                "rater compared anything that matches"
-                if column == "rater"
-                else "conversations were compared by"
-            )
+            what = "rater compared anything that matches" if column == "rater" else "conversations were compared by"
             raise DataError(f"no {what} {name!r}", where=where, todo=nearest(name, known))
-    kept = [
-        known_name for known_name in known if any(fnmatch.fnmatchcase(known_name, name) for name in names)
-    ]
+    kept = [known_name for known_name in known if any(fnmatch.fnmatchcase(known_name, name) for name in names)]
     return table.filter(pl.col(column).is_in(kept))
 
 
@@ -308,9 +300,7 @@ def _between(view: RatingsView, rows: PreferenceRows, others: PreferenceRows) ->
     return _agreement(view, rows.rubric, two, (rows.raters, others.raters))
 
 
-def _agreement(
-    view: RatingsView, rubric: str, two: pl.DataFrame, groups: tuple[str, str]
-) -> PreferenceAgreement:
+def _agreement(view: RatingsView, rubric: str, two: pl.DataFrame, groups: tuple[str, str]) -> PreferenceAgreement:
     from bedside.stats.shares import share
     from bedside.stats.two_raters import kappa
 
@@ -477,9 +467,7 @@ def position_bias(view: RatingsView, rater: str, *, seed: int = 0) -> tuple[Posi
     if rater not in set(view.preferences["rater"]):
         return ()
     own = replace(view, preferences=view.preferences.filter(pl.col("rater") == rater))
-    return tuple(
-        _position(view.facts(rows.rubric), rows, seed) for rows in preference_rows(own) if rows.rows.height
-    )
+    return tuple(_position(view.facts(rows.rubric), rows, seed) for rows in preference_rows(own) if rows.rows.height)
 
 
 def _preferences(facts: MetricFacts, rows: PreferenceRows, seed: int) -> SystemPreferences:
@@ -598,9 +586,7 @@ def _position(facts: MetricFacts, rows: PreferenceRows, seed: int) -> PositionBi
         first=first_share(counted["value"].to_numpy(), clusters=counted["case"].to_numpy(), seed=seed),
         balanced=balanced,
         one_order=pairs.height - both.height,
-        orders=order_verdicts(
-            both["one"].to_numpy(), both["other"].to_numpy(), clusters=both["case"].to_numpy()
-        )
+        orders=order_verdicts(both["one"].to_numpy(), both["other"].to_numpy(), clusters=both["case"].to_numpy())
         if both.height
         else None,
         passes=_passes(rows),
@@ -725,8 +711,7 @@ def _systems(
     from scipy.stats import kendalltau
 
     conversations = pl.concat(
-        verdicts.select("case", system=f"{side}_system", id=side, level=f"{side}_level")
-        for side in ("low", "high")
+        verdicts.select("case", system=f"{side}_system", id=side, level=f"{side}_level") for side in ("low", "high")
     ).unique("id", maintain_order=True)
     by_case = conversations.group_by("system", "case").agg(pl.col("level").mean())
     mean_of = dict(by_case.group_by("system").agg(pl.col("level").mean()).iter_rows())
@@ -745,7 +730,5 @@ def _systems(
     means = {system: sign * mean_of[system] for system, _ in placed}
     if len(placed) < 3:
         return means, None, turned
-    tau = kendalltau(
-        [strength for _, strength in placed], [mean_of[system] for system, _ in placed]
-    ).statistic
+    tau = kendalltau([strength for _, strength in placed], [mean_of[system] for system, _ in placed]).statistic
     return means, None if np.isnan(tau) else float(tau), turned

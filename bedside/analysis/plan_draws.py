@@ -40,10 +40,7 @@ def sampled_parts(run: Run | None, rounds: Collection[str]) -> dict[str, str]:
     names = _part_names(parts)
     whose: dict[str, list[str]] = {}
     rows = (
-        run.table(PARTS_FILE, PARTS_SCHEMA)
-        .filter(pl.col("part").is_in(asked))
-        .sort("transcript_id", "part")
-        .collect()
+        run.table(PARTS_FILE, PARTS_SCHEMA).filter(pl.col("part").is_in(asked)).sort("transcript_id", "part").collect()
     )
     for name, part in rows.iter_rows():
         whose.setdefault(name, []).append(names[part])

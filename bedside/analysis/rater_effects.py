@@ -112,11 +112,7 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
             continue
         for rater in sorted(table["rater"].unique()):
             rows = table.filter(pl.col("rater") == rater)
-            by_case = (
-                rows.drop_nulls("deviation")
-                .group_by("case", maintain_order=True)
-                .agg(pl.col("deviation").mean())
-            )
+            by_case = rows.drop_nulls("deviation").group_by("case", maintain_order=True).agg(pl.col("deviation").mean())
             counts = rows.group_by(pl.col("system").fill_null("")).len().sort("system")
             severities.append(
                 RaterSeverity(
@@ -133,9 +129,7 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
 
 def _people_rows(view: RatingsView) -> pl.DataFrame:
     """What people gave in numbers: a small part of most runs."""
-    return view.once(
-        "people rows", lambda: view.ratings.filter(rated_by_humans(), rates_unit()).drop_nulls("value")
-    )
+    return view.once("people rows", lambda: view.ratings.filter(rated_by_humans(), rates_unit()).drop_nulls("value"))
 
 
 def _rated(view: RatingsView, metrics: Sequence[str]) -> pl.DataFrame:
@@ -167,9 +161,7 @@ def rater_design(
     return view.once(key, lambda: _design(view, metric, systems, paired))
 
 
-def _design(
-    view: RatingsView, metric: str, systems: tuple[str, str], paired: bool | None
-) -> RaterDesign | None:
+def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bool | None) -> RaterDesign | None:
     if metric in view.label_sets():
         return None
     cells = _cells(view, metric, systems)
@@ -232,10 +224,7 @@ def _crossed_difference(
     """The difference for raters like these, or why the design doesn't allow it."""
     if len(raters) < crossed_raters.FEWEST_RATERS:
         return None, f"{counted(len(raters), 'person')} rated, and raters like them need three or more"
-    tables = [
-        cells.pivot("rater", index="case", values="value", sort_columns=True).sort("case")
-        for cells in of_system
-    ]
+    tables = [cells.pivot("rater", index="case", values="value", sort_columns=True).sort("case") for cells in of_system]
     missing = [rater for table in tables for rater in raters if rater not in table.columns]
     if missing:
         return None, "not everybody rated both systems"
@@ -298,9 +287,7 @@ def confounding_in_words(design: RaterDesign, digits: int | None = None) -> str:
         if people
     ]
     if not parts:
-        parts = [
-            f"{design.imbalance:.0%} of the ratings would have to be by other people for both to be rated alike"
-        ]
+        parts = [f"{design.imbalance:.0%} of the ratings would have to be by other people for both to be rated alike"]
     shift = "; they share no ratings that tell how much it does"
     if design.shift is not None:
         places = design.facts.digits if digits is None else digits
@@ -318,11 +305,7 @@ def scope_in_words(design: RaterDesign) -> str:
     """To whom a difference generalises."""
     if design.difference is not None:
         return f"raters like these {len(design.raters)}"
-    return (
-        f"these {len(design.raters)} raters only: {design.why}"
-        if len(design.raters) > 1
-        else "this rater only"
-    )
+    return f"these {len(design.raters)} raters only: {design.why}" if len(design.raters) > 1 else "this rater only"
 
 
 def people_of(view: RatingsView, metrics: Collection[str]) -> dict[str, list[str]]:

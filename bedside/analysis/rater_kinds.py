@@ -25,6 +25,4 @@ def kind_words(view: RatingsView, rater: str) -> str:
         return "jury"
     if rater in learned_raters(manifest):
         return "learned rater, the baseline that a judge should beat"
-    return (
-        "language-model judge" if is_judge(rater) else "algorithm" if is_algorithm(rater) else "not recorded"
-    )
+    return "language-model judge" if is_judge(rater) else "algorithm" if is_algorithm(rater) else "not recorded"

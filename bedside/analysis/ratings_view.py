@@ -146,9 +146,7 @@ class RatingsView:
         """
         names = self._metric_names()
         among = names if "." in pattern else without_audits(names)
-        matching = [
-            name for name in among if fnmatch.fnmatchcase(name, pattern) or name.partition(".")[0] == pattern
-        ]
+        matching = [name for name in among if fnmatch.fnmatchcase(name, pattern) or name.partition(".")[0] == pattern]
         return matching or [name for name in among if metric_key(name) == metric_key(pattern)]
 
     def agreed_metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
@@ -192,9 +190,7 @@ class RatingsView:
         names = sorted({*names, *self.final["rater"]})
         for pattern in patterns:
             if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
-                raise DataError(
-                    f"no rater matches {pattern!r}", where=self.name, todo=nearest(pattern, names)
-                )
+                raise DataError(f"no rater matches {pattern!r}", where=self.name, todo=nearest(pattern, names))
         return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
     def final_labels(self, metric: str) -> FinalLabels:
@@ -202,9 +198,7 @@ class RatingsView:
         rows = self.final.filter(pl.col("metric") == metric)
         return {
             (transcript, unit): value if label is None else label
-            for transcript, unit, value, label in rows.select(
-                "transcript_id", "unit", "value", "label"
-            ).iter_rows()
+            for transcript, unit, value, label in rows.select("transcript_id", "unit", "value", "label").iter_rows()
         }
 
     @property
@@ -246,9 +240,7 @@ class RatingsView:
         chosen = {**self.part.where, **{name: tuple(values) for name, values in levels.items()}}
         part = replace(self.part, where=chosen)
         final = self.final.join(factors.select("transcript_id"), on="transcript_id", how="semi")
-        return replace(
-            self, ratings=ratings, factors=factors, part=part, preferences=preferences, final=final
-        )
+        return replace(self, ratings=ratings, factors=factors, part=part, preferences=preferences, final=final)
 
     def by_level(self, factor: str) -> dict[str, RatingsView]:
         """The view of the transcripts of each level of a factor, by the level.
@@ -279,9 +271,7 @@ class RatingsView:
             if only is not None:
                 rated = rated.filter(pl.col("system").fill_null(ALL).is_in(only))
             transcripts = rated.select("transcript_id", pl.col("system").fill_null(ALL), "case_id").unique()
-            return averaged_factors(
-                transcripts.collect(), self.factors, self._conditions(), self.order.ordered_levels
-            )
+            return averaged_factors(transcripts.collect(), self.factors, self._conditions(), self.order.ordered_levels)
 
         return self.once(("averaged factors", names, only), compute)
 
@@ -330,12 +320,7 @@ class RatingsView:
                 pl.col("metric").is_in(names), rated_by_humans(), pl.col("value").is_not_null()
             )
             sets = labelled.group_by("metric", "transcript_id").agg(pl.col("rater").n_unique().alias("n"))
-            return (
-                sets.filter(pl.col("n") > 1)
-                .select(pl.col("metric").unique().sort())
-                .collect()["metric"]
-                .to_list()
-            )
+            return sets.filter(pl.col("n") > 1).select(pl.col("metric").unique().sort()).collect()["metric"].to_list()
 
         return self.once("label sets", compute)
 
@@ -395,12 +380,8 @@ class RatingsView:
         final = self.final.filter(pl.col("unit") == "transcript", pl.col("label").is_null())
         if final.is_empty():
             return values
-        settled = final.select(
-            "transcript_id", "metric", pl.lit(PEOPLE).alias("group"), pl.col("value").alias("_")
-        )
-        joined = values.join(
-            settled, on=("transcript_id", "metric", "group"), how="left", maintain_order="left"
-        )
+        settled = final.select("transcript_id", "metric", pl.lit(PEOPLE).alias("group"), pl.col("value").alias("_"))
+        joined = values.join(settled, on=("transcript_id", "metric", "group"), how="left", maintain_order="left")
         return joined.with_columns(
             pl.coalesce("_", "value").alias("value"),
             pl.when(pl.col("_").is_null()).then("error").alias("error"),
@@ -500,9 +481,7 @@ def _whole_view(
     run = Run(path)
     rubrics = own_rubrics(run)
     scale_by_metric = {
-        name: Scale.from_json(levels)
-        for entry in run.manifest["imports"]
-        for name, levels in entry["scales"].items()
+        name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in entry["scales"].items()
     }
     asked_scales = _scales_of_run(asked_scales, run)
     of_files = _metrics_of_files(run)
@@ -511,9 +490,7 @@ def _whole_view(
         # A scale for all is for what is rated on one, not for measurements.
         of_all = asked_scales.get(None)
         numeric = not words if scale is None else scale.numeric
-        meant = (
-            of_all is not None and (scale is not None or name in of_files) and (numeric or not of_all.numeric)
-        )
+        meant = of_all is not None and (scale is not None or name in of_files) and (numeric or not of_all.numeric)
         chosen = asked_scales.get(name) or (of_all if meant else scale)
         if chosen is not None:
             scale_by_metric[name] = chosen
@@ -525,9 +502,7 @@ def _whole_view(
 
 def _metrics_of_files(run: Run) -> set[str]:
     """The metrics that files brought into a run, and that nothing computes."""
-    names = {
-        name for entry in run.manifest["imports"] if "plan" not in entry for name in entry.get("metrics", ())
-    }
+    names = {name for entry in run.manifest["imports"] if "plan" not in entry for name in entry.get("metrics", ())}
     return {name for name in names if not facts(name).defined}
 
 
@@ -557,7 +532,5 @@ def _as_written(scale: Scale, labels: Sequence[str]) -> Scale:
     spelt = {folded(label): label for label in sorted(labels)}
     if scale.numeric:
         return scale
-    levels = tuple(
-        level if level in labels else spelt.get(folded(level), level) for level in map(str, scale.levels)
-    )
+    levels = tuple(level if level in labels else spelt.get(folded(level), level) for level in map(str, scale.levels))
     return replace(scale, levels=levels) if len(set(levels)) == len(levels) else scale

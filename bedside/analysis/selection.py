@@ -148,9 +148,7 @@ def rated_groups(
         values: as :func:`system_values` gives them.
         metrics: the metrics in their order.
     """
-    tables: Mapping[tuple[object, ...], pl.DataFrame] = values.partition_by(
-        "metric", "group", "system", as_dict=True
-    )
+    tables: Mapping[tuple[object, ...], pl.DataFrame] = values.partition_by("metric", "group", "system", as_dict=True)
     positions = {name: position for position, name in enumerate(metrics)}
     systems = view.order.ordered_systems(str(key[2]) for key in tables)
     with_values = {key[:2] for key, table in tables.items() if table["value"].count()}

@@ -71,14 +71,10 @@ def makers(view: RatingsView, made_by: Mapping[str, str] | None = None) -> dict[
     """
     known: dict[str, str] = {}
     if view.factors is not None:
-        with_factors = (
-            view.transcripts().join(view.factors, on="transcript_id", how="inner").drop_nulls("system")
-        )
+        with_factors = view.transcripts().join(view.factors, on="transcript_id", how="inner").drop_nulls("system")
         if MODEL_FACTOR in with_factors.columns:
             named = with_factors.group_by("system").agg(pl.col(MODEL_FACTOR).unique())
-            known |= {
-                system: models[0] for system, models in named.iter_rows() if len(models) == 1 and models[0]
-            }
+            known |= {system: models[0] for system, models in named.iter_rows() if len(models) == 1 and models[0]}
         if SYNTHETIC in with_factors.columns:
             simulated = with_factors.filter(pl.col(SYNTHETIC) == SIMULATED)["system"].unique()
             known |= {system: system for system in simulated}
@@ -110,9 +106,7 @@ def self_preferences(
     own = tuple(sorted(system for system, model in models.items() if model == judge_model(judge)))
     if not own or not is_judge(judge):
         return ()
-    partial = {
-        rater for rater in view.raters() if is_judge(rater) and judge_model(rater) in set(models.values())
-    }
+    partial = {rater for rater in view.raters() if is_judge(rater) and judge_model(rater) in set(models.values())}
     rated = view.ratings.filter(pl.col("rater") == judge, pl.col("value").is_not_null())["metric"].unique()
     names = [name for name in view.metrics() if name in rated and name in view.scales]
     preferences = (_preference(view, name, judge, own, partial) for name in names)
@@ -131,9 +125,7 @@ def _preference(
         beside = "judges"
         others = tuple(
             sorted(
-                name
-                for name in ratings["rater"].unique()
-                if is_judge(name) and name != judge and name not in partial
+                name for name in ratings["rater"].unique() if is_judge(name) and name != judge and name not in partial
             )
         )
         references = ratings.filter(pl.col("rater").is_in(others))
@@ -146,10 +138,7 @@ def _preference(
         .with_columns(pl.col("system").is_in(own).fill_null(False).alias("own"))
     )
     by_case = gaps.group_by("case", "own", maintain_order=True).agg(pl.col("gap").mean()).sort("case", "own")
-    sides = [
-        dict(by_case.filter(pl.col("own") == side).select("case", "gap").iter_rows())
-        for side in (True, False)
-    ]
+    sides = [dict(by_case.filter(pl.col("own") == side).select("case", "gap").iter_rows()) for side in (True, False)]
     if not all(sides):
         return None
     paired, preference = _difference(*sides)

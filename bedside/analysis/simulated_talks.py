@@ -255,9 +255,7 @@ def _talks(view: RatingsView, read: bool) -> SimulatedTalks | None:
         return None
     whole = not view.part.where and view.part.complete is None
     planned = sum(_planned(simulation) for simulation in simulations) if whole else 0
-    return SimulatedTalks(
-        (*finished, *chosen), simulations, others, max(0, planned - len(finished) - len(chosen))
-    )
+    return SimulatedTalks((*finished, *chosen), simulations, others, max(0, planned - len(finished) - len(chosen)))
 
 
 def _planned(simulation: RunSimulation) -> int:
@@ -393,9 +391,7 @@ def _in_part(
 def reasons_of(talks: Iterable[SimulatedTalk]) -> dict[str, int]:
     """Why conversations are missing, with counts, most frequent first."""
     counts = Counter(
-        f"{talk.whose}: {talk.reason}" if talk.state == "failed" else "not finished"
-        for talk in talks
-        if talk.lost
+        f"{talk.whose}: {talk.reason}" if talk.state == "failed" else "not finished" for talk in talks if talk.lost
     )
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
@@ -462,13 +458,10 @@ def simulated_spreads(
         of_system.setdefault((talk.case, talk.situation), []).append(float(value))
     order = {name: position for position, name in enumerate(names)}
     spreads, pairs = [], []
-    for (metric, raters), by_system in sorted(
-        cells.items(), key=lambda item: (order[item[0][0]], item[0][1])
-    ):
+    for (metric, raters), by_system in sorted(cells.items(), key=lambda item: (order[item[0][0]], item[0][1])):
         facts = view.facts(metric)
         spreads += [
-            SystemSpread(facts, raters, system, repeat_spread(by_system[system]))
-            for system in sorted(by_system)
+            SystemSpread(facts, raters, system, repeat_spread(by_system[system])) for system in sorted(by_system)
         ]
         pairs += [
             PairRepeats(facts, raters, a, b, repeats_needed(by_system[a], by_system[b]))

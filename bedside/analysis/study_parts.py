@@ -141,12 +141,7 @@ def ratings_of_rounds(ratings: pl.DataFrame, rounds: Sequence[str] | None, where
 
 def _check_one_round(rated: pl.DataFrame, where: str) -> None:
     """Raise DataError where a metric of these pairs of metric and round has several rounds."""
-    several = (
-        rated.group_by("metric")
-        .agg(pl.col("round").sort())
-        .filter(pl.col("round").list.len() > 1)
-        .sort("metric")
-    )
+    several = rated.group_by("metric").agg(pl.col("round").sort()).filter(pl.col("round").list.len() > 1).sort("metric")
     if several.is_empty():
         return
     metric, rounds = several.row(0)
@@ -254,9 +249,7 @@ def levels_of(factors: pl.DataFrame, name: str) -> list[str]:
     return level_order(factors[name].drop_nulls().unique().to_list())
 
 
-def transcripts_where(
-    factors: pl.DataFrame | None, where: Mapping[str, Sequence[str]], source: str
-) -> pl.DataFrame:
+def transcripts_where(factors: pl.DataFrame | None, where: Mapping[str, Sequence[str]], source: str) -> pl.DataFrame:
     """The rows of a frame of factors that have, of each factor named, one of the levels named.
 
     Args:
@@ -328,10 +321,7 @@ def averaged_factors(
             AveragedFactor(
                 name,
                 tuple(ordered_levels(name, placed[name].drop_nulls().unique().to_list())),
-                {
-                    str(system): tuple(ordered_levels(name, levels))
-                    for system, levels in by_system.iter_rows()
-                },
+                {str(system): tuple(ordered_levels(name, levels)) for system, levels in by_system.iter_rows()},
             )
         )
     return tuple(averaged)

@@ -146,9 +146,7 @@ def pilot_differences(pilot: RatingsView, metric: str | None, systems: Sequence[
         )
     first = compare(pilot, systems=systems, metrics=names, test="t").pairs[0]
     if first.differences is None or len(first.differences) < 2:
-        raise DataError(
-            f"fewer than two cases of {first.facts.title} pair", where="`pilot`", todo="give `sd`"
-        )
+        raise DataError(f"fewer than two cases of {first.facts.title} pair", where="`pilot`", todo="give `sd`")
     return Pilot(np.array(first.differences), first.raters)
 
 
@@ -222,9 +220,7 @@ def sizes_for_difference(
     kinds: tuple[Literal["t", "wilcoxon"], ...] = ("t", "wilcoxon")
     sizes = []
     for test in kinds:
-        cases = sample_size.pairs_for_difference(
-            difference, sd, power=power, alpha=alpha, test=test, seed=seed
-        )
+        cases = sample_size.pairs_for_difference(difference, sd, power=power, alpha=alpha, test=test, seed=seed)
         fewest = sample_size.fewest_signed_rank_pairs(alpha) if test == "wilcoxon" else 2
         pilot_power = None
         if pilot is not None and cases.n is not None and test == "t":

@@ -99,9 +99,7 @@ def trend(
     counts = _message_counts(view, role)
     values = system_values(view, names, chosen).join(counts, on="transcript_id")
     if values["value"].null_count() == values.height:
-        raise NothingError(
-            "no metric to follow has a value", where=view.name, todo="name some with `metrics`"
-        )
+        raise NothingError("no metric to follow has a value", where=view.name, todo="name some with `metrics`")
     cuts = _cuts(edges, values.unique("transcript_id")["length"].to_numpy())
     trends = [
         Trend(
@@ -113,12 +111,9 @@ def trend(
         )
         for metric, group, system, table in rated_groups(view, values, names)
     ]
-    tested = family(
-        [followed.correlation for followed in trends], "trends with the number of messages", method="holm"
-    )
+    tested = family([followed.correlation for followed in trends], "trends with the number of messages", method="holm")
     return tuple(
-        replace(followed, correlation=correlation)
-        for followed, correlation in zip(trends, tested, strict=True)
+        replace(followed, correlation=correlation) for followed, correlation in zip(trends, tested, strict=True)
     )
 
 
@@ -217,18 +212,12 @@ def _by_cases(result: Result, x: Array, y: Array, cases: Array) -> Result:
         p=None,
     )
     if groups.size < FEWEST_CASES or abs(result.estimate or 0.0) == 1:
-        why = (
-            f"{groups.size} cases, fewer than {FEWEST_CASES}"
-            if groups.size < FEWEST_CASES
-            else "ρ is 1 or −1"
-        )
+        why = f"{groups.size} cases, fewer than {FEWEST_CASES}" if groups.size < FEWEST_CASES else "ρ is 1 or −1"
         return replace(result, missing=f"no p: {why}")
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
         # Without one of the cases nothing may vary, which the result says.
         warnings.simplefilter("ignore", ConstantInputWarning)
-        left_out = np.array(
-            [float(spearmanr(x[cases != case], y[cases != case]).statistic) for case in groups]
-        )
+        left_out = np.array([float(spearmanr(x[cases != case], y[cases != case]).statistic) for case in groups])
         z_left_out, z = np.arctanh(left_out), float(np.arctanh(result.estimate or 0.0))
     squares = (z_left_out - z_left_out.mean()) ** 2
     error = float(np.sqrt((groups.size - 1) / groups.size * squares.sum()))

@@ -337,9 +337,7 @@ class _JudgedMetric:
 
 def _validation(compared: _JudgedMetric, judge: str) -> Validation:
     view, metric = compared.view, compared.metric
-    by_kind = {
-        row.kind: row for row in compared.agreements if row.rater in (None, judge) and row.kind != "person"
-    }
+    by_kind = {row.kind: row for row in compared.agreements if row.rater in (None, judge) and row.kind != "person"}
     judgements = compared.ratings.filter(pl.col("rater") == judge)
     units = checked_units(compared.ratings, judge, compared.picked, view.final_labels(metric))
     scale = view.scales.get(metric)
@@ -509,9 +507,7 @@ def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> t
         versions = [f"{metric} {prompts[metric]}" for metric in metrics if metric in prompts]
         facts.append(("Rubric versions", ", ".join(versions) or unknown))
         tuned = [view.rubrics.get(f"{metric}@{prompts.get(metric)}") for metric in metrics]
-        facts += [
-            ("Tuned", tuning_words(rubric)) for rubric in tuned if rubric is not None and rubric.history
-        ]
+        facts += [("Tuned", tuning_words(rubric)) for rubric in tuned if rubric is not None and rubric.history]
     return (
         *facts,
         ("Passes", str(max(validation.passes for validation in validations))),

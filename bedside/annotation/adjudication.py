@@ -143,9 +143,7 @@ def adjudicate(
     for unit in sorted(queue.opinions):
         by_rubric = queue.opinions[unit]
         name = opaque_id(plan.run, seed, "adjudicate", round_of(plan), *unit, *sorted(by_rubric))
-        raters = {
-            person_name(said.rater).casefold() for of_rubric in by_rubric.values() for said in of_rubric
-        }
+        raters = {person_name(said.rater).casefold() for of_rubric in by_rubric.values() for said in of_rubric}
         free = [person for person in adjudicators if person.casefold() not in raters]
         if not free:
             raise DataError(
@@ -155,13 +153,9 @@ def adjudicate(
             )
         rng.shuffle(free)
         assignment[min(free, key=lambda person: len(assignment[person]))].append(name)
-        items.append(
-            PlanItem(id=name, transcript=unit[0], unit=unit[1], stratum=0, drawn="disagreement", chance=0.0)
-        )
+        items.append(PlanItem(id=name, transcript=unit[0], unit=unit[1], stratum=0, drawn="disagreement", chance=0.0))
         opinions[name] = {
-            rubric: tuple(
-                Opinion(answer=said.choice, reason=said.reason) for said in _shuffled(of_rubric, rng)
-            )
+            rubric: tuple(Opinion(answer=said.choice, reason=said.reason) for said in _shuffled(of_rubric, rng))
             for rubric, of_rubric in by_rubric.items()
         }
     for names in assignment.values():
@@ -275,9 +269,7 @@ def _waiting(run: Run, plan: AnnotationPlan) -> set[tuple[str, str, str]]:
         other = read_plan(path)
         if other.mode == "adjudicate" and round_of(other) == round_of(plan):
             waiting |= {
-                (item.transcript, item.unit, rubric)
-                for item in other.items
-                for rubric in other.opinions[item.id]
+                (item.transcript, item.unit, rubric) for item in other.items for rubric in other.opinions[item.id]
             }
     return waiting
 
@@ -295,9 +287,7 @@ def _nothing_to_settle(run: Run, queue: _Queue) -> DataError:
             if count
         ]
         more = f": {', '.join(parts)}" if parts else ""
-        reasons.append(
-            f"{counts.rubric}, raters differ on {counts.differ:,} of {counted(counts.rated, 'unit')}{more}"
-        )
+        reasons.append(f"{counts.rubric}, raters differ on {counts.differ:,} of {counted(counts.rated, 'unit')}{more}")
     return DataError(
         f"nothing is left to settle ({'; '.join(reasons)})",
         where=str(run.path),

@@ -31,9 +31,7 @@ class AnswerCheck:
         positions: :func:`coded_positions`; with None, how many turns there are is not looked at.
     """
 
-    def __init__(
-        self, plan: AnnotationPlan, positions: Mapping[str, Mapping[str, Sequence[int]]] | None
-    ) -> None:
+    def __init__(self, plan: AnnotationPlan, positions: Mapping[str, Mapping[str, Sequence[int]]] | None) -> None:
         self._single: dict[str, frozenset[str]] = {}
         self._several: dict[str, frozenset[str]] = {}
         self._texts: set[str] = {NOTES}

@@ -118,9 +118,7 @@ def plan_people(run: Run, plan: AnnotationPlan) -> dict[str, str]:
     Spellings are told apart as those in files are (:mod:`bedside.ratings.joined_names`): a name that rated in the run
     stays, and so does one that may be two people's.
     """
-    of_run = (
-        run.scan().filter(rated_by_humans()).select(pl.col("rater").unique()).collect()["rater"].to_list()
-    )
+    of_run = run.scan().filter(rated_by_humans()).select(pl.col("rater").unique()).collect()["rater"].to_list()
     by_key: dict[str, list[str]] = defaultdict(list)
     for person in of_run:
         by_key[folded(person_name(person))].append(person)
@@ -146,9 +144,7 @@ def plan_ratings(
         answers: (item, rater) → the answer that counts.
         positions: :func:`~bedside.annotation.items.coded_positions`.
     """
-    origins = {
-        name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()
-    }
+    origins = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
     people = plan_people(run, plan)
     rows: list[tuple[Any, ...]] = []
@@ -162,10 +158,7 @@ def plan_ratings(
         for rubric in plan.questions:
             ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
             replicate = 0 if plan.mode == "pairs" else item.replicate
-            rows += [
-                (*origin, unit, metric, people[rater], replicate, *rating)
-                for unit, metric, *rating in ratings
-            ]
+            rows += [(*origin, unit, metric, people[rater], replicate, *rating) for unit, metric, *rating in ratings]
             if plan.mode == "audit" and item.replicate == 0 and name not in judged_items:
                 value, label = _rating_of(rubric, shown_scores[item.transcript, item.unit, rubric.name][0])
                 metric = audited_metric(rubric.name)
@@ -198,9 +191,7 @@ def answer_ratings(
         case "codes":
             for position, turn in enumerate(positions[str(rubric.role)]):
                 chosen = answer.choices.get(code_field(rubric.name, position), ())
-                yield _rated(
-                    rubric, unit_name(turn), rubric.name, chosen, answer, missing or _lack(chosen, UNCODED)
-                )
+                yield _rated(rubric, unit_name(turn), rubric.name, chosen, answer, missing or _lack(chosen, UNCODED))
         case "findings":
             yield from _findings(rubric, item.unit, answer, missing)
         case "audit":
@@ -222,9 +213,7 @@ def answer_ratings(
             if rubric.kind == "set" and missing is None and chosen:
                 yield _set(rubric, item.unit, chosen, answer)
             else:
-                yield _rated(
-                    rubric, item.unit, rubric.name, chosen, answer, missing or _lack(chosen, UNANSWERED)
-                )
+                yield _rated(rubric, item.unit, rubric.name, chosen, answer, missing or _lack(chosen, UNANSWERED))
 
 
 def _lack(chosen: Sequence[str], reason: str) -> str | None:

@@ -32,9 +32,7 @@ from bedside.ratings.table import KEY, SCHEMA
 FOLDER = "annotations"
 STORE = "answers.jsonl"
 #: What a rating says.
-_SAID = pl.concat_str(pl.col("value").cast(pl.String), "label", separator="\n", ignore_nulls=True).alias(
-    "said"
-)
+_SAID = pl.concat_str(pl.col("value").cast(pl.String), "label", separator="\n", ignore_nulls=True).alias("said")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +96,7 @@ def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
             _check_stored(revision, plan, answer_check)
             history.add(revision)
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
-            raise RunError(
-                "the store of answers is damaged", where=place, todo="restore it from a copy"
-            ) from error
+            raise RunError("the store of answers is damaged", where=place, todo="restore it from a copy") from error
     return history
 
 

@@ -88,9 +88,7 @@ def input_titles(rubrics: Sequence[Rubric]) -> dict[str, str]:
     return titles
 
 
-def inputs_of_two(
-    words: PageWords, rubrics: Sequence[Rubric], first: Transcript, second: Transcript
-) -> dict[str, str]:
+def inputs_of_two(words: PageWords, rubrics: Sequence[Rubric], first: Transcript, second: Transcript) -> dict[str, str]:
     """The inputs that rubrics need of two transcripts: once where both have the same, as of one case."""
     texts, others = inputs_of(rubrics, first), inputs_of(rubrics, second)
     both = {
@@ -244,9 +242,7 @@ def item_kind(plan: AnnotationPlan) -> Literal["pair", "conversation", "item"]:
     return "conversation" if plan.mode == "codes" or plan.questions[0].unit == "transcript" else "item"
 
 
-def turn_marks(
-    words: PageWords, rubrics: Sequence[Rubric], transcript: Transcript
-) -> Iterator[dict[str, Any]]:
+def turn_marks(words: PageWords, rubrics: Sequence[Rubric], transcript: Transcript) -> Iterator[dict[str, Any]]:
     """Each turn that is to be coded, as a marked region of Label Studio's, in the order spoken."""
     turns = dialogue(words, transcript)
     coded = {index for indices in coded_turns(rubrics, transcript).values() for index in indices}
@@ -328,9 +324,9 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
     """
     table, no_reason = run.ratings, words_of(plan).say("no_reason")
     names = [rubric.name for rubric in plan.questions]
-    rows = table.filter(
-        pl.col("rater") == plan.judge, pl.col("metric").is_in(names), pl.col("error").is_null()
-    ).sort("replicate", maintain_order=True)
+    rows = table.filter(pl.col("rater") == plan.judge, pl.col("metric").is_in(names), pl.col("error").is_null()).sort(
+        "replicate", maintain_order=True
+    )
     scores: dict[tuple[str, str, str], tuple[str, str]] = {}
     columns = ("transcript_id", "unit", "metric", "value", "label", "reason")
     for transcript, unit, metric, value, label, reason in rows.select(columns).iter_rows():

@@ -58,8 +58,7 @@ def matched_entries(first: Sequence[Entry], second: Sequence[Entry]) -> int:
         (row, column)
         for row, (label, text) in enumerate(first)
         for column, (other, wording) in enumerate(second)
-        if label == other
-        and (text.casefold() == wording.casefold() or _alike(words[0][row], words[1][column]))
+        if label == other and (text.casefold() == wording.casefold() or _alike(words[0][row], words[1][column]))
     ]
     return len(maximum_matching(pairs, len(first), len(second)))
 
@@ -74,9 +73,7 @@ def f1(matched: int, first: int, second: int) -> float:
     return 2 * matched / (first + second) if first + second else 1.0
 
 
-def list_agreement(
-    lists: Mapping[str, Mapping[str, Sequence[Entry]]], *, seed: int = 0
-) -> tuple[ListAgreement, ...]:
+def list_agreement(lists: Mapping[str, Mapping[str, Sequence[Entry]]], *, seed: int = 0) -> tuple[ListAgreement, ...]:
     """Agreement of each pair of raters, after that of all pairs where there are several.
 
     Args:
@@ -104,16 +101,13 @@ def _common(first: Sequence[Entry], second: Sequence[Entry]) -> int:
     return sum(min(counts[0].count(label), counts[1].count(label)) for label in set(counts[0]))
 
 
-def _summary(
-    raters: tuple[str, ...], rows: Sequence[tuple[str, int, int, float, float]], seed: int
-) -> ListAgreement:
+def _summary(raters: tuple[str, ...], rows: Sequence[tuple[str, int, int, float, float]], seed: int) -> ListAgreement:
     from bedside.stats.intervals import mean_bootstrap
 
     items = np.array([row[0] for row in rows])
     clusters = items if 1 < len(set(items)) < len(items) else None
     values = [
-        mean_bootstrap([row[column] for row in rows], clusters=clusters, resamples=2000, seed=seed)
-        for column in (3, 4)
+        mean_bootstrap([row[column] for row in rows], clusters=clusters, resamples=2000, seed=seed) for column in (3, 4)
     ]
     return ListAgreement(
         raters, len(rows), sum(row[2] for row in rows), sum(row[1] for row in rows), values[0], values[1]
@@ -226,9 +220,7 @@ def pooled_kappa(comparisons: Sequence[KnownComparison], spans: Mapping[str, flo
     observed = by_chance = 0.0
     for rubric, own in by_rubric.items():
         span = spans.get(rubric, 1.0)
-        table = np.array(
-            [[answer_distance(a.known, b.said, span) ** 2 for b in own] for a in own], dtype=np.float64
-        )
+        table = np.array([[answer_distance(a.known, b.said, span) ** 2 for b in own] for a in own], dtype=np.float64)
         observed += float(np.trace(table))
         by_chance += float(table.sum()) / len(own)
     return None if by_chance < 1e-12 else 1 - observed / by_chance

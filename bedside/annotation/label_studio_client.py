@@ -182,17 +182,13 @@ class LabelStudioClient:
             )
         self.url: str = url.rstrip("/")
         if not (key.isascii() and key.isprintable()):
-            raise LabelStudioError(
-                "the key holds characters that can't be sent", where=self.url, todo="copy it again"
-            )
+            raise LabelStudioError("the key holds characters that can't be sent", where=self.url, todo="copy it again")
         self._key = key
         # The client joins paths to the address as a browser does: without the slash a last part is lost.
         with self.speaking():
             connect: Any = LabelStudio
             # Conversations go to this address and to none that it names.
-            session = httpx.Client(
-                timeout=_TIMEOUT, follow_redirects=False, transport=patient_transport(self.url)
-            )
+            session = httpx.Client(timeout=_TIMEOUT, follow_redirects=False, transport=patient_transport(self.url))
             self.client: Any = connect(base_url=f"{self.url}/", api_key=key, httpx_client=session)
             self.client.users.whoami()
 
@@ -228,13 +224,9 @@ class LabelStudioClient:
                 todo="take a personal access token from Account & Settings, or the key of bedside annotate serve",
             )
         if status is not None and 300 <= status < 400:
-            return LabelStudioError(
-                "the server redirects to another address", where=self.url, todo="name that address"
-            )
+            return LabelStudioError("the server redirects to another address", where=self.url, todo="name that address")
         if status is not None and status >= _SERVER_FAULT:
-            return UnreachableError(
-                f"Label Studio failed (status {status})", where=self.url, todo="run it again"
-            )
+            return UnreachableError(f"Label Studio failed (status {status})", where=self.url, todo="run it again")
         fault = body.get("detail", body) if isinstance(body, dict) else re.sub(r"<[^>]+>", " ", str(body))
         return LabelStudioError(
             f"Label Studio refused (status {status}: {self._scrubbed(fault)[:200]})", where=self.url
@@ -319,9 +311,7 @@ class LabelStudioClient:
         """How many tasks there are, and those of a page, as they are: the client's own models take most of the time
         of a long list, and change its times."""
         with self.speaking():
-            answer = self.client._client_wrapper.httpx_client.request(
-                "api/tasks/", method="GET", params=query
-            )
+            answer = self.client._client_wrapper.httpx_client.request("api/tasks/", method="GET", params=query)
             if not answer.is_success:
                 raise self._refused(answer.status_code, answer.text)
             listing = orjson.loads(answer.content)

@@ -84,9 +84,7 @@ def read_export(
                     try:
                         answer_check.check(answer)
                     except InputError as error:
-                        set_aside.append(
-                            f"{place}: {answer.rater}: {error.what}; {error.todo}, else {_CORRECT}"
-                        )
+                        set_aside.append(f"{place}: {answer.rater}: {error.what}; {error.todo}, else {_CORRECT}")
                         continue
                 answers.append(answer)
             for draft in task.get("drafts") or ():

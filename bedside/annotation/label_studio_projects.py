@@ -141,9 +141,7 @@ def push(
     folder = plan_folder(run, plan)
     with saying_where(folder):
         make_folder(folder)
-    refusal = LabelStudioError(
-        "another bedside process pushes this plan", where=str(folder), todo="wait until it ends"
-    )
+    refusal = LabelStudioError("another bedside process pushes this plan", where=str(folder), todo="wait until it ends")
     with holding(folder / ".push.lock", refusal):
         return _push(plan, run, server, strict, text, progress)
 
@@ -233,9 +231,7 @@ def _answered(plan: AnnotationPlan, run: Run) -> dict[str, frozenset[str]]:
     return {item: frozenset(raters) for item, raters in answered.items()}
 
 
-def _project(
-    server: LabelStudioClient, plan: AnnotationPlan, part: str, text: str, projects: Sequence[Any]
-) -> Any:
+def _project(server: LabelStudioClient, plan: AnnotationPlan, part: str, text: str, projects: Sequence[Any]) -> Any:
     """The project of a part, made or brought up to date; without a text, the one it has stays."""
     page, instructions = labelling_page(plan), instructions_page(plan, text)
     if projects:
@@ -466,9 +462,7 @@ def _emails(server: LabelStudioClient) -> dict[str, str]:
         return {str(user.id): user.email for user in server.client.users.list() if user.email}
 
 
-def _raters(
-    server: LabelStudioClient, plan: AnnotationPlan, users: Mapping[str, str]
-) -> dict[int | str, str]:
+def _raters(server: LabelStudioClient, plan: AnnotationPlan, users: Mapping[str, str]) -> dict[int | str, str]:
     """The users who are raters of the plan, by id and by address."""
     emails = _emails(server)
     named = {user.casefold(): rater_of(plan, name, "`users`") for user, name in users.items()}

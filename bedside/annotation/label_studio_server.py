@@ -137,9 +137,7 @@ def _sign_up(url: str, invitation: str, email: str, password: str) -> None:
     with opener.open(page, timeout=60) as answer:
         code = _CSRF.search(answer.read().decode())
     fields = {"csrfmiddlewaretoken": code[1] if code else "", "email": email, "password": password}
-    request = urllib.request.Request(
-        page, urllib.parse.urlencode(fields).encode(), {"Referer": page}, method="POST"
-    )
+    request = urllib.request.Request(page, urllib.parse.urlencode(fields).encode(), {"Referer": page}, method="POST")
     try:
         with opener.open(request, timeout=60) as answer:
             status = answer.status
@@ -472,9 +470,7 @@ def _wait(folder: Path, process: subprocess.Popen[bytes], url: str) -> None:
         if process.poll() is not None:
             lines = (folder / _LOG).read_text(errors="replace").splitlines()
             last = next((line for line in reversed(lines) if line.strip()), "no message")
-            raise LabelStudioError(
-                f"Label Studio ended before it answered ({last.strip()})", where=str(folder / _LOG)
-            )
+            raise LabelStudioError(f"Label Studio ended before it answered ({last.strip()})", where=str(folder / _LOG))
         try:
             # Its own key: the health page says too early that all is well, and says so of a stranger as well.
             server_answer(url, "/api/version", key)
@@ -536,9 +532,7 @@ def _last_port(folder: Path) -> int:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    refusal = LabelStudioError(
-        "another bedside process is starting or stopping this server", where=str(folder)
-    )
+    refusal = LabelStudioError("another bedside process is starting or stopping this server", where=str(folder))
     with holding(folder / ".lock", refusal, _START_SECONDS):
         yield
 

@@ -164,9 +164,7 @@ def instructions_page(plan: AnnotationPlan, markdown: str = "") -> str:
     try:
         from markdown_it import MarkdownIt
     except ImportError as error:
-        raise MissingExtraError(
-            "markdown-it-py is not installed", todo='pip install "bedside[annotate]"'
-        ) from error
+        raise MissingExtraError("markdown-it-py is not installed", todo='pip install "bedside[annotate]"') from error
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     parts = [reader.render(clean(markdown))] if markdown.strip() else []
     for rubric in plan.questions:
@@ -301,9 +299,7 @@ class _Page:
         yield _header(self._words.say("studio_notes"))
         yield _text_area(NOTES, self._words.say("studio_on_the_whole"))
 
-    def _choices(
-        self, rubric: Rubric, number: int, marks: str = "", *, required: bool = True, turns: str = ""
-    ) -> str:
+    def _choices(self, rubric: Rubric, number: int, marks: str = "", *, required: bool = True, turns: str = "") -> str:
         """The choices of a rubric, with the keys of a row of the keyboard; what is recorded is the level alone.
 
         With ``marks``, the variable of this name and the choice's place stands beside each choice; with ``turns``,
@@ -362,8 +358,7 @@ class _Page:
         yield from _question(rubric, 0)
         asked = f"requiredMessage={_text(words.say('studio_answer', title=rubric.title))}"
         either = "".join(
-            f'<Choice {self._named(rubric, choice)} hotkey="{key}"/>'
-            for key, choice in ((1, LISTED), (2, NOTHING))
+            f'<Choice {self._named(rubric, choice)} hotkey="{key}"/>' for key, choice in ((1, LISTED), (2, NOTHING))
         )
         yield (
             f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="single-radio" layout="inline" required="true" '
@@ -417,9 +412,7 @@ class _Page:
         yield f'<View className="bedside-rubric"><Text name="about__coding" value={how}/></View>'
         for number, rubric in enumerate(self._rubrics):
             speaker = words.say(str(rubric.role))
-            when = (
-                f'visibleWhen="region-selected" whenTagName="{CODED_TURNS}" whenLabelValue={_text(speaker)}'
-            )
+            when = f'visibleWhen="region-selected" whenTagName="{CODED_TURNS}" whenLabelValue={_text(speaker)}'
             yield '<View className="bedside-rubric">'
             yield _header(f"{number + 1}. {rubric.title} ({speaker})")
             yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition)}/>'

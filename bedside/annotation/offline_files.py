@@ -127,9 +127,7 @@ class _AnswerWorkbook:
         last_row = 1
         first_rows: dict[int, int] = {}
         words = words_of(self._plan)
-        roles = {
-            question.name: words.say(str(question.role)) for question in self._plan.questions if question.role
-        }
+        roles = {question.name: words.say(str(question.role)) for question in self._plan.questions if question.role}
         for number, row in prefilled_rows(self._plan, rater, tasks):
             last_row += 1
             first_rows.setdefault(number, last_row)
@@ -187,9 +185,7 @@ class _AnswerWorkbook:
             if self._plan.mode == "findings":
                 label_part, text_part = entry_part(rubric)
                 lines += [(label.label, label.descriptor) for label in label_part.labels]
-                lines.append(
-                    (NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty.")
-                )
+                lines.append((NOTHING, f"Where that is so: choose it once, and leave {text_part.name} empty."))
             if rubric.instructions:
                 lines.append(("How to decide", rubric.instructions))
         for row, (heading, text) in enumerate(lines, 1):
@@ -216,11 +212,7 @@ class _AnswerWorkbook:
 
 def _fitting(text: str) -> str:
     """A text that fits a cell, and says so where it had to be cut."""
-    return (
-        text
-        if len(text) <= CELL_LENGTH
-        else f"{text[:CELL_LENGTH]} … ({len(text) - CELL_LENGTH:,} characters more)"
-    )
+    return text if len(text) <= CELL_LENGTH else f"{text[:CELL_LENGTH]} … ({len(text) - CELL_LENGTH:,} characters more)"
 
 
 def _is_number(choice: str) -> bool:
@@ -323,9 +315,7 @@ class FilledTable:
     def _row(self, cells: Mapping[str, str], place: str) -> None:
         if not cells["item"] and not cells["rater"]:
             if any(cells.get(column.name) for column in self._columns):
-                raise InputError(
-                    "the row has no item", where=place, todo="copy item and rater from the rows above"
-                )
+                raise InputError("the row has no item", where=place, todo="copy item and rater from the rows above")
             return
         rater = self._rater_of(cells, place)
         item = cells["item"]
@@ -428,9 +418,7 @@ class FilledTable:
         texts = self._texts.setdefault(key, {})
         texts[field] = (*texts.get(field, ()), text)
 
-    def _codes(
-        self, key: tuple[str, str], cells: Mapping[str, str], filled: Mapping[str, str], place: str
-    ) -> None:
+    def _codes(self, key: tuple[str, str], cells: Mapping[str, str], filled: Mapping[str, str], place: str) -> None:
         coded = [column for column in self._columns if filled.get(column.name)]
         if not coded:
             return
@@ -579,18 +567,14 @@ def read_files(
             answers += FilledTable(plan, run, path, rater).answers()
             continue
         export = (
-            _read_json(plan, run, path, rater, users or {})
-            if tool_export is None
-            else tools.collected(*tool_export)
+            _read_json(plan, run, path, rater, users or {}) if tool_export is None else tools.collected(*tool_export)
         )
         answers += export.answers
         unplanned_tasks += export.unplanned_tasks
         strangers.update(export.strangers)
         altered_tasks += export.altered_tasks
         set_aside += export.set_aside
-    return CollectedAnswers(
-        tuple(_once(answers)), strangers, unplanned_tasks, altered_tasks, tuple(set_aside)
-    )
+    return CollectedAnswers(tuple(_once(answers)), strangers, unplanned_tasks, altered_tasks, tuple(set_aside))
 
 
 def _once(answers: Iterable[RaterAnswer]) -> Iterator[RaterAnswer]:
@@ -624,8 +608,7 @@ def _read_json(
             raise InputError(
                 f"the file names users of Label Studio ({', '.join(map(str, annotators))}) and not the plan's raters",
                 where=str(path),
-                todo=f"say who is who: `users={pairs}`"
-                + (", or `rater=NAME`" if len(annotators) < 2 else ""),
+                todo=f"say who is who: `users={pairs}`" + (", or `rater=NAME`" if len(annotators) < 2 else ""),
             )
         raters = dict.fromkeys(annotators, rater_of(plan, rater, "`rater`"))
     shown = shown_by_item(plan, run) if run.keeps_text else None
@@ -645,7 +628,5 @@ def _annotators(tasks: Sequence[Mapping[str, Any]], path: Path) -> list[Any]:
     try:
         users = {annotator(annotation) for task in tasks for annotation in task.get("annotations") or ()}
     except TypeError as error:
-        raise InputError(
-            "this is not the form of a Label Studio export", where=str(path), todo=EXPORT_AGAIN
-        ) from error
+        raise InputError("this is not the form of a Label Studio export", where=str(path), todo=EXPORT_AGAIN) from error
     return sorted(users, key=str)

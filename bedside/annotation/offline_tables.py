@@ -138,9 +138,7 @@ def shown_conversation(plan: AnnotationPlan, data: Mapping[str, Any]) -> list[tu
     turns = [(str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue"])]
     if "dialogue_second" not in data:
         return [*inputs, *turns]
-    seconds = [
-        (str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue_second"])
-    ]
+    seconds = [(str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue_second"])]
     first, second = (words_of(plan).say(f"{place}_conversation") for place in ("first", "second"))
     return [*inputs, ("", first, ""), *turns, ("", second, ""), *seconds]
 

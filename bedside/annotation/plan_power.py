@@ -58,9 +58,7 @@ def shown_differences(run: Run, plan: AnnotationPlan) -> tuple[ShownDifference, 
 
 def _drawn_cases(run: Run, plan: AnnotationPlan) -> Mapping[str, set[str]]:
     """System → its cases in the plan; a transcript without a case is one of its own."""
-    origins = {
-        name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()
-    }
+    origins = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     cases: dict[str, set[str]] = {}
     for item in plan.items:
         system, case = origins[item.transcript]
@@ -86,7 +84,5 @@ def _difference(cases: Mapping[str, set[str]], a: str, b: str) -> ShownDifferenc
         )
     else:
         # Without pairs it is Welch's test of two groups.
-        smallest = detectable_difference(
-            pairs, difference.alone_a, difference.alone_b, alpha=LEVEL, power=POWER
-        )
+        smallest = detectable_difference(pairs, difference.alone_a, difference.alone_b, alpha=LEVEL, power=POWER)
     return replace(difference, smallest=None if smallest is None else float(smallest))

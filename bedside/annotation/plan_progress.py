@@ -112,9 +112,7 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
     )
 
 
-def _shares(
-    plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]
-) -> list[RaterShare]:
+def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]) -> list[RaterShare]:
     groups: dict[str | None, list[str]] = {None: []}
     if plan.training:
         groups["training"] = [item.id for item in plan.training]
@@ -149,11 +147,7 @@ def entry_lists(
     for (item, rater), answer in answers.items():
         entries = label_and_text(rubric, listed_entries(rubric, answer))
         nothing = answer.choices.get(rubric.name) == (NOTHING,)
-        if (
-            answer.state == "submitted"
-            and bool(entries) != nothing
-            and not isinstance(plan.by_id[item], KnownItem)
-        ):
+        if answer.state == "submitted" and bool(entries) != nothing and not isinstance(plan.by_id[item], KnownItem):
             lists.setdefault(rater, {})[item] = entries
     return lists
 

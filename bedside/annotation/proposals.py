@@ -201,9 +201,7 @@ def chosen_judge(state: RatingState, judge: str | None) -> str:
             todo="have it judged first: bedside score --judge MODEL",
         )
     what = (
-        f"{judge!r} has rated nothing by {names}"
-        if judge is not None
-        else f"{len(judges)} judges have rated the run"
+        f"{judge!r} has rated nothing by {names}" if judge is not None else f"{len(judges)} judges have rated the run"
     )
     raise DataError(what, where=where, todo=f"name one with `judge`: {', '.join(judges)}")
 
@@ -446,9 +444,7 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
             continue
         purpose = f"after {plan_hash(plan)} for {proposals.aim}"
         item_id = opaque_id(plan.run, seed, purpose, transcript, unit)
-        items.append(
-            PlanItem(id=item_id, transcript=transcript, unit=unit, stratum=0, drawn=focus, chance=chance)
-        )
+        items.append(PlanItem(id=item_id, transcript=transcript, unit=unit, stratum=0, drawn=focus, chance=chance))
         for rater in candidates[: proposal.raters_wanted]:
             ids_by_rater[rater].append(item_id)
     if not items:

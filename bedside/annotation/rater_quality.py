@@ -207,9 +207,7 @@ def _hasty(items: Sequence[AnsweredItem]) -> RaterAlarm | None:
     return RaterAlarm("hasty", f"half of the items took less than {max(whole, 0.1):.1f} s", len(items))
 
 
-def _one_answer(
-    everybody: _Everybody, rater: str, items: Sequence[AnsweredItem], rubric: str
-) -> RaterAlarm | None:
+def _one_answer(everybody: _Everybody, rater: str, items: Sequence[AnsweredItem], rubric: str) -> RaterAlarm | None:
     """The same answer to everything: how likely that is of a rater who is only more given to it than others."""
     from scipy.special import ndtr, ndtri
 
@@ -230,9 +228,7 @@ def _one_answer(
     # Of what is rated, others find so much within the answer; a rater may draw its limits elsewhere.
     share = (sum(others) + 1) / (len(others) + 1)
     p = ndtr(ndtri(share) + SEVERITY) ** count if share < 1 else 1.0
-    words = (
-        f"{rubric}: {_answer_words(answer)} to all of {count} items; others give it to {np.mean(others):.0%}"
-    )
+    words = f"{rubric}: {_answer_words(answer)} to all of {count} items; others give it to {np.mean(others):.0%}"
     return RaterAlarm("one answer", words, len(items), float(p))
 
 
@@ -312,9 +308,7 @@ def _unlike_others(everybody: _Everybody, rater: str, items: Sequence[AnsweredIt
     return RaterAlarm("unlike others", words, len(items), _larger_mean(np.array(own), np.array(others)))
 
 
-def _drift(
-    everybody: _Everybody, rater: str, items: Sequence[AnsweredItem], rubric: str
-) -> RaterAlarm | None:
+def _drift(everybody: _Everybody, rater: str, items: Sequence[AnsweredItem], rubric: str) -> RaterAlarm | None:
     """Levels that rise or fall over the items."""
     places: list[int] = []
     deviations: list[float] = []
@@ -323,11 +317,7 @@ def _drift(
         level = _mean_level(item.said.get(rubric, ()))
         if level is None:
             continue
-        beside = (
-            [item.known]
-            if item.known is not None
-            else [other.said for other in everybody.others(rater, item)]
-        )
+        beside = [item.known] if item.known is not None else [other.said for other in everybody.others(rater, item)]
         levels = [other for said in beside if (other := _mean_level(said.get(rubric, ()))) is not None]
         places.append(place)
         deviations.append(level - _mean(levels) if levels else level)
@@ -343,9 +333,7 @@ def _drift(
     if correlation is None:
         return None
     way = "rise" if correlation > 0 else "fall"
-    words = (
-        f"{rubric}: levels {way} over {len(deviations)} items, correlation with their order {correlation:.2f}"
-    )
+    words = f"{rubric}: levels {way} over {len(deviations)} items, correlation with their order {correlation:.2f}"
     return RaterAlarm("drift", words, len(items), min(1.0, 2 * min(p, 1 - p)))
 
 
@@ -456,9 +444,7 @@ def plan_item_once(item: PlanItem | KnownItem | None) -> bool:
     return item is not None and not isinstance(item, TrainingItem)
 
 
-def _in_order(
-    plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]
-) -> list[RaterAnswer]:
+def _in_order(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]) -> list[RaterAnswer]:
     """What a rater handed in, in the order of time; where times aren't known, in that of the plan."""
     places = {name: place for place, name in enumerate(plan.assignment[rater])}
     own = [
@@ -503,9 +489,7 @@ def _quality(
     )
 
 
-def _answered_item(
-    plan: AnnotationPlan, answer: RaterAnswer, positions: Mapping[str, Sequence[int]]
-) -> AnsweredItem:
+def _answered_item(plan: AnnotationPlan, answer: RaterAnswer, positions: Mapping[str, Sequence[int]]) -> AnsweredItem:
     item = plan.by_id[answer.item]
     said: dict[str, tuple[Said, ...]] = {}
     known: dict[str, tuple[Said, ...]] = {}
@@ -522,9 +506,7 @@ def _answered_item(
         ]
         if isinstance(item, KnownItem):
             true = list(_known_answers(plan, rubric, item, ratings))
-            ratings = [
-                rating for rating, answer_there in zip(ratings, true, strict=True) if answer_there is not None
-            ]
+            ratings = [rating for rating, answer_there in zip(ratings, true, strict=True) if answer_there is not None]
             known[rubric.name] = tuple(answer_there for answer_there in true if answer_there is not None)
         if ratings:
             said[rubric.name] = tuple(_said(rubric, rating, answer) for rating in ratings)

@@ -134,9 +134,7 @@ def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ())
             loads[taker] += 1
             moved[taker] += 1
         if not moved and not gone:
-            raise InputError(
-                f"all others have what {leaving} hasn't answered", where="`to`", todo="name somebody new"
-            )
+            raise InputError(f"all others have what {leaving} hasn't answered", where="`to`", todo="name somebody new")
         untaken = len(items) - sum(moved.values()) - repeats
         gone |= set(taken_by)
         _add_gold(now, leaving, assignment, moved)
@@ -163,9 +161,7 @@ def _replicate(item: PlanItem | KnownItem) -> int:
     return item.replicate if isinstance(item, PlanItem) else 0
 
 
-def _first_showing(
-    item: PlanItem | KnownItem, first_showings: Mapping[tuple[str, str], PlanItem]
-) -> PlanItem | None:
+def _first_showing(item: PlanItem | KnownItem, first_showings: Mapping[tuple[str, str], PlanItem]) -> PlanItem | None:
     """What the item shows again; None where it shows nothing again, or its first showing isn't the plan's."""
     if not _replicate(item):
         return None
@@ -173,9 +169,7 @@ def _first_showing(
     return first_showings.get((item.transcript, item.unit)) or first_showings.get(swapped)
 
 
-def _add_gold(
-    plan: AnnotationPlan, leaving: str, assignment: dict[str, list[str]], moved: Mapping[str, int]
-) -> None:
+def _add_gold(plan: AnnotationPlan, leaving: str, assignment: dict[str, list[str]], moved: Mapping[str, int]) -> None:
     """Put gold items evenly among what somebody without any took over, as many as the leaver had among so many."""
     gold = {item.id for item in plan.gold}
     of_plan = {item.id for item in plan.items}

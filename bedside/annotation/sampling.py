@@ -128,9 +128,7 @@ def uncertainty(run: Run, rubrics: Sequence[Rubric]) -> dict[tuple[str, str], fl
     half the distance between levels. Else, on a scale: how near the judge's mean is to the middle of the scale, 1 at
     the middle and 0 at its ends. Labels: as in :func:`disagreement`.
     """
-    levels = {
-        rubric.name: [float(level.value) for level in rubric.scale] for rubric in rubrics if rubric.scale
-    }
+    levels = {rubric.name: [float(level.value) for level in rubric.scale] for rubric in rubrics if rubric.scale}
     by_metric: dict[tuple[str, str], dict[str, float]] = {}
     for transcript, unit, metric, values, _ in _machine_ratings(run, list(levels)).iter_rows():
         if values:
@@ -196,9 +194,7 @@ def pair_pool(
     for pair in pairs.pairs:
         transcript, second = pair.transcripts
         reason = pair_problem(rubrics, transcripts[transcript], transcripts[second])
-        if reason is None and {(transcript, pair_unit(second)), (second, pair_unit(transcript))} & {
-            *excluded
-        }:
+        if reason is None and {(transcript, pair_unit(second)), (second, pair_unit(transcript))} & {*excluded}:
             reason = "rated already"
         if reason is not None:
             pool.left_out[reason] += 1
@@ -698,9 +694,7 @@ def _nothing_left(run: Run, pool: UnitPool, rubrics: Sequence[str]) -> DataError
     )
 
 
-def _plan_items(
-    drawn: Sequence[tuple[DrawableUnit, int]], identity: str, seed: int, mode: Mode
-) -> list[PlanItem]:
+def _plan_items(drawn: Sequence[tuple[DrawableUnit, int]], identity: str, seed: int, mode: Mode) -> list[PlanItem]:
     """The plan's items, in the order of their strata."""
     return [
         PlanItem(
@@ -748,9 +742,7 @@ def _check_question(mode: Mode, rubrics: Sequence[Rubric], focus: str) -> None:
     try:
         check_rubrics(mode, rubrics)
     except ValueError as error:
-        raise DataError(
-            str(error), where="`rubrics`", todo="choose other rubrics, or another `mode`"
-        ) from error
+        raise DataError(str(error), where="`rubrics`", todo="choose other rubrics, or another `mode`") from error
 
 
 def _check_training_kappa(mode: Mode, training: Sequence[TrainingCase], wanted: float | None) -> None:
@@ -758,14 +750,10 @@ def _check_training_kappa(mode: Mode, training: Sequence[TrainingCase], wanted: 
     if wanted is None:
         return
     if not -1 <= wanted <= 1:
-        raise DataError(
-            f"kappa is at most 1, and {wanted:g} is not", where="`training_kappa`", todo="give .6 or so"
-        )
+        raise DataError(f"kappa is at most 1, and {wanted:g} is not", where="`training_kappa`", todo="give .6 or so")
     if not training or mode == "findings":
         raise DataError(
-            "kappa is that with the known answers of a training set"
-            if not training
-            else "lists have no kappa",
+            "kappa is that with the known answers of a training set" if not training else "lists have no kappa",
             where="`training_kappa`",
             todo="leave it out" if training else "give a training set with `training`, or leave it out",
         )

@@ -166,9 +166,7 @@ def _check_named(plan: AnnotationPlan, people: pl.DataFrame, where: str, stated:
         transcript, unit = others[0]
         what = f"{transcript!r}" if unit == TRANSCRIPT else f"{unit} of {transcript!r}"
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
-        raise InputError(
-            f"plan {plan_hash(plan)} hasn't drawn {what}{more}", where=where, todo="leave `plan` out"
-        )
+        raise InputError(f"plan {plan_hash(plan)} hasn't drawn {what}{more}", where=where, todo="leave `plan` out")
 
 
 def _fitting_plan(run: Run, people: pl.DataFrame, where: str) -> AnnotationPlan | None:
@@ -179,9 +177,7 @@ def _fitting_plan(run: Run, people: pl.DataFrame, where: str) -> AnnotationPlan 
     """
     fitting = [plan for plan in _plans(run) if _fits(plan, people)]
     if len(fitting) > 1:
-        names = [
-            f"{plan_hash(plan)} (round {plan.round})" if plan.round else plan_hash(plan) for plan in fitting
-        ]
+        names = [f"{plan_hash(plan)} (round {plan.round})" if plan.round else plan_hash(plan) for plan in fitting]
         raise InputError(
             f"the units that people rated are those of plans {' and '.join(names)}",
             where=where,

@@ -134,9 +134,7 @@ def _places(run: Run) -> dict[str, str]:
 def _judged_units(run: Run, rubrics: Sequence[Rubric], judge: str) -> set[tuple[str, str]]:
     """Units that the judge rated by every rubric."""
     names = [rubric.name for rubric in rubrics]
-    rated = run.ratings.filter(
-        pl.col("rater") == judge, pl.col("metric").is_in(names), pl.col("error").is_null()
-    )
+    rated = run.ratings.filter(pl.col("rater") == judge, pl.col("metric").is_in(names), pl.col("error").is_null())
     counts = rated.group_by("transcript_id", "unit").agg(pl.col("metric").n_unique())
     return {(name, unit) for name, unit, count in counts.iter_rows() if count == len(names)}
 

@@ -167,9 +167,7 @@ class ToolExport:
         whole = {key: own for key, own in gathered.items() if key not in faults}
         answers, set_aside = self._answers(whole)
         set_aside += faults.values()
-        return CollectedAnswers(
-            tuple(answers), dict(sorted(strangers.items())), unplanned, altered, tuple(set_aside)
-        )
+        return CollectedAnswers(tuple(answers), dict(sorted(strangers.items())), unplanned, altered, tuple(set_aside))
 
     def _who(self, response: ToolResponse, owners: dict[str, str]) -> str:
         """The rater whose answer it is; a rater's tasks are answered by one user, and a user answers for one rater."""
@@ -220,9 +218,7 @@ class ToolExport:
                 kept = (*before, *(line for line in kept if line))
             own.values[name] = kept
 
-    def _answers(
-        self, gathered: Mapping[tuple[str, str], _TaskAnswers]
-    ) -> tuple[list[RaterAnswer], list[str]]:
+    def _answers(self, gathered: Mapping[tuple[str, str], _TaskAnswers]) -> tuple[list[RaterAnswer], list[str]]:
         answers, set_aside = [], []
         for (item, rater), own in gathered.items():
             answer = self._answer(item, rater, own)
@@ -284,9 +280,7 @@ class ToolExport:
         said = answer.choices.get(rubric.name, ())
         if listed == (NOTHING in said):
             what = "there is nothing to list, and something is listed" if listed else "nothing is listed"
-            raise InputError(
-                what, where=answer.where, todo=f"list it, or choose {NOTHING!r}, and export again"
-            )
+            raise InputError(what, where=answer.where, todo=f"list it, or choose {NOTHING!r}, and export again")
 
 
 def _lines(plan: AnnotationPlan, name: str, text: str) -> Sequence[str]:

@@ -97,8 +97,7 @@ class ToolTask:
     def conversation(self) -> str:
         """What is read, as text."""
         return "\n\n".join(
-            f"[{number}] {speaker}: {text}" if number else f"{speaker}: {text}"
-            for number, speaker, text in self.lines
+            f"[{number}] {speaker}: {text}" if number else f"{speaker}: {text}" for number, speaker, text in self.lines
         )
 
     @property
@@ -143,9 +142,7 @@ def _questions(plan: AnnotationPlan) -> Iterator[ToolQuestion]:
             role=rubric.role if plan.mode == "codes" else None,
         )
         if plan.mode in REASONED_MODES:
-            yield ToolQuestion(
-                reason_field(question.name), f"Why: {rubric.title}", "In your words.", required=False
-            )
+            yield ToolQuestion(reason_field(question.name), f"Why: {rubric.title}", "In your words.", required=False)
     yield ToolQuestion(NOTES, "Notes", "Anything you want to say about the item.", required=False)
 
 

@@ -141,9 +141,7 @@ def _known_list(rubric: Rubric, entries: Any, where: str) -> list[dict[str, str]
 
 def _known_turns(rubric: Rubric, labels: Any, turn_count: int, where: str) -> dict[str, str]:
     if not isinstance(labels, Mapping):
-        raise InputError(
-            f"the known answer on {rubric.name} names no turn", where=where, todo="give turn: label"
-        )
+        raise InputError(f"the known answer on {rubric.name} names no turn", where=where, todo="give turn: label")
     checked = {}
     for turn, label in labels.items():
         # A figure above the line is a digit and no number, and Python refuses thousands of digits.

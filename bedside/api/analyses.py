@@ -107,9 +107,7 @@ def agree(
         names, chosen = listed(metrics, "metrics"), listed(raters, "raters")
 
         def compute(asked: Sequence[str] | None) -> tuple[Agreement, ...]:
-            return run_agree(
-                view, metrics=asked, raters=chosen, weights=weights, alpha=alpha, icc=icc, seed=seed
-            )
+            return run_agree(view, metrics=asked, raters=chosen, weights=weights, alpha=alpha, icc=icc, seed=seed)
 
         return agreement_tables(view, compute, metrics=names, raters=chosen, confusion=confusion, seed=seed)
 
@@ -208,9 +206,7 @@ def compare(
         return Tables(
             (
                 *shown,
-                comparison_table(
-                    comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order
-                ),
+                comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order),
             ),
             comparisons,
         )

@@ -132,10 +132,7 @@ class BenchmarkRequest:
             "protocol": self.protocol,
             "clinicians": list(self.clinicians),
             "judges": list(self.judges),
-            **{
-                name: list(value) if isinstance(value, tuple) else value
-                for name, value in self.simulated().items()
-            },
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in self.simulated().items()},
             "options": dict(self.options),
             "cases": None if self.cases is None else [_path(case) for case in _several(self.cases)],
             "personas": None if self.personas is None else _path(self.personas),
@@ -224,15 +221,11 @@ def request_of(folder: Path) -> BenchmarkRequest:
             where=str(folder),
             todo="name files and package.module:function in another folder",
         )
-    lists: dict[str, Any] = {
-        name: tuple(asked.pop(name)) for name in ("clinicians", "judges", "settings", "lengths")
-    }
+    lists: dict[str, Any] = {name: tuple(asked.pop(name)) for name in ("clinicians", "judges", "settings", "lengths")}
     return BenchmarkRequest(**lists, **asked)
 
 
-def check_same(
-    folder: Path, record: Mapping[str, Any], request: BenchmarkRequest, added: Sequence[str] = ()
-) -> None:
+def check_same(folder: Path, record: Mapping[str, Any], request: BenchmarkRequest, added: Sequence[str] = ()) -> None:
     """Refuse to go on with another benchmark.
 
     Args:
@@ -247,16 +240,12 @@ def check_same(
     kept = record["depends on"]
     now = {**request.content}
     now["clinicians"] = {
-        name: value
-        for name, value in now["clinicians"].items()
-        if name not in added or name in kept["clinicians"]
+        name: value for name, value in now["clinicians"].items() if name not in added or name in kept["clinicians"]
     }
     # As JSON has it.
     now = json.loads(json.dumps(now))
     differing = [
-        _difference(name, kept.get(name), now.get(name))
-        for name in {**kept, **now}
-        if kept.get(name) != now.get(name)
+        _difference(name, kept.get(name), now.get(name)) for name in {**kept, **now} if kept.get(name) != now.get(name)
     ]
     if not differing:
         return
@@ -275,11 +264,7 @@ def check_same(
 
 def _difference(name: str, kept: Any, now: Any) -> str:
     """What differs between what a folder has and what is asked, in words."""
-    if (
-        name in ("cases", "personas", "clinicians", "rubrics")
-        and isinstance(kept, dict)
-        and isinstance(now, dict)
-    ):
+    if name in ("cases", "personas", "clinicians", "rubrics") and isinstance(kept, dict) and isinstance(now, dict):
         parts = (
             ("without", [key for key in kept if key not in now]),
             ("new", [key for key in now if key not in kept]),
@@ -347,9 +332,7 @@ class BenchmarkCast:
         judges = []
         texts = self._request.judges
         for model in named_models(texts) if texts else ():
-            own = tuple(
-                text for text in texts if model.identity in {each.identity for each in named_models([text])}
-            )
+            own = tuple(text for text in texts if model.identity in {each.identity for each in named_models([text])})
             prices = [self._prices[name] for name in (*own, model.identity) if name in self._prices]
             judges.append((model.identity, CastJudge(own, model, prices[0] if prices else None)))
         return judges
@@ -573,9 +556,7 @@ class BenchmarkSteps:
         if record is not None:
             self._check(record)
         elif self._limits.replay:
-            raise RunError(
-                "there is no benchmark to replay", where=str(self._folder), todo="leave `replay` out to ask"
-            )
+            raise RunError("there is no benchmark to replay", where=str(self._folder), todo="leave `replay` out to ask")
 
         def is_ours(names: Collection[str]) -> bool:
             return record is not None or all(name.startswith(f".{RECORD}") for name in names)
@@ -585,11 +566,7 @@ class BenchmarkSteps:
 
     def _check(self, record: Mapping[str, Any]) -> None:
         kept = set(record["depends on"]["clinicians"])
-        added = (
-            [name for name in self._request.content["clinicians"] if name not in kept]
-            if self._earlier
-            else []
-        )
+        added = [name for name in self._request.content["clinicians"] if name not in kept] if self._earlier else []
         check_same(self._folder, record, self._request, added)
 
     def _settle_record(self) -> None:
@@ -705,9 +682,7 @@ class BenchmarkSteps:
         from bedside.simulation.talks_folder import read_failures
 
         (known,) = run_simulations(run.path) or (None,)
-        failures = [
-            {k: v for k, v in line.items() if k != "detail"} for line in read_failures(self._folder / TALKS)
-        ]
+        failures = [{k: v for k, v in line.items() if k != "detail"} for line in read_failures(self._folder / TALKS)]
         return known is not None and list(known.failures) == failures
 
     def _take_away(self, run: Run) -> None:
@@ -784,7 +759,5 @@ class BenchmarkSteps:
         from bedside.reports.build import PAGE, write_report
         from bedside.reports.report_settings import ReportSettings
 
-        tables, files = write_report(
-            Run(self._folder / RUN), settings=ReportSettings(seed=self._request.seed)
-        )
+        tables, files = write_report(Run(self._folder / RUN), settings=ReportSettings(seed=self._request.seed))
         return Report(next(file for file in files if file.name == PAGE), Tables(tables, None), files)

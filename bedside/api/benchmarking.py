@@ -138,9 +138,7 @@ def extend_benchmark(
     kept = request_of(folder)
     new = _clinicians(clinician)
     if not new:
-        raise InputError(
-            "no clinician is named", where="`clinician`", todo="name one, such as openai/gpt-5-mini"
-        )
+        raise InputError("no clinician is named", where="`clinician`", todo="name one, such as openai/gpt-5-mini")
     limits = BenchmarkLimits(max_concurrency, max_calls, max_cost, prices or {}, time_limit, minutes)
     request = kept.with_clinicians(new)
     return BenchmarkSteps(folder, request, limits, watch or BenchmarkWatch(), earlier=kept).go()
@@ -209,9 +207,7 @@ def preview_benchmark(
             title=f"What judges would be asked, from {counted(played, 'conversation')} of toys",
         )
     ]
-    return Tables(
-        [preview_table(simulation), *(judging if plans else []), benchmark_plan_table(preview)], preview
-    )
+    return Tables([preview_table(simulation), *(judging if plans else []), benchmark_plan_table(preview)], preview)
 
 
 def _judging_plans(request: BenchmarkRequest, cast: BenchmarkCast) -> tuple[list[RubricPlan], int]:

@@ -63,8 +63,7 @@ def _plan(profiles: PathOrPaths, writer: Named, temperature: float | None, seed:
 
     simulator = SIMULATORS.load("calm-it")
     tasks = tuple(
-        RecordTask(case.id, case.id, case.language, case.digest(), _making(case))
-        for case in _sketches(profiles)
+        RecordTask(case.id, case.id, case.language, case.digest(), _making(case)) for case in _sketches(profiles)
     )
     sampling = Sampling(temperature=temperature, max_tokens=_MOST_TOKENS, seed=seed)
     cast = {"": read_actor(writer, simulator, "writer")}

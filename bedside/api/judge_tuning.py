@@ -135,9 +135,7 @@ def tune_judge(
     )
     file = None if out is None else check_rubric_file(out)
     opened = open_run(run)
-    asked = _ordered(
-        judge, rubric, opened, settings, split, wordings=wordings, examples=examples, budget=budget
-    )
+    asked = _ordered(judge, rubric, opened, settings, split, wordings=wordings, examples=examples, budget=budget)
     view, parts = _split_of(opened, asked, rounds)
     check_models([asked.judge])
     watch = None if progress is None else partial(progress, asked.judge.shown)
@@ -181,9 +179,7 @@ def preview_tuning(
         temperature=temperature, max_prompt_tokens=max_prompt_tokens, order=order, price=price, seed=seed
     )
     opened = open_run(run)
-    asked = _ordered(
-        judge, rubric, opened, settings, split, wordings=wordings, examples=examples, budget=budget
-    )
+    asked = _ordered(judge, rubric, opened, settings, split, wordings=wordings, examples=examples, budget=budget)
     _, parts = _split_of(opened, asked, rounds)
     plans = forecast(opened, parts, asked)
     note = (

@@ -248,9 +248,7 @@ def preview_judging(
     return Tables([plan_table(plans, call.work.rubrics, lines)], plans)
 
 
-def judge_settings(
-    *, price: tuple[float, float] | tuple[float, float, float] | None, **settings: Any
-) -> JudgeSettings:
+def judge_settings(*, price: tuple[float, float] | tuple[float, float, float] | None, **settings: Any) -> JudgeSettings:
     """How judges are asked, with the price as numbers."""
     from bedside.judges.llm.prices import Price
     from bedside.judges.settings import JudgeSettings
@@ -277,9 +275,7 @@ def named_judges(judges: Names) -> tuple[list[str], tuple[ModelName, ...]]:
     models = listed(judges, "judges")
     names = tuple(named_models(models))
     if not names:
-        raise InputError(
-            "no judge is named", where="`judges`", todo="name a model, such as openai/gpt-5-mini"
-        )
+        raise InputError("no judge is named", where="`judges`", todo="name a model, such as openai/gpt-5-mini")
     return models, names
 
 
@@ -319,9 +315,7 @@ class _JudgingCall:
         self.folder = None if out is None else Path(out)
         if isinstance(source, Run) or _names_run(source):
             if out is not None:
-                raise InputError(
-                    "a run is judged where it is", where="`out`", todo="leave it out, or give transcripts"
-                )
+                raise InputError("a run is judged where it is", where="`out`", todo="leave it out, or give transcripts")
             self.run = open_run(source)  # type: ignore[arg-type]
             self.folder = self.run.path
         else:
@@ -358,9 +352,7 @@ class _JudgingCall:
         with_rubrics = [scored for scored in of_run if scored.rubrics]
         return [SUITES.load("default"), *of_run, *with_rubrics][-1]
 
-    def _work(
-        self, rubrics: RubricNames | None, codes: Names, deepeval: tuple[DeepevalMetric, ...]
-    ) -> JudgingWork:
+    def _work(self, rubrics: RubricNames | None, codes: Names, deepeval: tuple[DeepevalMetric, ...]) -> JudgingWork:
         from bedside.scoring.judging_orders import JudgingWork, chosen_codes, rubrics_of
 
         names = chosen_codes(codes)

@@ -124,9 +124,7 @@ def write_sft(
         if side is None:
             left_out.append((talk.id, "no case" if talk.case_id is None else "its case is in neither list"))
             continue
-        records = (
-            "the doctor states a finding before the patient" if early else training_records(talk, unit, form)
-        )
+        records = "the doctor states a finding before the patient" if early else training_records(talk, unit, form)
         if isinstance(records, str):
             left_out.append((talk.id, records))
             continue
@@ -376,9 +374,7 @@ def _check_candidates(asking: Asking, patient: Named | None, reward: TurnReward,
             "for the reward finding a patient must answer the questions", where="`patient`", todo="name one"
         )
     if reward == "answerable" and patient is not None:
-        raise InputError(
-            "for the reward answerable no patient is asked", where="`patient`", todo="leave it out"
-        )
+        raise InputError("for the reward answerable no patient is asked", where="`patient`", todo="leave it out")
     if asking.temperature == 0:
         raise InputError(
             "at a temperature of 0 all candidates of a turn would be the same",
@@ -492,9 +488,7 @@ def read_candidates(files: Iterable[str | Path]) -> tuple[CandidateInterview, ..
 
     interviews: dict[str, CandidateInterview] = {}
     for record in records([str(file) for file in files], "file of candidates"):
-        interview = record.to_model(
-            CandidateInterview, "name the file that bedside note2chat candidates wrote"
-        )
+        interview = record.to_model(CandidateInterview, "name the file that bedside note2chat candidates wrote")
         if interview.id in interviews:
             raise InputError(f"the interview {interview.id!r} is there twice", where=record.place(("id",)))
         interviews[interview.id] = interview
@@ -708,9 +702,7 @@ def _checking_a_toy(
         _, outcome = played(plan.simulator.converse(plan.situation(planned)), plan.simulator.rules)
         if outcome is None:
             raise UnusableConversationError("material", "the toys' interview can't be used")
-        turns = tuple(
-            Turn(number, turn.role, turn.role, turn.text, {}) for number, turn in enumerate(outcome.turns)
-        )
+        turns = tuple(Turn(number, turn.role, turn.role, turn.text, {}) for number, turn in enumerate(outcome.turns))
         talk = Transcript(planned.id, turns, case_id=planned.case.id, reference=dict(outcome.reference))
         return (yield from _checking(talk, planned.case, rater)())
 
@@ -774,9 +766,7 @@ def _checking(talk: Transcript, case: Case, rater: str) -> Callable[[], Exchange
         findings = [finding.text for finding in (case.note.findings if case.note else ())]
         places, rank = yield from together(
             finding_places(spoken_lines(talk), findings, case.language),
-            diagnosis_rank(
-                case.hidden.diagnosis or "", talk.reference.get("ranked_diagnoses", ()), case.language
-            ),
+            diagnosis_rank(case.hidden.diagnosis or "", talk.reference.get("ranked_diagnoses", ()), case.language),
         )
         reference = {
             **talk.reference,

@@ -87,9 +87,7 @@ class Asking:
             "seed": self.seed,
         }
 
-    def plan(
-        self, what: str, tasks: Iterable[RecordTask], options: Mapping[str, Any], file: str
-    ) -> RecordPlan:
+    def plan(self, what: str, tasks: Iterable[RecordTask], options: Mapping[str, Any], file: str) -> RecordPlan:
         """The records that are to be made, and who is asked."""
         from bedside.judges.llm.protocol import Sampling
         from bedside.simulation.record_making import RecordPlan
@@ -159,9 +157,7 @@ def note_plan(notes: PathOrPaths, asking: Asking) -> RecordPlan:
     from bedside.simulation.simulators.note2chat.preparation import read_notes
 
     tasks = [
-        RecordTask(
-            note.id, note.id, note.language, source_digest(note.model_dump(mode="json")), _preparing(note)
-        )
+        RecordTask(note.id, note.id, note.language, source_digest(note.model_dump(mode="json")), _preparing(note))
         for note in read_notes(notes)
     ]
     return asking.plan("cases of notes", tasks, {}, CASES_FILE)
@@ -237,9 +233,7 @@ def _write_opened_cases(cases: Sequence[Case], out: Path) -> None:
     lines = []
     for case in cases:
         if case.id in openings and case.note is not None and not case.note.opening:
-            case = case.model_copy(
-                update={"note": case.note.model_copy(update={"opening": openings[case.id]})}
-            )
+            case = case.model_copy(update={"note": case.note.model_copy(update={"opening": openings[case.id]})})
         lines.append(orjson.dumps(case.model_dump(mode="json", exclude_defaults=True)).decode() + "\n")
     write_text(out / CASES_FILE, "".join(lines))
 
@@ -251,18 +245,14 @@ def read_talks(path: Path) -> tuple[Transcript, ...]:
     return tuple(read_transcripts(path)) if path.stat().st_size else ()
 
 
-def _writing(
-    case: Case, rounds: int, rater: str, made_by: Mapping[str, Any]
-) -> Callable[[], Exchange[MadeRecord]]:
+def _writing(case: Case, rounds: int, rater: str, made_by: Mapping[str, Any]) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.record_making import MadeRecord
         from bedside.simulation.simulators.note2chat.guided_dialogue import guided_dialogue
         from bedside.transcripts import Transcript, Turn
 
         written = yield from guided_dialogue(case, rounds=rounds)
-        turns = tuple(
-            Turn(number, line.role, line.role, line.text, {}) for number, line in enumerate(written.lines)
-        )
+        turns = tuple(Turn(number, line.role, line.role, line.text, {}) for number, line in enumerate(written.lines))
         reference = {
             **_reference(case),
             "ranked_diagnoses": list(written.diagnoses),

@@ -161,9 +161,7 @@ def simulate(
         time_limit=time_limit,
     )
     if minutes is not None and not plan.has_people():
-        raise InputError(
-            "nobody sits at the keyboard", where="`minutes`", todo="leave it out, or name human:NAME"
-        )
+        raise InputError("nobody sits at the keyboard", where="`minutes`", todo="leave it out, or name human:NAME")
     folder = Path(out)
     if engine is None:
         return Simulation(folder, simulate_plan(plan, folder, asked, progress))

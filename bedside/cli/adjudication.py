@@ -45,9 +45,9 @@ def annotate_adjudicate(
             help="Settle only where raters are more than this many levels apart. Without it, wherever they differ.",
         ),
     ] = 0,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="File to write the plan to.")
-    ] = Path("adjudication.json"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write the plan to.")] = Path(
+        "adjudication.json"
+    ),
     run: RunOption = None,
     seed: SeedOption = 0,
 ) -> None:

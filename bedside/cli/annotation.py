@@ -46,9 +46,7 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
         f"{counted(kept.new, 'new answer')}, {counted(kept.revised, 'correction')}, {kept.unchanged:,} there already; "
         f"{kept.submitted:,} count, {kept.skipped:,} skipped, {kept.drafts:,} not handed in."
     )
-    say(
-        f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason."
-    )
+    say(f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason.")
     for rater, person in kept.spelt.items():
         say(f"The rater {rater!r} is {person!r}, who rated in the run before: both are one person.")
     for name, count in kept.standing.items():
@@ -63,9 +61,7 @@ def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary
             "round: a rating stands in place of a skip."
         )
     for rater, count in kept.changed_by.items():
-        say(
-            f"{rater} changed {counted(count, 'answer')} of another rater: such a change is kept and doesn't count."
-        )
+        say(f"{rater} changed {counted(count, 'answer')} of another rater: such a change is kept and doesn't count.")
     if kept.changed_by:
         say(f"To look at them: bedside annotate revisions {typed(plan_file)}{run_option(plan_file, run)}")
     of_round = f" --round {typed(plan.round)}" if plan.round else ""
@@ -91,9 +87,9 @@ def annotate_export(
             autocompletion=choices("xlsx", "csv", "label-studio", "argilla", "doccano", "potato", "prodigy"),
         ),
     ] = "xlsx",
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write the files to.")
-    ] = Path("to-rate"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write the files to.")] = Path(
+        "to-rate"
+    ),
     run: RunOption = None,
     rubric_folder: RubricFolderOption = None,
 ) -> None:
@@ -155,9 +151,7 @@ def annotate_import(
 
     read, opened = open_plan(plan, run)
     # Label Studio's ids are numbers, those of others aren't.
-    pairs = {
-        int(user) if user.isdigit() else user: name for user, name in read_pairs(users, "--users").items()
-    }
+    pairs = {int(user) if user.isdigit() else user: name for user, name in read_pairs(users, "--users").items()}
     collected = read_files(read, opened, files, rater=rater, users=pairs)
     say_left_out(collected)
     say_kept(opened, read, plan, keep_answers(opened, read, collected.answers))
@@ -182,9 +176,7 @@ def annotate_reassign(
     rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="The rater who drops out.")],
     to: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B", help="Who takes over, new raters too. Without it, all other raters of the plan."
-        ),
+        typer.Option(metavar="A,B", help="Who takes over, new raters too. Without it, all other raters of the plan."),
     ] = None,
     run: RunOption = None,
 ) -> None:
@@ -209,9 +201,7 @@ def annotate_reassign(
             "somebody new with --to."
         )
     if done.repeats:
-        say(
-            f"Dropped: {counted(done.repeats, 'second showing')} of what {done.rater} answered the first time."
-        )
+        say(f"Dropped: {counted(done.repeats, 'second showing')} of what {done.rater} answered the first time.")
     show_records(
         "reassigned",
         f"What {done.rater} hasn't answered",
@@ -264,9 +254,7 @@ def annotate_next(
             autocompletion=choices("kappa", "disagreement"),
         ),
     ] = "kappa",
-    count: Annotated[
-        int, typer.Option(metavar="NUMBER", help="How many transcripts or turns to propose.")
-    ] = 10,
+    count: Annotated[int, typer.Option(metavar="NUMBER", help="How many transcripts or turns to propose.")] = 10,
     judge: Annotated[
         str | None,
         typer.Option(

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 @annotate_app.command("status")
 def annotate_status(
-    source: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="A plan, or a run to show all of its plans.")
-    ],
+    source: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, or a run to show all of its plans.")],
     live: Annotated[
         bool,
         typer.Option(
@@ -87,9 +85,7 @@ def _plan_files(source: Path, run: Path | None) -> list[tuple[Path, Path | None]
         return [(source, run)]
     plans = sorted((source / FOLDER).glob("*/plan.json"))
     if not plans:
-        raise InputError(
-            "the run has no annotation plan", where=str(source), todo="make one with bedside sample"
-        )
+        raise InputError("the run has no annotation plan", where=str(source), todo="make one with bedside sample")
     return [(path, source) for path in plans]
 
 

@@ -81,9 +81,7 @@ BenchmarkOption = Annotated[
         help="Folder of the benchmark; the same command goes on where it was stopped.",
     ),
 ]
-BenchmarkArgument = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="Folder that bedside benchmark made.")
-]
+BenchmarkArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside benchmark made.")]
 
 
 @benchmark_app.command("run")

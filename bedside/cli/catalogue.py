@@ -82,9 +82,7 @@ def readers(context: typer.Context) -> None:
 
 @readers_app.command("show")
 def readers_show(
-    name: Annotated[
-        str, typer.Argument(metavar="READER", help="Name of the format.", autocompletion=complete.readers)
-    ],
+    name: Annotated[str, typer.Argument(metavar="READER", help="Name of the format.", autocompletion=complete.readers)],
 ) -> None:
     """Print what a format is, with a minimal example.
 
@@ -127,9 +125,7 @@ def metrics(context: typer.Context) -> None:
 def metrics_show(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="METRIC", help="Name of a metric or a family.", autocompletion=complete.metric
-        ),
+        typer.Argument(metavar="METRIC", help="Name of a metric or a family.", autocompletion=complete.metric),
     ],
 ) -> None:
     """Print a metric's or family's definition, source and examples.
@@ -176,9 +172,7 @@ def suites(context: typer.Context) -> None:
 def suites_show(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="SUITE", help="Name of the suite, or a suite file.", autocompletion=complete.suites
-        ),
+        typer.Argument(metavar="SUITE", help="Name of the suite, or a suite file.", autocompletion=complete.suites),
     ],
 ) -> None:
     """Print a suite's metrics and source.
@@ -259,9 +253,7 @@ def rubrics(context: typer.Context, rubric_folder: FolderOption = None) -> None:
 
 @rubrics_app.command("show")
 def rubrics_show(
-    name: Annotated[
-        str, typer.Argument(metavar="RUBRIC", help="Name of the rubric.", autocompletion=complete.rubric)
-    ],
+    name: Annotated[str, typer.Argument(metavar="RUBRIC", help="Name of the rubric.", autocompletion=complete.rubric)],
     rubric_folder: FolderOption = None,
     language: LanguageOption = None,
 ) -> None:
@@ -298,10 +290,7 @@ def rubrics_check(
     show_records("remarks", f"What is wrong with {file}, or doubtful", rows)
     if rubric is None:
         raise InputError("the file is not a rubric yet", where=str(file), todo="mend the errors above")
-    say(
-        f"{file}: good; version {rubric.version}"
-        + (f", {counted(len(remarks), 'warning')}" if remarks else "")
-    )
+    say(f"{file}: good; version {rubric.version}" + (f", {counted(len(remarks), 'warning')}" if remarks else ""))
 
 
 @probes_app.callback()
@@ -319,9 +308,7 @@ def probes(context: typer.Context) -> None:
 
 @probes_app.command("show")
 def probes_show(
-    name: Annotated[
-        str, typer.Argument(metavar="PROBE", help="Name of the probe.", autocompletion=complete.probe)
-    ],
+    name: Annotated[str, typer.Argument(metavar="PROBE", help="Name of the probe.", autocompletion=complete.probe)],
 ) -> None:
     """Print what a probe changes, and what a judge's levels should do then.
 

@@ -302,9 +302,7 @@ def coders_evaluate(
     show_tables(tables)
 
 
-def _coder_tables(
-    reading: Reading, coder: str, *, embeddings: str | None, quality: str | None
-) -> tuple[Table, ...]:
+def _coder_tables(reading: Reading, coder: str, *, embeddings: str | None, quality: str | None) -> tuple[Table, ...]:
     """How well a coder that is named codes what people coded."""
     from bedside.metrics.coders.testing.coder_test import evaluate_coder
     from bedside.reports.coder_test import coder_tables

@@ -122,16 +122,12 @@ def rating_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 def engine_names() -> list[str]:
     """The engines that share work."""
-    return sorted(
-        path.stem for path in _entries(_PACKAGE / "core" / "engines" / "shipped", ".py", "bedside.engines")
-    )
+    return sorted(path.stem for path in _entries(_PACKAGE / "core" / "engines" / "shipped", ".py", "bedside.engines"))
 
 
 def probe_names() -> list[str]:
     """The probes of judges."""
-    return sorted(
-        path.stem for path in _entries(_PACKAGE / "tuning" / "probes" / "shipped", ".py", "bedside.probes")
-    )
+    return sorted(path.stem for path in _entries(_PACKAGE / "tuning" / "probes" / "shipped", ".py", "bedside.probes"))
 
 
 def protocol_names() -> list[str]:
@@ -159,9 +155,7 @@ def coders(ctx: typer.Context, incomplete: str) -> list[Offer]:
 def schemas(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The kinds of files that there are schemas of."""
     folder = _PACKAGE / "cli" / "schemas" / "shipped"
-    return [
-        (name, "") for name in sorted(path.name.partition(".")[0] for path in folder.glob("*.schema.json"))
-    ]
+    return [(name, "") for name in sorted(path.name.partition(".")[0] for path in folder.glob("*.schema.json"))]
 
 
 def engines(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -244,9 +238,7 @@ def simulators(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 def _settings(ctx: typer.Context) -> Iterator[Offer]:
     chosen = _value("--protocol")
-    yield from (
-        (name, about) for protocol, name, about in _simulated("setting") if chosen in (None, protocol)
-    )
+    yield from ((name, about) for protocol, name, about in _simulated("setting") if chosen in (None, protocol))
 
 
 simulator_settings: Completion = several(_settings)
@@ -256,9 +248,7 @@ def simulator_options(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The options of the protocol that the line names, as ``--set`` takes them."""
     chosen = _value("--protocol")
     return [
-        (f"{protocol}.{name}=", about)
-        for protocol, name, about in _simulated("option")
-        if chosen in (None, protocol)
+        (f"{protocol}.{name}=", about) for protocol, name, about in _simulated("option") if chosen in (None, protocol)
     ]
 
 
@@ -350,9 +340,7 @@ def answer(app: typer.Typer, shell: str) -> None:
     """
     named = _words()[1:2]
     commands = [
-        command
-        for command in app.registered_commands
-        if command.callback and [command.callback.__name__] == named
+        command for command in app.registered_commands if command.callback and [command.callback.__name__] == named
     ]
     groups = [group for group in app.registered_groups if [group.name] == named]
     if commands or groups:

@@ -24,9 +24,7 @@ _TALKS, _SIMULATED = "talks", "simulated"
 def demo(
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", help="Folder of the run; an earlier demonstration is replaced."
-        ),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the run; an earlier demonstration is replaced."),
     ] = Path("demo-run"),
     judge: Annotated[
         str | None,
@@ -94,9 +92,7 @@ def _score(folder: Path, out: Path) -> None:
     )
     say(f"2. bedside ratings import {out} {folder}/ratings.csv --scale 1-5")
     path = folder / "ratings.csv"
-    added, _ = import_ratings(
-        summary.run, path, read_rating_file(path, RatingReading(scales=parse_scales(["1-5"])))
-    )
+    added, _ = import_ratings(summary.run, path, read_rating_file(path, RatingReading(scales=parse_scales(["1-5"]))))
     say(f"   {counted(added, 'rating')} by two people")
 
 

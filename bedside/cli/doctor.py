@@ -42,8 +42,7 @@ def doctor(
         title="What bedside finds on this computer",
         columns=tuple(Column(title, "left") for title in ("", "State", "Found", "To do")),
         rows=tuple(
-            Row(tuple(map(Cell, (fact.what, words[fact.good], fact.finding, fact.todo))), fact.group)
-            for fact in facts
+            Row(tuple(map(Cell, (fact.what, words[fact.good], fact.finding, fact.todo))), fact.group) for fact in facts
         ),
         records=tuple(
             {

@@ -35,9 +35,7 @@ def drift(
     ],
     by: Annotated[
         str,
-        typer.Option(
-            metavar="FACTOR", help="Factor of the transcripts that holds the length.", rich_help_panel=WHICH
-        ),
+        typer.Option(metavar="FACTOR", help="Factor of the transcripts that holds the length.", rich_help_panel=WHICH),
     ] = "target_length",
     lengths: Annotated[
         str | None,

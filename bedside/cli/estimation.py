@@ -31,9 +31,7 @@ from bedside.ratings.names import JUDGES
 
 @reads_ratings
 def estimate(
-    source: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and a judge.")
-    ],
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and a judge.")],
     judge: Annotated[
         str,
         typer.Option(

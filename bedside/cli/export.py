@@ -127,11 +127,7 @@ def export(
     if written.judgements:
         say("What judges were asked and replied is in it, word for word.")
     if written.pseudonyms:
-        people = (
-            "person who rated has another name"
-            if written.pseudonyms == 1
-            else "people who rated have other names"
-        )
+        people = "person who rated has another name" if written.pseudonyms == 1 else "people who rated have other names"
         say(f"{written.pseudonyms:,} {people} in it; what is written in reasons may still name them.")
     if written.unknown_origins:
         note(

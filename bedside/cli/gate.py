@@ -35,9 +35,7 @@ def gate(
     ],
     baseline: Annotated[
         str,
-        typer.Option(
-            metavar="SYSTEM", help="The system that the new one is compared with.", rich_help_panel=WHICH
-        ),
+        typer.Option(metavar="SYSTEM", help="The system that the new one is compared with.", rich_help_panel=WHICH),
     ],
     margin: Annotated[
         list[str],
@@ -50,9 +48,7 @@ def gate(
     ],
     system: Annotated[
         str | None,
-        typer.Option(
-            metavar="SYSTEM", help="The new system. Without it, the only other one.", rich_help_panel=WHICH
-        ),
+        typer.Option(metavar="SYSTEM", help="The new system. Without it, the only other one.", rich_help_panel=WHICH),
     ] = None,
     groups: GroupsOption = None,
     safety: Annotated[
@@ -119,6 +115,4 @@ def _level(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(
-            f"{text!r} is no number", where="--safety", todo="write --safety NAME=LEVEL"
-        ) from None
+        raise InputError(f"{text!r} is no number", where="--safety", todo="write --safety NAME=LEVEL") from None

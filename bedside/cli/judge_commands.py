@@ -188,9 +188,7 @@ PairsOption = Annotated[
 
 
 def pairs(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run with conversations of two systems or more.")
-    ],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run with conversations of two systems or more.")],
     judge: Annotated[
         list[str],
         typer.Option(

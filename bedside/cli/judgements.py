@@ -31,9 +31,7 @@ def say_batched(batched: BatchOutcome, run: Path, say: Callable[[str], None] = s
         _say_answers(batched, say, (batched.judged_before, "judged already"), "run")
     _say_files(batched.files, say)
     if batched.waiting:
-        say(
-            f"Another round follows: {', '.join(batched.waiting)} can be asked about when these are answered."
-        )
+        say(f"Another round follows: {', '.join(batched.waiting)} can be asked about when these are answered.")
     if batched.files:
         say(f"Next: have the service answer, then bedside judgements import {typed(run)} ANSWERS.jsonl")
     elif batched.open:
@@ -62,10 +60,7 @@ def show_batch_files(files: Sequence[BatchFile]) -> None:
     show_records(
         "batch",
         "Files of calls for a service that answers batches",
-        [
-            {"file": str(file.path), "model": file.model, "calls": file.calls, "tokens": file.tokens}
-            for file in files
-        ],
+        [{"file": str(file.path), "model": file.model, "calls": file.calls, "tokens": file.tokens} for file in files],
     )
 
 
@@ -115,9 +110,7 @@ def judgements_list(
     run: RunArgument,
     rubric: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="List only the judgements by this rubric.", autocompletion=complete_rubric
-        ),
+        typer.Option(metavar="NAME", help="List only the judgements by this rubric.", autocompletion=complete_rubric),
     ] = None,
     transcript: Annotated[
         str | None, typer.Option(metavar="ID", help="List only the judgements about this transcript.")
@@ -148,9 +141,7 @@ def judgements_show(
     run: RunArgument,
     key: Annotated[
         str,
-        typer.Argument(
-            metavar="KEY", help="The first digits of its key, as bedside judgements list prints it."
-        ),
+        typer.Argument(metavar="KEY", help="The first digits of its key, as bedside judgements list prints it."),
     ],
 ) -> None:
     """Show one judgement: what was asked, what was replied, and the rating that came of it.
@@ -207,9 +198,7 @@ def judgements_merge(
     run: RunArgument,
     others: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="OTHERS", help="Runs that were judged elsewhere, or their judgements.sqlite files."
-        ),
+        typer.Argument(metavar="OTHERS", help="Runs that were judged elsewhere, or their judgements.sqlite files."),
     ],
 ) -> None:
     """Take over what was judged elsewhere, such as on other machines, and make the ratings.

@@ -83,9 +83,7 @@ CodesOption = Annotated[
 ]
 JudgeFolderOption = Annotated[
     Path | None,
-    typer.Option(
-        "--rubric-folder", metavar="FOLDER", help="Folder of your own rubrics.", rich_help_panel=JUDGES
-    ),
+    typer.Option("--rubric-folder", metavar="FOLDER", help="Folder of your own rubrics.", rich_help_panel=JUDGES),
 ]
 PromptLanguageOption = Annotated[
     str | None,
@@ -299,9 +297,7 @@ class JudgeOptions:
         deepeval = chosen_metrics(self.deepeval, self.deepeval_parameters) if self.deepeval else ()
         if self.codes or (deepeval and not self.rubrics):
             if self.show:
-                raise InputError(
-                    "only rubrics are asked with it", where="--show", todo="leave it out, or name rubrics"
-                )
+                raise InputError("only rubrics are asked with it", where="--show", todo="leave it out, or name rubrics")
             return JudgingWork((), self.codes, deepeval=deepeval)
         names = self.rubrics or suite.rubrics
         rubrics = chosen_rubrics(names, self.rubric_folder, self.prompt_language, self.show)
@@ -363,9 +359,7 @@ _JURY_HELP = (
 )
 JuryOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--jury", metavar="NAME=A,B,C", help=f"{_JURY_HELP} May be repeated.", rich_help_panel=JUDGES
-    ),
+    typer.Option("--jury", metavar="NAME=A,B,C", help=f"{_JURY_HELP} May be repeated.", rich_help_panel=JUDGES),
 ]
 JuryRuleOption = Annotated[
     str,
@@ -390,9 +384,7 @@ def read_jury(text: str, aliases: Mapping[str, str] | None = None) -> tuple[str,
     name, equals, rest = text.partition("=")
     members = read_names(rest) or []
     if not equals or not name.strip() or len(members) < 2:
-        raise InputError(
-            f"{text!r:.60} is no jury", where="--jury", todo="write --jury panel=judge:a,judge:b,judge:c"
-        )
+        raise InputError(f"{text!r:.60} is no jury", where="--jury", todo="write --jury panel=judge:a,judge:b,judge:c")
     return name.strip(), [(aliases or {}).get(member, member) for member in members]
 
 
@@ -451,8 +443,7 @@ def read_scored_juries(
             where="--jury",
             todo="make it then, with bedside judge jury RUN"
             if batch
-            else "add --judge MODEL for each judge, or make "
-            "it of judges that have rated: bedside judge jury RUN",
+            else "add --judge MODEL for each judge, or make it of judges that have rated: bedside judge jury RUN",
         )
     own = coding_rater if codes else rater_of
     aliases = {text: own(name) for name in names for text in (name.text, name.identity, rater_of(name))}

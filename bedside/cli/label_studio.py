@@ -52,9 +52,7 @@ def annotate_serve(
         str | None,
         typer.Option(metavar="A,B", help="Raters who may log in, such as anna,ben; more can be added later."),
     ] = None,
-    port: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Port on this machine. Without it, 8085.")
-    ] = None,
+    port: Annotated[int | None, typer.Option(metavar="NUMBER", help="Port on this machine. Without it, 8085.")] = None,
     environment: Annotated[
         Path | None,
         typer.Option(
@@ -76,9 +74,7 @@ def annotate_serve(
     from bedside.annotation import label_studio_server as server
 
     # A run can be copied and sent on; passwords must not go with it.
-    place = (
-        folder.absolute().with_name(f"{folder.absolute().name}-label-studio") if is_run(folder) else folder
-    )
+    place = folder.absolute().with_name(f"{folder.absolute().name}-label-studio") if is_run(folder) else folder
     if stop:
         stopped = server.stop_server(place)
         say(f"Stopped the server of {place}." if stopped else f"No server of {place} runs.")
@@ -88,9 +84,7 @@ def annotate_serve(
         running = server.running_server(place)
         if running is None:
             say(f"No server of {place} runs.")
-            show_records(
-                "server", "The Label Studio of this machine", [{"folder": str(place), "runs": False}]
-            )
+            show_records("server", "The Label Studio of this machine", [{"folder": str(place), "runs": False}])
         else:
             _say_server(running, folder, passwords=False)
         return
@@ -180,12 +174,8 @@ def annotate_push(
     for title, address in pushed.projects.items():
         say(f"{title}: {address}")
     show_records("pushed", "What was put on the server", [asdict(pushed)])
-    say(
-        "Raters open their project and choose Label All Tasks: a row of the table may open another rater's answer."
-    )
-    note(
-        f"Next, when raters are done: bedside annotate pull {typed(plan)} --url {url}{run_option(plan, opened)}"
-    )
+    say("Raters open their project and choose Label All Tasks: a row of the table may open another rater's answer.")
+    note(f"Next, when raters are done: bedside annotate pull {typed(plan)} --url {url}{run_option(plan, opened)}")
 
 
 @annotate_app.command("pull")
@@ -321,9 +311,7 @@ def annotate_page(
             _collect(folder, opened, read, plan)
         except BedsideError as error:
             note(f"Answers are kept, and not in the run yet: {error}")
-            note(
-                f"To put them there: bedside annotate page {typed(plan)}{run_option(plan, opened)} --collect"
-            )
+            note(f"To put them there: bedside annotate page {typed(plan)}{run_option(plan, opened)} --collect")
     note(f"Stopped. Nothing is lost; links stay as they are. To go on: {command}")
 
 
@@ -339,9 +327,7 @@ def _serve(folder: PageFolder, run: Run, plan: AnnotationPlan, *, place: PagePla
 
     def started() -> None:
         folder.remember_address(place.address)
-        say(
-            f"The rating page is served at {place.address}. A link is a password: send it to its rater alone."
-        )
+        say(f"The rating page is served at {place.address}. A link is a password: send it to its rater alone.")
         _say_links(folder, plan, place.address)
         if place.is_readable:
             say(
@@ -366,10 +352,7 @@ def _say_links(folder: PageFolder, plan: AnnotationPlan, address: str) -> None:
     show_records(
         "links",
         "The raters' links, each a password",
-        [
-            {"rater": rater, "link": link, "items": len(plan.assignment[rater])}
-            for rater, link in links.items()
-        ],
+        [{"rater": rater, "link": link, "items": len(plan.assignment[rater])} for rater, link in links.items()],
     )
 
 

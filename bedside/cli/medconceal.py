@@ -31,15 +31,11 @@ def _medconceal() -> None:
 def medconceal_fit(
     turns: Annotated[
         Path,
-        typer.Argument(
-            metavar="TURNS", help="Labelled turns as JSON lines; docs/medconceal.md shows their form."
-        ),
+        typer.Argument(metavar="TURNS", help="Labelled turns as JSON lines; docs/medconceal.md shows their form."),
     ],
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The parameter file to write; its name ends in .yaml."
-        ),
+        typer.Option("--out", "-o", metavar="FILE", help="The parameter file to write; its name ends in .yaml."),
     ],
     seed: SeedOption = 0,
 ) -> None:
@@ -54,9 +50,7 @@ def medconceal_fit(
     from bedside.reports.fitting import fit_tables
 
     if out.suffix != ".yaml":
-        raise InputError(
-            "a parameter file's name ends in .yaml", where=str(out), todo="choose another name with --out"
-        )
+        raise InputError("a parameter file's name ends in .yaml", where=str(out), todo="choose another name with --out")
     fitting = fit(read_turns(turns), seed=seed, name=out.stem, origin=f"fitted to {turns.name}, seed {seed}.")
     write_parameters(fitting.parameters, out)
     show_tables(fit_tables(fitting))

@@ -14,9 +14,7 @@ from bedside.ratings.names import person_name
 
 
 def merge(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUNS", help="Two or more runs; they stay as they are.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Two or more runs; they stay as they are.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the new run.")],
     systems: Annotated[
         str | None,
@@ -53,9 +51,7 @@ def merge(
             f"ratings: each is there once. {counted(merged.filled, 'rating')} missing in one run came from another."
         )
     if merged.cases:
-        say(
-            f"  {counted(merged.cases, 'case')} of several runs count as the same, and systems are compared on them."
-        )
+        say(f"  {counted(merged.cases, 'case')} of several runs count as the same, and systems are compared on them.")
     if merged.people:
         people = ", ".join(map(person_name, merged.people))
         say(f"  People of one name count as the same person: {people}.")

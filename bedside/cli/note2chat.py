@@ -62,9 +62,7 @@ TrainCasesOption = Annotated[
 def note2chat_sft(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILES", help="Interviews: of dialogues, the best rollouts, or with thoughts."
-        ),
+        typer.Argument(metavar="FILES", help="Interviews: of dialogues, the best rollouts, or with thoughts."),
     ],
     unit: Annotated[
         str,
@@ -86,9 +84,7 @@ def note2chat_sft(
     ] = "trl",
     train: TrainCasesOption = None,
     test: TestCasesOption = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write.")] = Path(
-        "sft"
-    ),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write.")] = Path("sft"),
 ) -> None:
     """Write interviews as files for supervised fine-tuning, divided by case.
 
@@ -171,9 +167,7 @@ def note2chat_preferences(
             "asking one) unless it is 1, which draws one of the two.",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write.")] = Path(
-        "preferences"
-    ),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write.")] = Path("preferences"),
     rater: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The rater whose labels count, where there are several."),
@@ -236,10 +230,7 @@ def _show_written(written: TrainingFiles, out: Path) -> None:
     show_records(
         "training_files",
         f"Training files in {out}",
-        [
-            {"part": part, "rows": rows, "cases": written.cases.get(part, 0)}
-            for part, rows in written.rows.items()
-        ],
+        [{"part": part, "rows": rows, "cases": written.cases.get(part, 0)} for part, rows in written.rows.items()],
         notes=[f"Left out: {name}: {reason}" for name, reason in written.left_out],
     )
 

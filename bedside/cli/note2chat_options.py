@@ -38,9 +38,7 @@ RecordEvaluatorOption = Annotated[
 ]
 TemperatureOption = Annotated[
     float | None,
-    typer.Option(
-        min=0, max=2, metavar="NUMBER", help="Temperature of the models. Without it, the provider's own."
-    ),
+    typer.Option(min=0, max=2, metavar="NUMBER", help="Temperature of the models. Without it, the provider's own."),
 ]
 
 RecordPreviewOption = Annotated[

@@ -370,9 +370,7 @@ def candidates(
     ] = "finding",
     number: Annotated[
         int,
-        typer.Option(
-            min=2, metavar="NUMBER", help="Messages written for each turn.", rich_help_panel=MADE_OF
-        ),
+        typer.Option(min=2, metavar="NUMBER", help="Messages written for each turn.", rich_help_panel=MADE_OF),
     ] = 10,
     test: TestCasesOption = None,
     out: FolderOption = Path("candidates"),

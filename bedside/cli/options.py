@@ -240,9 +240,7 @@ EncodingOption = Annotated[
 ]
 DropEmptyOption = Annotated[
     bool,
-    typer.Option(
-        "--drop-empty", help="Leave turns without text out, and count them.", rich_help_panel=READING
-    ),
+    typer.Option("--drop-empty", help="Leave turns without text out, and count them.", rich_help_panel=READING),
 ]
 DropTagsOption = Annotated[
     bool,

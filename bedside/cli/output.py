@@ -76,9 +76,7 @@ def refuse_json(other: str) -> None:
         InputError: JSON is asked for.
     """
     if is_json():
-        raise InputError(
-            "a page that is served prints no JSON", where="--json", todo=f"leave it out, or {other}"
-        )
+        raise InputError("a page that is served prints no JSON", where="--json", todo=f"leave it out, or {other}")
 
 
 def keep_table(table: TableContent) -> None:
@@ -90,9 +88,7 @@ def keep_table(table: TableContent) -> None:
     tables.append(json_text(table).rstrip())
 
 
-def show_records(
-    name: str, title: str, records: Iterable[Mapping[str, Any]], notes: Iterable[str] = ()
-) -> None:
+def show_records(name: str, title: str, records: Iterable[Mapping[str, Any]], notes: Iterable[str] = ()) -> None:
     """Where JSON is asked for, have records printed as a table; elsewhere nothing, for lines said it.
 
     Args:
@@ -233,9 +229,7 @@ def say_or_show(text: str, name: str, title: str, records: Iterable[Mapping[str,
         say(text)
 
 
-def list_entries(
-    context: typer.Context, what: str, rows: Callable[[], list[tuple[str, str]]], *, title: str
-) -> None:
+def list_entries(context: typer.Context, what: str, rows: Callable[[], list[tuple[str, str]]], *, title: str) -> None:
     """Print names with their titles, unless a command of the group was named.
 
     Args:

@@ -87,18 +87,14 @@ def read_numbers(text: str, option: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
-        raise InputError(
-            f"{text!r} is not a list of numbers", where=option, todo=f"write {option} 1,2,3"
-        ) from error
+        raise InputError(f"{text!r} is not a list of numbers", where=option, todo=f"write {option} 1,2,3") from error
 
 
 def read_whole_numbers(text: str, option: str) -> list[int]:
     """``1,2`` as a list of whole numbers."""
     numbers = read_numbers(text, option)
     if not all(number.is_integer() for number in numbers):
-        raise InputError(
-            f"{text!r} is not a list of whole numbers", where=option, todo=f"write {option} 10,20,40"
-        )
+        raise InputError(f"{text!r} is not a list of whole numbers", where=option, todo=f"write {option} 10,20,40")
     return [int(number) for number in numbers]
 
 

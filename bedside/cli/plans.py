@@ -21,9 +21,7 @@ PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan that 
 
 RunOption = Annotated[
     Path | None,
-    typer.Option(
-        "--run", metavar="RUN", help="The run of the plan. Without it, the run beside the plan, or ./run."
-    ),
+    typer.Option("--run", metavar="RUN", help="The run of the plan. Without it, the run beside the plan, or ./run."),
 ]
 
 

@@ -29,9 +29,7 @@ from bedside.core.words import typed
 def preferences(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="RUN", help="A run, or a file of ratings, in which conversations were compared."
-        ),
+        typer.Argument(metavar="RUN", help="A run, or a file of ratings, in which conversations were compared."),
     ],
     rubrics: Annotated[
         str | None,

@@ -162,9 +162,7 @@ def rating_source(
     if not source.is_file():
         _check_nothing_typed(source, columns, reading)
         return source
-    file = read_ratings(
-        source, scales=scale or (), columns=read_pairs(columns, "--columns"), **reading.arguments()
-    )
+    file = read_ratings(source, scales=scale or (), columns=read_pairs(columns, "--columns"), **reading.arguments())
     note_account(file.account.lines())
     return file
 

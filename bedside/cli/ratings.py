@@ -41,9 +41,7 @@ def ratings_import(
     reading: TypedReading = TYPED_NOTHING,
     metric: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Name of the metric, where the file names none. Without it, rating."
-        ),
+        typer.Option(metavar="NAME", help="Name of the metric, where the file names none. Without it, rating."),
     ] = None,
     metrics: Annotated[
         str | None,
@@ -117,9 +115,7 @@ def ratings_import(
         f"{counted(rating_file.empty, 'empty cell')}."
     )
     if done.standing:
-        say(
-            f"{counted(done.standing, 'rating')} of the same people and units came by a plan before: those stand."
-        )
+        say(f"{counted(done.standing, 'rating')} of the same people and units came by a plan before: those stand.")
     if done.plan is not None:
         say(f"Plan {done.plan} drew these units: its round and chances are those of the ratings.")
     elif done.unknown:

@@ -142,17 +142,12 @@ def _show_turns(first: Transcript, account: ReadingAccount) -> None:
             say(_one_line(f"{turn.index} {turn.role} ({turn.speaker}): {turn.text}"))
     if account.longest is not None:
         say()
-        say(
-            f"The longest turn has {counted(account.longest.longest, 'character')} ({account.longest.place}):"
-        )
+        say(f"The longest turn has {counted(account.longest.longest, 'character')} ({account.longest.place}):")
         say(_one_line(account.longest.example))
     show_records(
         "turns",
         f"The first and last turns of {first.id}",
-        [
-            {"turn": turn.index, "role": turn.role, "speaker": turn.speaker, "text": turn.text}
-            for _, turn in shown
-        ],
+        [{"turn": turn.index, "role": turn.role, "speaker": turn.speaker, "text": turn.text} for _, turn in shown],
     )
 
 

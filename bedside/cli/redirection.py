@@ -44,9 +44,7 @@ MethodOption = Annotated[
 ]
 EpochsOption = Annotated[
     float,
-    typer.Option(
-        metavar="NUMBER", help="How often the tuning goes through the conversations.", rich_help_panel=HOW
-    ),
+    typer.Option(metavar="NUMBER", help="How often the tuning goes through the conversations.", rich_help_panel=HOW),
 ]
 LearningRateOption = Annotated[
     float | None,
@@ -60,9 +58,7 @@ WindowOption = Annotated[
     int,
     typer.Option(metavar="NUMBER", help="Most tokens in one piece of a conversation.", rich_help_panel=HOW),
 ]
-BatchOption = Annotated[
-    int, typer.Option(metavar="NUMBER", help="Number of pieces in a step.", rich_help_panel=HOW)
-]
+BatchOption = Annotated[int, typer.Option(metavar="NUMBER", help="Number of pieces in a step.", rich_help_panel=HOW)]
 HeldOutOption = Annotated[
     float,
     typer.Option(

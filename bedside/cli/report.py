@@ -272,9 +272,7 @@ def report(
     for file in files:
         say(f"  {file}")
     if table is None and format_ is None and "docx" not in usual_formats():
-        note(
-            'No Word document: that needs python-docx, which isn\'t installed; pip install "bedside[forms]".'
-        )
+        note('No Word document: that needs python-docx, which isn\'t installed; pip install "bedside[forms]".')
     return None
 
 

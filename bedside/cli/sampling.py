@@ -28,9 +28,7 @@ _FOCI = ("random", "disagreement", "uncertain")
 
 RatersOption = Annotated[
     str,
-    typer.Option(
-        metavar="A,B", help="Names of the raters, such as anna,ben, or how many.", rich_help_panel=_WHO
-    ),
+    typer.Option(metavar="A,B", help="Names of the raters, such as anna,ben, or how many.", rich_help_panel=_WHO),
 ]
 ModeOption = Annotated[
     str,
@@ -286,9 +284,7 @@ def _gold(mode: Any, rubrics: list[Rubric], gold: Path | None) -> Any:
     return read_training(gold, mode, rubrics, where="`gold`")
 
 
-def _rubrics(
-    run: Run, mode: str, names: list[str] | None, folder: Path | None, language: str | None
-) -> list[Rubric]:
+def _rubrics(run: Run, mode: str, names: list[str] | None, folder: Path | None, language: str | None) -> list[Rubric]:
     """The rubrics that are named, or those of the mode: all codes, the findings, or what judges rated by."""
     from bedside.judges.rubrics.rubric_files import CODEBOOK, rubrics_with
 
@@ -300,9 +296,7 @@ def _rubrics(
             todo="leave it out, or rate by rubrics",
         )
     if mode == "codes":
-        codes = (
-            names if names is not None else [name for name in CODEBOOK.names() if name != "main_behaviour"]
-        )
+        codes = names if names is not None else [name for name in CODEBOOK.names() if name != "main_behaviour"]
         return [CODEBOOK.load(name) if name in CODEBOOK else registry.find(name) for name in codes]
     if names is not None:
         return [registry.find_in(name, language) for name in names]
@@ -330,9 +324,7 @@ def _judged_rubrics(run: Run, mode: Any, folder: Path | None, language: str | No
     if mode == "pairs":
         fitting = [rubric for rubric in fitting if incomparable(rubric) is None]
     if not fitting:
-        raise InputError(
-            "no judge has rated the run by rubrics", where=str(run.path), todo="name some with --rubrics"
-        )
+        raise InputError("no judge has rated the run by rubrics", where=str(run.path), todo="name some with --rubrics")
     kept, left_out = answerable_rubrics(run, fitting)
     for name, reason in left_out.items():
         note(f"People can't rate {name}, which is left out: {reason}.")

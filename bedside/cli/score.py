@@ -117,9 +117,7 @@ def say_scored(summary: ScoringSummary) -> None:
     note_account(summary.account.lines())
     transcripts, turns = counted(summary.transcripts, "transcript"), counted(summary.turns, "turn")
     ratings = counted(summary.ratings, "rating")
-    say(
-        f"Scored {transcripts} ({turns}) into {summary.run.path}: {ratings}, {summary.missing:,} of them missing."
-    )
+    say(f"Scored {transcripts} ({turns}) into {summary.run.path}: {ratings}, {summary.missing:,} of them missing.")
     if summary.resumed:
         say(f"Took {counted(summary.resumed, 'part')} over that had been scored before.")
     if summary.replaced:
@@ -129,9 +127,7 @@ def say_scored(summary: ScoringSummary) -> None:
             say(f"  missing {count:,}: {reason} ({metrics})")
     _say_warnings(summary.run)
     if summary.ignored:
-        say(
-            f"Left out {counted(summary.ignored, 'file')} that by the ending of the name can't be a transcript."
-        )
+        say(f"Left out {counted(summary.ignored, 'file')} that by the ending of the name can't be a transcript.")
     if summary.skipped:
         _say_skipped(summary)
     show_records(
@@ -241,9 +237,7 @@ SetOption = Annotated[
 ]
 NoTextOption = Annotated[
     bool,
-    typer.Option(
-        "--no-text", help="Keep ids, factors and hashes in the run, but no text.", rich_help_panel=READING
-    ),
+    typer.Option("--no-text", help="Keep ids, factors and hashes in the run, but no text.", rich_help_panel=READING),
 ]
 LabelsOption = Annotated[
     Path | None,
@@ -360,9 +354,7 @@ def score(
         engine=EngineOptions(engine, address, workers),
         seed=seed,
     )
-    juries = read_scored_juries(
-        jury, jury_by, judge or (), codes=codes is not None, batch=batch_out is not None
-    )
+    juries = read_scored_juries(jury, jury_by, judge or (), codes=codes is not None, batch=batch_out is not None)
     if not judge:
         check_no_judge_options(
             dry_run=dry_run,
@@ -478,9 +470,7 @@ class _ScoringCall:
 class _JudgedCall:
     """What is scored by algorithms and by judges; names that are none stop here, before anything is written."""
 
-    def __init__(
-        self, call: _ScoringCall, options: JudgeOptions, batch_out: Path | None, juries: ScoredJuries
-    ) -> None:
+    def __init__(self, call: _ScoringCall, options: JudgeOptions, batch_out: Path | None, juries: ScoredJuries) -> None:
         from bedside.scoring.judging_batches import check_batch_work
         from bedside.scoring.judging_orders import check_work_wordless
         from bedside.scoring.judging_workers import check_apart
@@ -581,6 +571,4 @@ class _JudgedCall:
                     settings=self.settings,
                     progress=progress,
                 )
-            return judge_apart(
-                summary.run, self.models, self.work, engine, settings=self.settings, progress=progress
-            )
+            return judge_apart(summary.run, self.models, self.work, engine, settings=self.settings, progress=progress)

@@ -47,9 +47,7 @@ def scrub(
     ] = None,
     show: Annotated[
         bool,
-        typer.Option(
-            "--show", help="Print what was seen as it stands; else it is covered.", rich_help_panel=OUTPUT
-        ),
+        typer.Option("--show", help="Print what was seen as it stands; else it is covered.", rich_help_panel=OUTPUT),
     ] = False,
     model: Annotated[
         str | None,

@@ -138,9 +138,7 @@ RepeatsOption = Annotated[
 ]
 SampleOption = Annotated[
     int | None,
-    typer.Option(
-        min=1, metavar="NUMBER", help="How many cases to draw. Without it, all.", rich_help_panel=_CASES
-    ),
+    typer.Option(min=1, metavar="NUMBER", help="How many cases to draw. Without it, all.", rich_help_panel=_CASES),
 ]
 SimulatorSetOption = Annotated[
     list[str] | None,
@@ -390,9 +388,7 @@ def read_prices(texts: list[str], models: list[str]) -> dict[str, tuple[float, f
         model, comma, rest = text.partition(",in=")
         pairs = read_pairs(f"in={rest}" if comma else text, "--price") if "=" in text else {}
         if pairs.keys() != {"in", "out"}:
-            raise InputError(
-                f"{text!r} is not a price", where="--price", todo="write --price MODEL,in=0.25,out=2"
-            )
+            raise InputError(f"{text!r} is not a price", where="--price", todo="write --price MODEL,in=0.25,out=2")
         per_million = (read_numbers(pairs["in"], "--price")[0], read_numbers(pairs["out"], "--price")[0])
         prices |= dict.fromkeys([model] if comma else models, per_million)
     return prices

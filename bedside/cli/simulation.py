@@ -100,9 +100,7 @@ def simulation_quality(
     ] = "",
     embeddings: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL", help="Model of sentence embeddings: its folder, or a package that ships one."
-        ),
+        typer.Option(metavar="MODEL", help="Model of sentence embeddings: its folder, or a package that ships one."),
     ] = None,
     reference: Annotated[
         list[str] | None,
@@ -149,14 +147,10 @@ def simulation_quality(
 @simulation_app.command("turns")
 def simulation_turns(
     folder: TalksArgument,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The JSON lines to write.", dir_okay=False)
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The JSON lines to write.", dir_okay=False)],
     parameters: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help="The parameters that the patient went by: a set's name, or a file."
-        ),
+        typer.Option(metavar="NAME", help="The parameters that the patient went by: a set's name, or a file."),
     ] = "default",
 ) -> None:
     """Write MedConceal's clinician turns as rows to label and to fit a policy to.

@@ -131,9 +131,7 @@ def simulators_convert(
             help="Cases of bedside's, AgentClinic's, CRAFT-MD's, MDD-5k's or MedAgent's form, or folders of them.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="File that the cases are written to.")
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File that the cases are written to.")],
     form: Annotated[
         str,
         typer.Option(
@@ -181,9 +179,7 @@ def simulators_convert(
 def simulators_match(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILES", help="Cases of calm-it with 42 answers under dass, or folders of them."
-        ),
+        typer.Argument(metavar="FILES", help="Cases of calm-it with 42 answers under dass, or folders of them."),
     ],
     respondents: Annotated[
         Path,
@@ -194,9 +190,7 @@ def simulators_match(
     ],
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="YAML file that the cases with a match are written to."
-        ),
+        typer.Option("--out", "-o", metavar="FILE", help="YAML file that the cases with a match are written to."),
     ],
 ) -> None:
     """Match cases of calm-it to adults who answered the DASS-42 most alike.
@@ -273,9 +267,7 @@ def simulators_profiles(
     ],
     max_calls: Annotated[
         int | None,
-        typer.Option(
-            metavar="NUMBER", help="Most requests to send before stopping; the same command goes on."
-        ),
+        typer.Option(metavar="NUMBER", help="Most requests to send before stopping; the same command goes on."),
     ] = None,
 ) -> None:
     """Have a model write background and session goal of calm-it's cases, from profiles.

@@ -35,9 +35,7 @@ def plan_kappa(
     kappa: Annotated[float, typer.Option(metavar="NUMBER", help="The kappa that you expect.")] = 0.6,
     shares: Annotated[
         str | None,
-        typer.Option(
-            metavar="N,N", help="Share that you expect of each level, lowest first, such as .1,.2,.4,.2,.1."
-        ),
+        typer.Option(metavar="N,N", help="Share that you expect of each level, lowest first, such as .1,.2,.4,.2,.1."),
     ] = None,
     levels: Annotated[
         int,
@@ -78,17 +76,13 @@ def plan_difference(
     ],
     sd: Annotated[
         float | None,
-        typer.Option(
-            metavar="NUMBER", help="Standard deviation of the differences between systems on one case."
-        ),
+        typer.Option(metavar="NUMBER", help="Standard deviation of the differences between systems on one case."),
     ] = None,
     pilot: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="A run, or a file of ratings, to take the standard deviation from."),
     ] = None,
-    metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Metric of the pilot to take it from.")
-    ] = None,
+    metric: Annotated[str | None, typer.Option(metavar="NAME", help="Metric of the pilot to take it from.")] = None,
     systems: Annotated[
         str | None, typer.Option(metavar="A,B", help="The two systems of the pilot to take it from.")
     ] = None,
@@ -100,9 +94,7 @@ def plan_difference(
     ] = 0.8,
     tests: Annotated[
         int,
-        typer.Option(
-            metavar="NUMBER", help="Number of tests that are corrected together; alpha is divided by it."
-        ),
+        typer.Option(metavar="NUMBER", help="Number of tests that are corrected together; alpha is divided by it."),
     ] = 1,
     seed: SeedOption = 0,
 ) -> None:

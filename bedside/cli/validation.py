@@ -145,9 +145,7 @@ class TypedProbing:
         """Raise InputError where something is typed that says how to probe, and no probe is asked for."""
         for option in fields(self):
             if getattr(self, option.name) != option.default:
-                raise InputError(
-                    "no judge is probed", where=f"--{option.name.replace('_', '-')}", todo="add --probe"
-                )
+                raise InputError("no judge is probed", where=f"--{option.name.replace('_', '-')}", todo="add --probe")
 
 
 #: What is typed where no judge is probed.
@@ -162,9 +160,7 @@ def asks_probes(command: Command) -> Command:
     for name, parameter in inspect.signature(command).parameters.items():
         if name == "probing":
             parameters += [
-                inspect.Parameter(
-                    option.name, parameter.kind, default=option.default, annotation=own[option.name]
-                )
+                inspect.Parameter(option.name, parameter.kind, default=option.default, annotation=own[option.name])
                 for option in fields(TypedProbing)
             ]
         else:
@@ -199,9 +195,7 @@ def probe_judges(
     price = read_price(probing.price)
     asked: dict[str, Any] = {
         "probes": read_names(probing.probes),
-        "rubrics": chosen_rubrics(rubrics, probing.rubric_folder)
-        if rubrics and probing.rubric_folder
-        else rubrics,
+        "rubrics": chosen_rubrics(rubrics, probing.rubric_folder) if rubrics and probing.rubric_folder else rubrics,
         "transcripts": probing.transcripts,
         "passes": probing.passes,
         "translator": probing.translator,
@@ -250,9 +244,7 @@ MadeByOption = Annotated[
 @reads_ratings
 @asks_probes
 def validate(
-    source: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and judges.")
-    ],
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and judges.")],
     judges: Annotated[
         str | None,
         typer.Option(

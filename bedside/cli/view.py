@@ -24,13 +24,9 @@ def view(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote.")],
     port: Annotated[
         int | None,
-        typer.Option(
-            min=0, max=65535, metavar="NUMBER", help="Port on this machine. Without it, 8087, or a free one."
-        ),
+        typer.Option(min=0, max=65535, metavar="NUMBER", help="Port on this machine. Without it, 8087, or a free one."),
     ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the link, and open no browser.")
-    ] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link, and open no browser.")] = False,
     export: Annotated[
         Path | None,
         typer.Option(
@@ -114,9 +110,7 @@ def _copy(
     """Write a copy, and say what it holds."""
     from bedside.reports.viewer.view_copy import chosen_transcripts, write_copy
 
-    ids = chosen_transcripts(
-        viewed, systems=read_names(systems), where=read_where(where), sample=sample, seed=seed
-    )
+    ids = chosen_transcripts(viewed, systems=read_names(systems), where=read_where(where), sample=sample, seed=seed)
     with task_progress("Conversations copied") as step:
         copied = write_copy(viewed, ids, folder, progress=step)
     say(

@@ -152,6 +152,4 @@ def one_of(
     """
     if value in choices:
         return value
-    raise error(
-        f"there is no {what} {value!r:.200}", where=where, todo=todo or nearest(str(value), map(str, choices))
-    )
+    raise error(f"there is no {what} {value!r:.200}", where=where, todo=todo or nearest(str(value), map(str, choices)))

@@ -83,9 +83,7 @@ def holding(path: Path, refusal: BedsideError, patience: float = 0.0) -> Iterato
 
 
 @contextmanager
-def folder_held(
-    folder: Path, lock: str, content: str, *, is_ours: Callable[[Set[str]], bool]
-) -> Iterator[None]:
+def folder_held(folder: Path, lock: str, content: str, *, is_ours: Callable[[Set[str]], bool]) -> Iterator[None]:
     """Hold a folder, which is made if it isn't there, for this process alone.
 
     Args:
@@ -102,9 +100,7 @@ def folder_held(
         check_no_links(folder, content)
         others = {path.name for path in folder.iterdir()} - {lock}
         if others and not is_ours(others):
-            raise RunError(
-                f"the folder holds something else than {content}", where=str(folder), todo="name another"
-            )
+            raise RunError(f"the folder holds something else than {content}", where=str(folder), todo="name another")
     what = f"another bedside process has {content} there"
     with holding(folder / lock, RunError(what, where=str(folder), todo="wait until it ends")):
         yield
@@ -112,9 +108,7 @@ def folder_held(
 
 def _remove_leftovers(target: Path) -> None:
     """Remove what killed processes left of ``target``: the system ended their hold, however they ended."""
-    leftover = re.compile(
-        rf"(?:{re.escape(BESIDE)})?(\.{re.escape(target.name)}\.[0-9a-f]{{8}}{re.escape(_PARTIAL)})"
-    )
+    leftover = re.compile(rf"(?:{re.escape(BESIDE)})?(\.{re.escape(target.name)}\.[0-9a-f]{{8}}{re.escape(_PARTIAL)})")
     names = (leftover.fullmatch(name) for name in _names(target.parent) if name.endswith(_PARTIAL))
     for name in {match[1] for match in names if match is not None}:
         with suppress(OSError):  # it is another's

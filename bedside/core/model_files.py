@@ -88,9 +88,7 @@ def find_model(text: str) -> ModelFiles:
 
 def _check(path: Path, named: str) -> None:
     """Raise ModelError unless it is a GGUF file, or a folder that holds a model which isn't pickled."""
-    todo = (
-        "name a folder with config.json and safetensors files, a .gguf file, or an installed spaCy pipeline"
-    )
+    todo = "name a folder with config.json and safetensors files, a .gguf file, or an installed spaCy pipeline"
     if path.is_file() and path.suffix == ".gguf":
         return
     if not path.exists():
@@ -181,9 +179,7 @@ def _from_hub(name: str) -> Path:
     except hub.errors.RepositoryNotFoundError as error:
         raise ModelError("the hub has no such model, or doesn't show it", where=name, todo=todo) from error
     except Exception as error:  # the network's, the hub's and the disk's alike
-        raise ModelError(
-            f"the model can't be fetched ({error_text(error)})", where=name, todo=todo
-        ) from error
+        raise ModelError(f"the model can't be fetched ({error_text(error)})", where=name, todo=todo) from error
     finally:
         hub.constants.HF_HUB_OFFLINE = True
 

@@ -82,9 +82,7 @@ class PagePlace:
     @property
     def is_readable(self) -> bool:
         """Whether what is sent goes through a network in clear text."""
-        return not self.address.startswith("https:") and not is_loopback(
-            urlsplit(self.address).hostname or ""
-        )
+        return not self.address.startswith("https:") and not is_loopback(urlsplit(self.address).hostname or "")
 
     def accepts_host(self, header: str) -> bool:
         """Whether a request may name the server so.
@@ -284,9 +282,7 @@ async def serve(
     try:
         import aiohttp.web  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError(
-            "aiohttp is not installed", todo=f'pip install "bedside[{page.extra}]"'
-        ) from error
+        raise MissingExtraError("aiohttp is not installed", todo=f'pip install "bedside[{page.extra}]"') from error
     with ThreadPoolExecutor(1) as worker, ThreadPoolExecutor(1) as slow_worker:
         async with _listening(_application(page, place, worker, slow_worker), place):
             started()
@@ -315,9 +311,7 @@ async def _listening(application: web.Application, place: PagePlace) -> AsyncIte
         await runner.cleanup()
 
 
-def _application(
-    page: LocalPage, place: PagePlace, worker: Executor, slow_worker: Executor
-) -> web.Application:
+def _application(page: LocalPage, place: PagePlace, worker: Executor, slow_worker: Executor) -> web.Application:
     from aiohttp import web
 
     async def file(request: web.Request) -> web.Response:
@@ -375,9 +369,7 @@ def _guard(page: LocalPage, place: PagePlace) -> Any:
                 if name in refusal.headers:
                     response.headers[name] = refusal.headers[name]
         except BedsideError as error:
-            status = next(
-                (code for kind, code in page.statuses.items() if isinstance(error, kind)), SERVER_TROUBLE
-            )
+            status = next((code for kind, code in page.statuses.items() if isinstance(error, kind)), SERVER_TROUBLE)
             response = _json(page.error_words(error, status), status)
         except TimeoutError:
             response = _json({"error": "The request took too long."}, 408)
@@ -393,14 +385,9 @@ async def _checked(place: PagePlace, request: web.Request, handler: Handler) -> 
     host = request.headers.get("Host", "")
     if len(request.headers.getall("Host", [])) != 1 or not place.accepts_host(host):
         raise web.HTTPMisdirectedRequest(reason="The server is not known by this name")
-    if (
-        request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none")
-        and request.path != "/"
-    ):
+    if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none") and request.path != "/":
         raise web.HTTPForbidden(reason="Asked by another page")
-    if request.method not in ("GET", "HEAD") and not place.accepts_origin(
-        request.headers.get("Origin", ""), host
-    ):
+    if request.method not in ("GET", "HEAD") and not place.accepts_origin(request.headers.get("Origin", ""), host):
         raise web.HTTPForbidden(reason="Asked by another page")
     return await handler(request)
 

@@ -104,11 +104,7 @@ def _files(path: Path, noun: str) -> list[Path]:
         names = sorted(os.listdir(path))
     except OSError as error:
         raise unreadable(error, path, "folder", kind=InputError) from error
-    files = [
-        path / name
-        for name in names
-        if Path(name).suffix.lower() in SUFFIXES and not name.startswith((".", "_"))
-    ]
+    files = [path / name for name in names if Path(name).suffix.lower() in SUFFIXES and not name.startswith((".", "_"))]
     if not files:
         raise InputError(f"the folder holds no {noun}", where=str(path), todo="check its path")
     return files

@@ -71,9 +71,7 @@ class Registry(Generic[T]):
         if self._places is not None:
             return self._places
         places: dict[str, str | EntryPoint] = {
-            self._name(path): self._place(path)
-            for path in sorted(self._entry_paths())
-            if not path.stem.startswith("_")
+            self._name(path): self._place(path) for path in sorted(self._entry_paths()) if not path.stem.startswith("_")
         }
         for point in entry_points(group=self.group):
             if point.name in places:

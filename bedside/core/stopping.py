@@ -89,10 +89,7 @@ def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
     """What ``asyncio.run`` does, which at Ctrl-C cancels the work in order: only where Python's own handler stands."""
     import asyncio
 
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGINT) is not _stop
-    ):
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not _stop:
         return asyncio.run(work)
     early: list[int] = []
     # A loop that is interrupted while it is made complains of its missing parts when it is collected.

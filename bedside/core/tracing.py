@@ -82,9 +82,7 @@ def _checked(address: str) -> str:
         valid = False
     if not valid:
         # What was typed isn't repeated: it may hold a key.
-        raise InputError(
-            "it is no address of a collector", where="`trace`", todo="write http://host:4318, for example"
-        )
+        raise InputError("it is no address of a collector", where="`trace`", todo="write http://host:4318, for example")
     return address if parts.path.strip("/") else address.rstrip("/") + _PATH
 
 

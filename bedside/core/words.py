@@ -28,9 +28,7 @@ def terminal_text(text: str) -> str:
     """A text that can do nothing to a terminal: what would command it is written out, as ``\\x1b``."""
     if text.isascii() and text.isprintable():
         return text
-    return _COMMANDS.sub(
-        lambda letter: letter[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n")
-    )
+    return _COMMANDS.sub(lambda letter: letter[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
 # -- Paths and names in commands that are printed to be typed -------------------------------------------

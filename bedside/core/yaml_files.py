@@ -80,9 +80,7 @@ def _wrong(what: str, at: Any) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(None, None, what, at.start_mark)
 
 
-def plain_yaml(
-    path: Path, noun: str, *, aliases: bool = False, kind: type[BedsideError] = RegistryError
-) -> Any:
+def plain_yaml(path: Path, noun: str, *, aliases: bool = False, kind: type[BedsideError] = RegistryError) -> Any:
     """What a YAML file holds.
 
     Args:
@@ -110,9 +108,7 @@ def plain_yaml_nodes(
     except (yaml.YAMLError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise kind(
-            f"the file is not plain YAML ({getattr(error, 'problem', None) or error})", where=place
-        ) from error
+        raise kind(f"the file is not plain YAML ({getattr(error, 'problem', None) or error})", where=place) from error
 
 
 def keys_and_values(path: Path, noun: str, see: str, *, aliases: bool = False) -> dict[str, Any]:

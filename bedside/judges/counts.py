@@ -150,9 +150,7 @@ def _as_sent(parameters: Mapping[str, Any], rubrics: Sequence[RubricCount]) -> d
     for count in rubrics:
         unsent.update(count.unsent)
     replied = sum(count.replied for count in rubrics)
-    sent = {
-        name: None if unsent[name] and unsent[name] >= replied else value for name, value in wanted.items()
-    }
+    sent = {name: None if unsent[name] and unsent[name] >= replied else value for name, value in wanted.items()}
     if unsent:
         sent["not_taken"] = {
             name: {"wanted": wanted.get(name), "judgements": number, "of": replied}

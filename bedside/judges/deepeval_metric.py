@@ -38,9 +38,7 @@ _ROLES: dict[str, Role] = {"assistant": "clinician", "user": "patient"}
 _LEFT_ALONE = ("DEEPEVAL_RETRY_MAX_ATTEMPTS", "DEEPEVAL_DISABLE_TIMEOUTS")
 
 
-def deepeval_metric(
-    rubric: str | Rubric, model: Any, *, threshold: float | None = 0.5, async_mode: bool = True
-) -> Any:
+def deepeval_metric(rubric: str | Rubric, model: Any, *, threshold: float | None = 0.5, async_mode: bool = True) -> Any:
     """A rubric as a conversational metric of deepeval.
 
     It asks with bedside's prompt and reads the reply as bedside does: one that doesn't fit the rubric is asked again,
@@ -66,9 +64,7 @@ def deepeval_metric(
         RegistryError: there is no such rubric or judge, or the rubric's answer is no level with a better end.
         MissingExtraError: deepeval isn't installed.
     """
-    return _metric_class()(
-        find_rubric(rubric) if isinstance(rubric, str) else rubric, model, threshold, async_mode
-    )
+    return _metric_class()(find_rubric(rubric) if isinstance(rubric, str) else rubric, model, threshold, async_mode)
 
 
 class _RubricRater:

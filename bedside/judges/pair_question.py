@@ -161,10 +161,7 @@ class PairQuestion:
     def _inputs(self, pair: ConversationPair) -> Iterator[PromptPiece]:
         """What is shown beside the conversations: once where both have the same, as of one case."""
         for item in self.rubric.shown_inputs:
-            values = [
-                input_value(self.rubric, item.name, conversation.transcript)
-                for _, conversation in pair.placed
-            ]
+            values = [input_value(self.rubric, item.name, conversation.transcript) for _, conversation in pair.placed]
             if values[0] == values[1]:
                 yield input_piece(item.called, item.description, values[0], pair.code, self.words)
                 continue

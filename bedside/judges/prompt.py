@@ -50,11 +50,7 @@ def unsent_lines(raters: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[st
     for rater, parameters in raters:
         for parameter, told in parameters.get("not_taken", {}).items():
             some = told["judgements"] < told["of"]
-            part = (
-                f" (in {told['judgements']:,} of {told['of']:,} judgements, not in the others)"
-                if some
-                else ""
-            )
+            part = f" (in {told['judgements']:,} of {told['of']:,} judgements, not in the others)" if some else ""
             yield f"{rater}: {unsent_words(parameter)}{part}."
 
 
@@ -145,9 +141,7 @@ class RubricExamples:
             parts.append(f"\n{example}{words.say('examples', 'level', number=number, level=level)}\n")
             if reason:
                 name = words.say("examples", "reason", number=number)
-                parts[-1] += (
-                    f"{words.say('examples', 'their_reason')}\n{fenced(name, reason, self._code, words)}"
-                )
+                parts[-1] += f"{words.say('examples', 'their_reason')}\n{fenced(name, reason, self._code, words)}"
         introduction = "\n" + words.say("examples", "introduction", code=self._code)
         return introduction + "".join(parts) if parts else ""
 
@@ -265,9 +259,7 @@ class Question:
         self._example_pieces: dict[str, PromptPiece] = {}
         self._answer_tokens = _ANSWER_TOKENS + _PART_TOKENS * len(rubric.parts)
 
-    def prompts(
-        self, conversation: Conversation, order: Order = "transcript-first"
-    ) -> Iterator[Prompt | NotAskable]:
+    def prompts(self, conversation: Conversation, order: Order = "transcript-first") -> Iterator[Prompt | NotAskable]:
         """The calls that this rubric takes for a transcript, in the order of its units."""
         rubric, transcript = self.rubric, conversation.transcript
         conversation = conversation.worded(rubric.words)

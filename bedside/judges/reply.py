@@ -23,9 +23,7 @@ _MAX_OBJECTS = 200
 #: Models that think aloud put it before the reply; what they try there is not the reply.
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
 #: Templates of some models open the thought in the prompt, so that the reply only closes it.
-_OPENED_BEFORE = re.compile(
-    r"\A(?:(?!<(?:think|thinking|reasoning)>).)*</(?:think|thinking|reasoning)>", re.DOTALL
-)
+_OPENED_BEFORE = re.compile(r"\A(?:(?!<(?:think|thinking|reasoning)>).)*</(?:think|thinking|reasoning)>", re.DOTALL)
 _OPEN = re.compile(r"\A\s*<(think|thinking|reasoning)>")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -74,11 +72,7 @@ def parse_object(text: str, problem_of: Callable[[dict[str, Any]], str | None]) 
         return Parsed(None, f"the reply has {len(text)} characters")
     objects, trouble = _objects(text, len(text) - len(without_thought(text)))
     if not objects:
-        ended = (
-            ""
-            if without_thought(text) or not text.strip()
-            else "the reply ends while the model is still thinking"
-        )
+        ended = "" if without_thought(text) or not text.strip() else "the reply ends while the model is still thinking"
         return Parsed(None, ended or trouble or "the reply holds no JSON object")
     fitting = []
     last_problem = None
@@ -161,9 +155,7 @@ def _int(text: str) -> int:
     return number
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int)
 
 
 # -- the expected score -----------------------------------------------------------------------------
@@ -175,9 +167,7 @@ MAX_UNDIVIDED = 0.001
 _DIGITS = re.compile(rb"-?[0-9.]*")
 
 
-def expected_score(
-    text: str, tokens: Sequence[Token], rubric: Rubric, at: int = 0
-) -> tuple[float | None, str | None]:
+def expected_score(text: str, tokens: Sequence[Token], rubric: Rubric, at: int = 0) -> tuple[float | None, str | None]:
     """The mean of a rubric's levels, weighted with the judge's probability of each.
 
     The probability of a level is that of the whole sequence of tokens that writes it, so that 10 written as ``1``

@@ -333,9 +333,7 @@ class Store:
         claiming = self._connection.execute("SELECT DISTINCT owner FROM claims").fetchall()
         begin, end = self._lock_file("*").name.split("*")
         locks = self.path.parent.glob(f"{glob.escape(begin)}*{end}")
-        owners = {name for (name,) in claiming} | {
-            path.name.removeprefix(begin).removesuffix(end) for path in locks
-        }
+        owners = {name for (name,) in claiming} | {path.name.removeprefix(begin).removesuffix(end) for path in locks}
         for owner in sorted(owners - {self._owner}):
             held = hold(self._lock_file(owner))
             if held is not None:
@@ -362,9 +360,7 @@ class InUseError(RunError):
 def explained(error: Exception, path: Path) -> Exception:
     """What an error with a store comes to, in words; errors of other kinds are given back."""
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-        return InUseError(
-            "another process uses the store of judgements", where=str(path), todo="wait until it ends"
-        )
+        return InUseError("another process uses the store of judgements", where=str(path), todo="wait until it ends")
     if isinstance(error, sqlite3.OperationalError | OSError):
         return RunError(f"the store of judgements can't be used ({error})", where=str(path))
     return _damaged(error, path) if isinstance(error, _DAMAGE) else error
@@ -377,9 +373,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         RunError: it is a link, of another format, or can't be used.
     """
     if path.is_symlink():
-        raise RunError(
-            "the store of judgements is a link, and none is followed", where=str(path), todo="remove it"
-        )
+        raise RunError("the store of judgements is a link, and none is followed", where=str(path), todo="remove it")
     with suppress(OSError):  # SQLite says it better
         path.touch(0o600)
     connection = sqlite3.connect(sqlite_address(path.absolute()), timeout=60, isolation_level=None, uri=True)
@@ -518,9 +512,7 @@ def _there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise RunError(
-            f"the store of judgements can't be read ({error.strerror})", where=str(path)
-        ) from error
+        raise RunError(f"the store of judgements can't be read ({error.strerror})", where=str(path)) from error
 
 
 def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:

@@ -56,9 +56,7 @@ class CodeQuestion(Question):
         super().__init__(rubric, turns_per_call)
         self.context = context
 
-    def prompts(
-        self, conversation: Conversation, order: Order = "transcript-first"
-    ) -> Iterator[Prompt | NotAskable]:
+    def prompts(self, conversation: Conversation, order: Order = "transcript-first") -> Iterator[Prompt | NotAskable]:
         """The calls that this code takes for a transcript, in the order of its turns."""
         transcript = conversation.transcript
         turns = [turn for turn in transcript.turns if turn.role == self.rubric.role]
@@ -166,9 +164,7 @@ def plan_coding(
     return tuple(replace(plan, judge=coding_rater(name)) for plan in plans)
 
 
-def _questions(
-    codes: Sequence[str], turns_per_call: int, context: int, settings: JudgeSettings
-) -> QuestionSet:
+def _questions(codes: Sequence[str], turns_per_call: int, context: int, settings: JudgeSettings) -> QuestionSet:
     check_numbers(turns_per_call=turns_per_call)
     if context < 0:
         raise InputError(f"`context` must be 0 or more, and is {context}")

@@ -146,9 +146,7 @@ class Family:
             default = values[name]
             wanted = (float, int) if isinstance(default, float) else type(default)
             if not isinstance(value, wanted) or isinstance(value, bool) != isinstance(default, bool):
-                raise RegistryError(
-                    f"{self.name}.{name} can't be {value!r}", todo=f"give a value like {default!r}"
-                )
+                raise RegistryError(f"{self.name}.{name} can't be {value!r}", todo=f"give a value like {default!r}")
             values[name] = value
         return values
 
@@ -166,9 +164,7 @@ class Family:
             ModelError: there is no such model.
         """
         changed = {
-            name: value
-            for name, value in self.settings(parameters).items()
-            if value != self.parameters[name].default
+            name: value for name, value in self.settings(parameters).items() if value != self.parameters[name].default
         }
         if self.model and "model" in changed:
             changed["model"] = find_model(changed["model"]).name

@@ -62,9 +62,7 @@ def _example(example: Example) -> str:
     if len(turns) > 160:
         turns = turns[:160].rstrip() + " …"
     where = "".join(
-        f", {word}"
-        for word in (example.role, f"turn {example.turn}" if example.turn is not None else None)
-        if word
+        f", {word}" for word in (example.role, f"turn {example.turn}" if example.turn is not None else None) if word
     )
     value = (
         "missing"

@@ -101,9 +101,7 @@ def formula_metrics(formulas: Iterable[Formula], sample: WorkedTalk) -> Iterator
                 + (" Of one turn." if by_turn else " Of all that a role says, one turn after the other."),
                 source=part.source,
                 examples=(
-                    Example(
-                        one_turn if by_turn else sample.talk, part.value, by_hand, transcript=fields, **where
-                    ),
+                    Example(one_turn if by_turn else sample.talk, part.value, by_hand, transcript=fields, **where),
                     Example(short, None, "one word is too little", transcript=fields, **nowhere),
                 ),
             )
@@ -261,9 +259,7 @@ def _language_values(
 
     def verdicts(text: TextCounts) -> Verdicts:
         error = too_short(text, min_words)
-        return dict.fromkeys(
-            (part.name for part in formulas), (error, remark(text) if remark and not error else None)
-        )
+        return dict.fromkeys((part.name for part in formulas), (error, remark(text) if remark and not error else None))
 
     return formula_values(
         transcript,

@@ -59,8 +59,7 @@ class JoinedNames:
             for label, now in labels.items():
                 several[now].append(repr(label))
             of_metric = [
-                f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} {now!r}"
-                for now, names in several.items()
+                f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} {now!r}" for now, names in several.items()
             ]
             parts.append(f"of {metric}, {', '.join(of_metric)}")
         sentences = [f"Renamed: {'; '.join(renamed)}."] if renamed else []
@@ -171,9 +170,7 @@ def _raters(cells: Sequence[RatedCell], reading: RatingReading, apart: list[str]
 class _Metrics:
     """Which metric each name stands for."""
 
-    def __init__(
-        self, cells: Sequence[RatedCell], reading: RatingReading, apart: list[str], fits: Fits
-    ) -> None:
+    def __init__(self, cells: Sequence[RatedCell], reading: RatingReading, apart: list[str], fits: Fits) -> None:
         self._reading = reading
         self._apart = apart
         self._fits = fits
@@ -199,9 +196,7 @@ class _Metrics:
         both = self._different(group)
         own = commonest(without_ends(name)[0] for name in group for _ in self._cells[name])
         if both is None and known is None and own not in group:
-            alike = (
-                name for name in self._cells if name not in group and metric_key(name) == metric_key(own)
-            )
+            alike = (name for name in self._cells if name not in group and metric_key(name) == metric_key(own))
             both = next(((group[0], name) for name in alike), None)
         if both is not None:
             self._apart.append(f"{both[0]!r} and {both[1]!r} both stand in the file, and stay two metrics.")
@@ -212,11 +207,7 @@ class _Metrics:
         """Two names that are of two metrics: other words, units or scales, or both of one rating."""
         for first, second in combinations(group, 2):
             ends = {without_ends(first)[1], without_ends(second)[1]} - {None}
-            if (
-                metric_key(first) != metric_key(second)
-                or self._units(first) != self._units(second)
-                or len(ends) > 1
-            ):
+            if metric_key(first) != metric_key(second) or self._units(first) != self._units(second) or len(ends) > 1:
                 return first, second
         rated: dict[str, set[Hashable]] = {
             name: {(*cell.rated, cell.rater) for cell in self._cells[name]} for name in group
@@ -224,9 +215,7 @@ class _Metrics:
         return _collide(rated, group)
 
     def _units(self, name: str) -> set[str]:
-        return {
-            "pair" if cell.second else "turn" if cell.turn else "transcript" for cell in self._cells[name]
-        }
+        return {"pair" if cell.second else "turn" if cell.turn else "transcript" for cell in self._cells[name]}
 
     def _known(self, name: str) -> str | None:
         """The known metric that a name stands for."""
@@ -238,9 +227,7 @@ class _Metrics:
         if any(metric.name == base for metric in rated):
             others = sorted({metric.name for metric in rated} - {base})
             if others:
-                self._apart.append(
-                    f"The run has {base!r} and {others[0]!r}, and ratings of {base!r} stay with it."
-                )
+                self._apart.append(f"The run has {base!r} and {others[0]!r}, and ratings of {base!r} stay with it.")
             return bare
         if known.scale(base) is not None and not rated:
             return bare
@@ -251,9 +238,7 @@ class _Metrics:
         )
         if len(metrics) > 1:
             several = " or ".join(repr(metric.name) for metric in metrics)
-            self._apart.append(
-                f"{name!r} may be {several}, and is joined with none. `rename={name}=…` says which."
-            )
+            self._apart.append(f"{name!r} may be {several}, and is joined with none. `rename={name}=…` says which.")
             return None
         return f"{metrics[0].name}{end}" if metrics else None
 
@@ -261,9 +246,7 @@ class _Metrics:
         units = self._units(name)
         if "pair" in units or units <= metric.units:
             return True
-        rated, other = (
-            " and ".join(f"{unit}s" for unit in sorted(several)) for several in (units, metric.units)
-        )
+        rated, other = (" and ".join(f"{unit}s" for unit in sorted(several)) for several in (units, metric.units))
         self._apart.append(f"{name!r} rates {rated}, and {metric.name!r} {other}: they stay two metrics.")
         return False
 

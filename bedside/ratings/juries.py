@@ -141,9 +141,7 @@ def jury_ratings(ratings: pl.LazyFrame, jury: Jury) -> pl.DataFrame:
     """
     rows = (
         ratings.filter(pl.col("rater").is_in(jury.members), pl.col("metric").is_in(list(jury.metrics)))
-        .select(
-            "transcript_id", "system", "case_id", "unit", "metric", "rater", "replicate", "value", "label"
-        )
+        .select("transcript_id", "system", "case_id", "unit", "metric", "rater", "replicate", "value", "label")
         .sort("metric", "transcript_id", "unit", "replicate", maintain_order=True)
         .collect()
     )
@@ -228,9 +226,7 @@ def _nearest(mean: float, levels: Sequence[float]) -> tuple[float | None, str | 
     return by_distance[0], None
 
 
-def _reason(
-    jury: Jury, present: Sequence[int], own: Sequence[Any], weights: Sequence[float], labelled: bool
-) -> str:
+def _reason(jury: Jury, present: Sequence[int], own: Sequence[Any], weights: Sequence[float], labelled: bool) -> str:
     """What a rating is of, in words: what each member said, and where weights were learnt what each counts."""
     said = []
     for place, answer, weight in zip(present, own, weights, strict=True):

@@ -80,9 +80,7 @@ def is_learnt(digests: frozenset[str], transcript: str, case: str | None) -> boo
 def with_learnt(manifest: Mapping[str, Any], learnt: LearntUnits) -> dict[str, Any]:
     """A run's manifest that also says what a rater learnt from; what it said of the rater and metric is added to."""
     entries = manifest.get(LEARNT, [])
-    before = [
-        entry for entry in entries if (entry["rater"], entry["metric"]) == (learnt.rater, learnt.metric)
-    ]
+    before = [entry for entry in entries if (entry["rater"], entry["metric"]) == (learnt.rater, learnt.metric)]
     digests = learnt.digests.union(*(entry["digests"] for entry in before))
     entry = {"rater": learnt.rater, "metric": learnt.metric, "digests": sorted(digests)}
     return {**manifest, LEARNT: [*(entry for entry in entries if entry not in before), entry]}
@@ -91,8 +89,7 @@ def with_learnt(manifest: Mapping[str, Any], learnt: LearntUnits) -> dict[str, A
 def learnt_in(manifest: Mapping[str, Any]) -> tuple[LearntUnits, ...]:
     """What raters of a run learnt from."""
     return tuple(
-        LearntUnits(entry["rater"], entry["metric"], frozenset(entry["digests"]))
-        for entry in manifest.get(LEARNT, [])
+        LearntUnits(entry["rater"], entry["metric"], frozenset(entry["digests"])) for entry in manifest.get(LEARNT, [])
     )
 
 
@@ -108,9 +105,7 @@ def fresh_ratings(ratings: pl.DataFrame, learnt: Sequence[LearntUnits]) -> Fresh
     unit = ["transcript_id", "unit"]
     for entry in learnt:
         metric = pl.col("metric")
-        own = (pl.col("rater") == entry.rater) & (
-            (metric == entry.metric) | metric.str.starts_with(f"{entry.metric}.")
-        )
+        own = (pl.col("rater") == entry.rater) & ((metric == entry.metric) | metric.str.starts_with(f"{entry.metric}."))
         names = ratings.filter(own).select("transcript_id", "case_id").unique()
         stale = [name for name, case in names.iter_rows() if is_learnt(entry.digests, name, case)]
         if not stale:

@@ -70,9 +70,7 @@ class MergeSource:
     def index(self) -> pl.DataFrame:
         """A row a transcript: ``old`` and ``id``, ``system``, ``case_id``, ``turns``, and its ``hash``, which is null
         where the transcript is renamed."""
-        index = self.run.index.select(
-            pl.col("id").alias("old"), "id", "system", "case_id", "turns", "hash", "source"
-        )
+        index = self.run.index.select(pl.col("id").alias("old"), "id", "system", "case_id", "turns", "hash", "source")
         if self.system is None:
             return index.drop("source")
         names = []
@@ -123,10 +121,7 @@ class MergeSource:
             .join(seconds, on="second", how="left", maintain_order="left")
             .with_columns(
                 pl.col("id").alias("transcript_id"),
-                pl.when(rates_pair())
-                .then(pl.lit(prefix) + pl.col("second_id"))
-                .otherwise("unit")
-                .alias("unit"),
+                pl.when(rates_pair()).then(pl.lit(prefix) + pl.col("second_id")).otherwise("unit").alias("unit"),
             )
             .select(SCHEMA.names())
         )
@@ -142,11 +137,7 @@ class MergeSource:
         new = self.index.select("id", "case_id").rows()
         entries = []
         for entry in learnt:
-            stale = [
-                names
-                for (old, case), names in zip(rows, new, strict=True)
-                if is_learnt(entry.digests, old, case)
-            ]
+            stale = [names for (old, case), names in zip(rows, new, strict=True) if is_learnt(entry.digests, old, case)]
             digests = entry.digests | set(unit_digests(stale))
             entries.append({"rater": entry.rater, "metric": entry.metric, "digests": sorted(digests)})
         return {**manifest, LEARNT: entries}
@@ -209,9 +200,7 @@ def shared_transcripts(sources: Sequence[MergeSource]) -> pl.DataFrame:
     Raises:
         RunError: a transcript of one id has other content in another run.
     """
-    placed = [
-        source.index.select("id", "hash", pl.lit(place).alias(_PART)) for place, source in enumerate(sources)
-    ]
+    placed = [source.index.select("id", "hash", pl.lit(place).alias(_PART)) for place, source in enumerate(sources)]
     several = pl.concat(placed).filter(pl.len().over("id") > 1).sort("id", _PART, maintain_order=True)
     # Of a renamed transcript no hash is known yet: it is another one, as its name is new.
     different = several.group_by("id", maintain_order=True).agg(
@@ -229,9 +218,7 @@ def shared_transcripts(sources: Sequence[MergeSource]) -> pl.DataFrame:
     return several.select(pl.col("id").alias("transcript_id")).unique()
 
 
-def write_merged_transcripts(
-    folder: Path, sources: Sequence[MergeSource], shared: pl.DataFrame
-) -> tuple[int, int]:
+def write_merged_transcripts(folder: Path, sources: Sequence[MergeSource], shared: pl.DataFrame) -> tuple[int, int]:
     """Write the transcripts of runs into a new run's folder, each once; how many they are, and their turns.
 
     Args:
@@ -316,17 +303,13 @@ def merged_ratings(sources: Sequence[MergeSource], shared: pl.DataFrame) -> Merg
     return MergedRatings(everything, losers.height - filled, filled)
 
 
-def _losers(
-    tables: Sequence[pl.LazyFrame], shared: pl.DataFrame, sources: Sequence[MergeSource]
-) -> pl.DataFrame:
+def _losers(tables: Sequence[pl.LazyFrame], shared: pl.DataFrame, sources: Sequence[MergeSource]) -> pl.DataFrame:
     """The ratings that another run's stand for: their keys and places, and whether a value stands for a missing one.
 
     Raises:
         RunError: a rating has two values.
     """
-    placed = [
-        table.with_columns(pl.lit(place, dtype=pl.Int32()).alias(_PART)) for place, table in enumerate(tables)
-    ]
+    placed = [table.with_columns(pl.lit(place, dtype=pl.Int32()).alias(_PART)) for place, table in enumerate(tables)]
     every = pl.concat(placed).join(shared.lazy(), on="transcript_id", how="semi")
     raters = every.select("metric", "rater", _PART).unique().group_by("metric", "rater").len()
     common = raters.filter(pl.col("len") > 1).collect()
@@ -384,11 +367,7 @@ def _redrawn_rounds(sources: Sequence[MergeSource], shared: pl.DataFrame) -> lis
     plans: dict[str, list[frozenset[str]]] = {}
     for source in sources:
         people = source.ratings().filter(rated_by_humans()).select("transcript_id", "round")
-        rated = (
-            people.join(shared.lazy(), on="transcript_id", how="semi")
-            .select(pl.col("round").unique())
-            .collect()
-        )
+        rated = people.join(shared.lazy(), on="transcript_id", how="semi").select(pl.col("round").unique()).collect()
         for name in rated["round"]:
             own = frozenset(
                 str(entry.get("plan") or entry.get("sha256"))

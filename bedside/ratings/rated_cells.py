@@ -307,9 +307,7 @@ class MetricAnswers:
         if self._exact or self._parts or self._numbered:
             return
         labels = [(cell.rater, cell.value.strip()) for cell in cells]
-        self.joined, apart = joined_labels(
-            [answer for answer in labels if number_in(answer[1]) is None], known
-        )
+        self.joined, apart = joined_labels([answer for answer in labels if number_in(answer[1]) is None], known)
         for upper, lower in apart:
             self.remarks.append(
                 f"{upper!r} and {lower!r} of {self.metric} stay two labels: one rater uses both often. "
@@ -384,9 +382,7 @@ class MetricAnswers:
                 )
         if labels:
             shown = ", ".join(f"{number:g} {label}" for number, (label, _) in sorted(labels.items())[:_NAMED])
-            self.remarks.append(
-                f"Of {self.metric} the numbers are taken, which have labels beside them: {shown}."
-            )
+            self.remarks.append(f"Of {self.metric} the numbers are taken, which have labels beside them: {shown}.")
         return bool(labels)
 
     def _check_codes(self, cells: Sequence[RatedCell]) -> None:
@@ -426,9 +422,7 @@ class MetricAnswers:
             )
 
     def _off_scale(self, text: str, where: str) -> InputError:
-        levels = (
-            f"levels: {', '.join(self.scale.level_texts()) if self.scale else ''} (`scales` gives another)"
-        )
+        levels = f"levels: {', '.join(self.scale.level_texts()) if self.scale else ''} (`scales` gives another)"
         off = f"{text!r} is not on the scale of {self.metric}"
         number = number_in(text)
         if number is None or not is_code(number):
@@ -445,9 +439,7 @@ def holds_rating(cell: RatedCell, scale: Scale | None) -> bool:
     if not is_no_answer(cell.value):
         return True
     word = cell.value.strip().casefold()
-    return scale is not None and any(
-        isinstance(level, str) and level.casefold() == word for level in scale.levels
-    )
+    return scale is not None and any(isinstance(level, str) and level.casefold() == word for level in scale.levels)
 
 
 def _spellings(levels: Sequence[str]) -> dict[str, str]:

@@ -59,9 +59,7 @@ class RatingContent:
 
     first: Any = None
 
-    def __init__(
-        self, reading: RatingReading, place: str, account: FileAccount, table: Table | None = None
-    ) -> None:
+    def __init__(self, reading: RatingReading, place: str, account: FileAccount, table: Table | None = None) -> None:
         self.reading = reading
         self.place = place
         self.account = account
@@ -150,9 +148,7 @@ def frame_content(frame: Frame, reading: RatingReading) -> RatingContent:
     """
     columns = _columns(frame)
     rows = enumerate(zip(*columns.values(), strict=True))
-    cells = [
-        (row_place(number), ["" if _is_nothing(cell) else str(cell) for cell in row]) for number, row in rows
-    ]
+    cells = [(row_place(number), ["" if _is_nothing(cell) else str(cell) for cell in row]) for number, row in rows]
     return RatingContent(reading, FRAME, FileAccount(), (list(columns), cells))
 
 
@@ -207,9 +203,7 @@ class FileContent(RatingContent):
                 return None
             numbered = parquet_rows(self._source)
             next(numbered)  # the names of the columns
-            return list(schema), _held(
-                ((f"{self.place}: row {number}", row) for number, row in numbered), self.place
-            )
+            return list(schema), _held(((f"{self.place}: row {number}", row) for number, row in numbered), self.place)
         if self._source.json is not None:
             return None
         header, rows = table(self._source, self.reading.struck)
@@ -329,8 +323,7 @@ def ratings_table(frame: Frame) -> pl.DataFrame:
     if not isinstance(frame, pl.DataFrame):
         # None stands for each of the things that pandas has for nothing.
         cells_of = {
-            name: [None if _is_nothing(cell) else cell for cell in cells]
-            for name, cells in _columns(frame).items()
+            name: [None if _is_nothing(cell) else cell for cell in cells] for name, cells in _columns(frame).items()
         }
         frame = pl.DataFrame(cells_of, strict=False)
     design = {"round": pl.lit(""), "drawn": pl.lit(None)}
@@ -362,9 +355,7 @@ def _faults() -> list[tuple[pl.Expr, str, str]]:
     ]
     values = pl.sum_horizontal(pl.col(name).is_not_null() for name in ("value", "label", "error"))
     share = pl.col("label").replace_strict(SHARES, default=None, return_dtype=pl.Float64())
-    preferred = pl.col("error").is_not_null() & (values == 1) | share.eq_missing(pl.col("value")) & (
-        values == 2
-    )
+    preferred = pl.col("error").is_not_null() & (values == 1) | share.eq_missing(pl.col("value")) & (values == 2)
     return [
         *needed,
         (
@@ -418,7 +409,5 @@ def _columns(frame: Frame) -> dict[str, list[Any]]:
 def _is_nothing(cell: Any) -> bool:
     # pandas' own two are told by their names, for it need not be installed.
     return (
-        cell is None
-        or (isinstance(cell, float) and math.isnan(cell))
-        or type(cell).__name__ in {"NAType", "NaTType"}
+        cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in {"NAType", "NaTType"}
     )

@@ -178,9 +178,7 @@ class RatingAccount:
             "other_sheets": list(self.file.other_sheets),
             "columns": self._of_rows(),
             "unused_columns": list(self.file.unused),
-            "metrics": {
-                name: {"scale": scale, "ratings": count} for name, (scale, count) in self.metrics.items()
-            },
+            "metrics": {name: {"scale": scale, "ratings": count} for name, (scale, count) in self.metrics.items()},
             "joined": self.names.to_json(),
             "comments": dict(self.comments.taken),
             "raters": len(self.raters),
@@ -207,8 +205,7 @@ class RatingAccount:
             yield f"  Table: {', '.join(details)}"
         if self._of_rows():
             yield "  Columns: " + " · ".join(
-                f"{name} from {_cut(column)!r}" if name != column else name
-                for name, column in self._of_rows().items()
+                f"{name} from {_cut(column)!r}" if name != column else name for name, column in self._of_rows().items()
             )
         if file.unused:
             yield f"  Columns not used: {_listed(map(_cut, file.unused))}"
@@ -224,8 +221,7 @@ class RatingAccount:
         yield f"  {counted(self.ratings, 'rating')} of {counted(self.items, 'item')}{turns}{systems}"
         if self.empty:
             words = (
-                f"{_cut(word)!r} ({count:,})" if word else f"empty ({count:,})"
-                for word, count in self.empty.items()
+                f"{_cut(word)!r} ({count:,})" if word else f"empty ({count:,})" for word, count in self.empty.items()
             )
             yield f"  Cells without a rating: {_listed(words)}"
         first = self.file.first_left
@@ -328,9 +324,7 @@ def is_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_
     ):
         return False
     known = mapped | {name for name, spellings in COLUMN_NAMES.items() if not words.isdisjoint(spellings)}
-    rated = any(
-        cells and all(map(is_number, cells)) and not is_about_the_row(name) for name, cells in answers.items()
-    )
+    rated = any(cells and all(map(is_number, cells)) and not is_about_the_row(name) for name, cells in answers.items())
     return (
         all(not words.isdisjoint(spellings) for spellings in PAIR_NAMES.values())
         or bool(known & {"rater", "value", "metric"})
@@ -437,9 +431,7 @@ class _FileRatings:
         rated = self._comments.beside(*self._divided(cells))
         names = join_names([cell for cell in rated if not is_no_answer(cell.value)], reading, self._fits)
         self._names = names
-        rated = [
-            cell._replace(metric=names.metric(cell.metric), rater=names.rater(cell.rater)) for cell in rated
-        ]
+        rated = [cell._replace(metric=names.metric(cell.metric), rater=names.rater(cell.rater)) for cell in rated]
         # By the file's names, or by those that they got.
         metrics = {*(cell.metric for cell in cells), *names.metrics.values()}
         self._check_named("scales", filter(None, reading.scales), metrics, metrics)
@@ -605,9 +597,7 @@ class _FileRatings:
     def _add(self, cell: RatedCell, answers: MetricAnswers) -> None:
         where = cell.where
         if not cell.rater:
-            raise InputError(
-                "nothing says who rated", where=where, todo="say what does with `columns=rater=NAME`"
-            )
+            raise InputError("nothing says who rated", where=where, todo="say what does with `columns=rater=NAME`")
         unit = _unit(cell)
         replicate = _whole(cell.replicate, "replicate", where) if cell.replicate else 0
         key = (cell.item, unit, answers.metric, cell.rater, replicate, cell.round)
@@ -649,9 +639,7 @@ def _unit(cell: RatedCell) -> str:
     if not cell.second:
         return unit_name(_whole(cell.turn, "turn", cell.where) if cell.turn else None)
     if cell.second == cell.item:
-        raise InputError(
-            f"{cell.item!r} is compared with itself", where=cell.where, todo="name the other transcript"
-        )
+        raise InputError(f"{cell.item!r} is compared with itself", where=cell.where, todo="name the other transcript")
     return pair_unit(cell.second)
 
 
@@ -665,9 +653,7 @@ def _whole(cell: str, name: str, where: str) -> int:
 def _chance(cell: str, where: str) -> float:
     number = number_in(cell)
     if number is None or not 0 <= number <= 1:
-        raise InputError(
-            f"the chance {cell!r} is no number from 0 to 1", where=where, todo="mend the column drawn"
-        )
+        raise InputError(f"the chance {cell!r} is no number from 0 to 1", where=where, todo="mend the column drawn")
     return number
 
 
@@ -678,11 +664,7 @@ def _scale_text(scale: Scale | None, part: pl.DataFrame) -> str:
         if scale.numeric:
             shown = levels if len(levels) <= _NAMED else [*levels[:2], f"… {levels[-1]}"]
             return f"numbers {', '.join(shown)}"
-        return (
-            f"labels {'<'.join(levels)}, in order"
-            if scale.ordered
-            else f"labels {'/'.join(levels)}, without order"
-        )
+        return f"labels {'<'.join(levels)}, in order" if scale.ordered else f"labels {'/'.join(levels)}, without order"
     labels = part["label"].drop_nulls().unique(maintain_order=True).to_list()
     if labels:
         return f"labels without order, and no scale: {_listed(repr(_cut(label)) for label in labels)}"
@@ -740,14 +722,10 @@ def import_ratings(
             todo="import the members' ratings, and make the jury with bedside judge jury",
         )
     turns_of = dict(run.index.select("id", "turns").iter_rows())
-    for where, item, unit in zip(
-        file.places, file.ratings["transcript_id"], file.ratings["unit"], strict=True
-    ):
+    for where, item, unit in zip(file.places, file.ratings["transcript_id"], file.ratings["unit"], strict=True):
         for name in (item, second_id(unit)) if is_pair(unit) else (item,):
             if name not in turns_of:
-                raise InputError(
-                    f"the run has no transcript {name!r}", where=where, todo=nearest(name, turns_of)
-                )
+                raise InputError(f"the run has no transcript {name!r}", where=where, todo=nearest(name, turns_of))
         turns = turns_of[item]
         if is_turn(unit) and turn_index(unit) >= turns:
             raise InputError(
@@ -831,9 +809,7 @@ def _check_joined_raters(run: Run, path: str, file: RatingFile, frame: pl.DataFr
         frame.with_row_index("row")
         .filter(joined)
         .join(of_run, on=KEY, how="inner", suffix=" (run)")
-        .filter(
-            pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name} (run)")) for name in ("value", "label"))
-        )
+        .filter(pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name} (run)")) for name in ("value", "label")))
         .sort("row")
     )
     if other.is_empty():

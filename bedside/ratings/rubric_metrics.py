@@ -105,9 +105,7 @@ def final_labels(ratings: pl.DataFrame, where: str) -> pl.DataFrame:
         pl.col("metric").str.strip_suffix(_ADJUDICATED)
     )
     said = pl.concat_str("value", "label", ignore_nulls=True)
-    different = (
-        final.group_by(_UNIT).agg(said.n_unique().alias("n"), "rater", "round").filter(pl.col("n") > 1)
-    )
+    different = final.group_by(_UNIT).agg(said.n_unique().alias("n"), "rater", "round").filter(pl.col("n") > 1)
     if not different.is_empty():
         transcript, unit, metric, _, raters, rounds = different.sort(_UNIT).row(0)
         whose = [

@@ -260,9 +260,7 @@ class Run:
         pattern = rf'(?i)"role":"other","speaker":"\s*(?:{"|".join(names)})\s*[:：]?\s*"'
         with self.sound(TRANSCRIPT_FOLDER):
             turns = pl.col("content").str.contains(pattern)
-            old = (
-                self.table(_EVERY_TRANSCRIPT, TRANSCRIPT_SCHEMA).filter(turns).select("id").head(1).collect()
-            )
+            old = self.table(_EVERY_TRANSCRIPT, TRANSCRIPT_SCHEMA).filter(turns).select("id").head(1).collect()
         if not old.is_empty():
             raise RunError(
                 f"system messages or tools are turns of transcript {old.item()!r}, as in earlier versions, and "
@@ -303,12 +301,7 @@ class Run:
         """The transcripts of a table that meet a condition."""
         place = TRANSCRIPT_FOLDER if table == _EVERY_TRANSCRIPT else table
         with self.sound(place):
-            rows = (
-                self.table(table, TRANSCRIPT_SCHEMA)
-                .filter(condition)
-                .select("id", "content", "source")
-                .collect()
-            )
+            rows = self.table(table, TRANSCRIPT_SCHEMA).filter(condition).select("id", "content", "source").collect()
         for name, content, source in rows.iter_rows():
             if content is None:
                 raise RunError(
@@ -423,9 +416,7 @@ class Run:
             table = pl.scan_parquet(self.file(name))
             actual = table.collect_schema()
         if actual != schema:
-            raise RunError(
-                "the table has other columns than a run's", where=str(self.file(name)), todo="score again"
-            )
+            raise RunError("the table has other columns than a run's", where=str(self.file(name)), todo="score again")
         return table
 
 
@@ -611,16 +602,12 @@ def run_simulations(folder: str | os.PathLike[str]) -> tuple[RunSimulation, ...]
         if why is not None:
             what = f"the {noun} can't be read ({number}.manifest.{why})"
             raise RunError(what, where=str(path), todo="score again")
-    return tuple(
-        RunSimulation(entry["path"], entry["manifest"], tuple(entry["failures"])) for entry in entries
-    )
+    return tuple(RunSimulation(entry["path"], entry["manifest"], tuple(entry["failures"])) for entry in entries)
 
 
 def _failures(failed: Path) -> Iterator[dict[str, Any]]:
     """The conversations without a transcript, but for details: they may quote what was said."""
     if failed.is_file():
         todo = "bedside simulate with the same options writes it again"
-        for _, failure in read_json_lines(
-            failed, "list of what failed in the simulation", _FAILURE, todo=todo
-        ):
+        for _, failure in read_json_lines(failed, "list of what failed in the simulation", _FAILURE, todo=todo):
             yield {key: value for key, value in failure.items() if key != "detail"}

@@ -203,8 +203,7 @@ def decided_scale(words: Iterable[str], decided: Iterable[tuple[str, ...]] = ())
         scales = [scale for scale in decided if scale in scales] or [
             scale
             for scale in scales
-            if len(scale) == len(distinct) >= _PROVE
-            and not any(len(other) == len(scale) + 1 for other in scales)
+            if len(scale) == len(distinct) >= _PROVE and not any(len(other) == len(scale) + 1 for other in scales)
         ]
     return scales[0] if len(set(scales)) == 1 else None
 
@@ -229,10 +228,7 @@ def strange_words(words: Iterable[str]) -> tuple[list[str], list[str]]:
     sets, places = _sets()
     numbers = {number for key in by_key for number in places.get(key, ())}
     known = max(
-        (
-            sorted(by_key.keys() & {word for level in sets[number] for word in level})
-            for number in sorted(numbers)
-        ),
+        (sorted(by_key.keys() & {word for level in sets[number] for word in level}) for number in sorted(numbers)),
         key=len,
         default=[],
     )

@@ -142,11 +142,7 @@ def _words_of_letters(labels: set[str]) -> dict[str, str]:
     """
     for letters in _YES_NO:
         (yes, y), (no, n) = letters.items()
-        if (
-            labels & letters.keys()
-            and labels <= {yes, y, no, n}
-            and not (y not in labels and {no, n} <= labels)
-        ):
+        if labels & letters.keys() and labels <= {yes, y, no, n} and not (y not in labels and {no, n} <= labels):
             return {letter: word for word, letter in letters.items()}
     return {}
 

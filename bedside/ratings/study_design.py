@@ -75,9 +75,7 @@ def kinds_of(factors: pl.DataFrame | None, declared: Mapping[str, Kind]) -> dict
 def conditions_of(placed: pl.DataFrame, kinds: Mapping[str, Kind | None]) -> tuple[str, ...]:
     """The factors that are conditions, by their kind or else by the design; ``placed`` as :data:`PLACE`."""
     return tuple(
-        name
-        for name, kind in kinds.items()
-        if kind == "condition" or (kind is None and _is_crossed(placed, name))
+        name for name, kind in kinds.items() if kind == "condition" or (kind is None and _is_crossed(placed, name))
     )
 
 
@@ -106,11 +104,7 @@ def _is_crossed(placed: pl.DataFrame, name: str) -> bool:
 
 def _is_laid_out(placed: pl.DataFrame, name: str) -> bool:
     """Whether each system has the same levels of a factor, equally often, on most of its cases, as a design does."""
-    cells = (
-        placed.drop_nulls(["case_id", name])
-        .group_by("system", "case_id", pl.col(name).alias("level"))
-        .len("n")
-    )
+    cells = placed.drop_nulls(["case_id", name]).group_by("system", "case_id", pl.col(name).alias("level")).len("n")
     of_case = cells.group_by("system", "case_id").agg(pl.struct("level", "n").sort().alias("levels"))
     alike = of_case.group_by("system", "levels").len("cases").group_by("system")
     shares = alike.agg(pl.col("cases").max() / pl.col("cases").sum(), pl.col("cases").max().alias("most"))
@@ -207,9 +201,7 @@ def varying_factors(placed: pl.DataFrame, names: Sequence[str]) -> list[str]:
         return []
     varying = placed.group_by("system", "case_id").agg(pl.col(name).drop_nulls().n_unique() for name in names)
     candidates = [name for name in names if (varying.select(pl.col(name).max()).item() or 0) > 1]
-    return [
-        name for name in candidates if placed.drop_nulls(name).select("system", name).is_duplicated().any()
-    ]
+    return [name for name in candidates if placed.drop_nulls(name).select("system", name).is_duplicated().any()]
 
 
 def is_settled(factors: pl.DataFrame | None, name: str, others: Collection[str]) -> bool:
@@ -247,9 +239,7 @@ def beside_values(names: Sequence[str]) -> dict[str, pl.Expr]:
     return {(column := f"{FACTOR_COLUMN}{name}"): pl.col(name).alias(column) for name in names}
 
 
-def counterparts(
-    placed: pl.DataFrame, names: Sequence[str], systems: Sequence[str]
-) -> dict[str, pl.DataFrame]:
+def counterparts(placed: pl.DataFrame, names: Sequence[str], systems: Sequence[str]) -> dict[str, pl.DataFrame]:
     """Of each system, the rows to which every other system has a counterpart: at the same levels, on a case that both
     have on that case.
 
@@ -295,6 +285,5 @@ def pairing_factors(placed: pl.DataFrame, kinds: Mapping[str, Kind | None]) -> t
     return tuple(
         name
         for name, levels in zip(names, shared, strict=True)
-        if varying.select((pl.col(name) > 1).any()).item()
-        and levels.select((pl.col("systems") > 1).any()).item()
+        if varying.select((pl.col(name) > 1).any()).item() and levels.select((pl.col("systems") > 1).any()).item()
     )

@@ -49,9 +49,7 @@ class SummaryRows(NamedTuple):
     unsettled: int | None = None
 
 
-def summary_rows(
-    ids: Sequence[str], rows: Sequence[Sequence[str]] = (), at: Sequence[int] = ()
-) -> SummaryRows:
+def summary_rows(ids: Sequence[str], rows: Sequence[Sequence[str]] = (), at: Sequence[int] = ()) -> SummaryRows:
     """The rows under a table that are no items: by their names, where the items' ids are no words, and the last ones
     by their numbers, too.
 
@@ -75,12 +73,8 @@ def summary_rows(
         left = rest - equal_rows
         odd = [position for position, name in enumerate(ids) if name in left]
         alike = len(others) >= _FEWEST and len({re.sub(r"\d+", "0", name) for name in others}) == 1
-        held = (
-            position for position in odd if any(not is_no_answer(cell) for cell in _cells(rows[position], at))
-        )
-        return SummaryRows(
-            frozenset(known | short | equal_rows), next(held, None) if alike and rows else None
-        )
+        held = (position for position in odd if any(not is_no_answer(cell) for cell in _cells(rows[position], at)))
+        return SummaryRows(frozenset(known | short | equal_rows), next(held, None) if alike and rows else None)
     last, others = _last(ids, lambda name: bool(_WORD.fullmatch(name)) or name in known)
     others -= known
     if others and not any(map(_WORD.fullmatch, others)):
@@ -141,9 +135,7 @@ def _equal(
         answered = {column: cell for column, cell in cells.items() if not is_no_answer(cell)}
         for number, (column, cell) in enumerate(answered.items()):
             equal = {
-                statistic
-                for statistic, value in statistics[column].items()
-                if _is_rounded(cell, value, exact=exact)
+                statistic for statistic, value in statistics[column].items() if _is_rounded(cell, value, exact=exact)
             }
             same = equal if number == 0 else same & equal
             new = new or number_in(cell.replace(",", ".", 1)) not in above[column]

@@ -87,9 +87,7 @@ def to_pandas(table: pl.DataFrame) -> pandas.DataFrame:
     try:
         return table.to_pandas()
     except ImportError as error:
-        raise MissingExtraError(
-            "pandas and pyarrow are not installed", todo='pip install "bedside[pandas]"'
-        ) from error
+        raise MissingExtraError("pandas and pyarrow are not installed", todo='pip install "bedside[pandas]"') from error
 
 
 def wordless(ratings: pl.LazyFrame) -> pl.LazyFrame:

@@ -84,9 +84,7 @@ class TableCells:
             InputError: a row has no item, or no rater where there is a column for it.
         """
         positions = {
-            name: self._header.index(self.columns.names[name])
-            for name in _OF_ROW
-            if name in self.columns.names
+            name: self._header.index(self.columns.names[name]) for name in _OF_ROW if name in self.columns.names
         }
         item_at = positions.get("item")
         # A row that says who rated is no computed one, unless its name says so.
@@ -125,9 +123,7 @@ class TableCells:
             return None
         position = self._header.index(SHEET)
         of_key = [*self.columns.before_item] + [
-            names[name]
-            for name in ("item", "second", "rater", "metric", "turn", "replicate", "round")
-            if name in names
+            names[name] for name in ("item", "second", "rater", "metric", "turn", "replicate", "round") if name in names
         ]
         if SHEET in of_key or "item" not in names:
             return None
@@ -339,8 +335,7 @@ def pairs_cells(content: RatingContent, upper: Upper) -> Iterator[RatedCell]:
                 raise InputError(
                     "the row has no item",
                     where=where,
-                    todo="fill the item column, or name the first of two rows of column names with "
-                    "`header_row=NUMBER`",
+                    todo="fill the item column, or name the first of two rows of column names with `header_row=NUMBER`",
                 )
             for position, above, below in crossed.pairs:
                 yield RatedCell(

@@ -101,9 +101,7 @@ _COMMENT = "comments?|notes?|reasons?|rationales?|justifications?|explanations?|
 _AFTER = re.compile(f"(?:(?P<about>.+)_)?(?:free_text_)?(?:{_COMMENT})(?:_text)?")
 _BEFORE = re.compile(f"(?:{_COMMENT})_(?:(?:for|on|about|of|to)_)?(?P<about>.+)")
 #: Columns of whom or what an item is of, each with an id of its own: no rater's and no metric's.
-_OWNER = re.compile(
-    "(participant|client|patient|subject|proband|dyad|couple)(?P<id>_?(id|no|nr|number|code))?"
-)
+_OWNER = re.compile("(participant|client|patient|subject|proband|dyad|couple)(?P<id>_?(id|no|nr|number|code))?")
 #: Such columns of which a rater may be as well as an item.
 _PLACE = re.compile(
     "(site|centre|center|clinic|hospital|ward|practice|team|school|group|condition|arm)(_?(id|no|nr|number|code))?"
@@ -120,9 +118,7 @@ _OF_RATER = re.compile(
     "|respondent|response|submission|assignment|form|survey)s?(_|$)"
 )
 #: Columns that hold what was said in a conversation.
-_SAID = re.compile(
-    "(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)"
-)
+_SAID = re.compile("(^|_)(text|utterance|transcript|dialogue|dialog|conversation|prompt|response|message|said)(_|$)")
 
 
 def is_about_the_row(name: str) -> bool:
@@ -275,9 +271,7 @@ def table_columns(
     taken = {"", *names.values(), *owners, *before}
     nested = _of_the_raters([name for name in header if name not in taken], cells_of, names, reading)
     if nested and "item" not in mapping:
-        raise _one_or_two(
-            nested[0], cells_of, rows, names, f", or `scales={nested[0]}=…` where raters said it"
-        )
+        raise _one_or_two(nested[0], cells_of, rows, names, f", or `scales={nested[0]}=…` where raters said it")
     left = taken.union(nested)
     free = [name for name in header if name not in left and not reading.is_among(name, reading.without)]
     chosen = list(filter(reading.is_chosen, free))
@@ -312,9 +306,7 @@ def table_columns(
 def _may_be_labels(cells: Sequence[str], reading: RatingReading) -> bool:
     """Whether cells can be ratings, and no texts."""
     answers = [cell for cell in cells if not is_no_answer(cell)]
-    return bool(answers and reading.has_labels(answers)) or (
-        may_be_answers(cells) and not is_free_text(cells)
-    )
+    return bool(answers and reading.has_labels(answers)) or (may_be_answers(cells) and not is_free_text(cells))
 
 
 def _is_of_raters(name: str, cells: Sequence[str], items: Sequence[str]) -> bool:
@@ -426,14 +418,10 @@ def _is_within(
     has_raters = "rater" in names or any(map(names_rater, cells_of))
     # What one rater rated twice is two items.
     of_key = [
-        cells_of[names[name]]
-        for name in ("item", "rater", "metric", "turn", "replicate", "round")
-        if name in names
+        cells_of[names[name]] for name in ("item", "rater", "metric", "turn", "replicate", "round") if name in names
     ]
     owner_of: dict[tuple[str, ...], str] = {}
-    is_doubled = any(
-        owner_of.setdefault(tuple(key), cell) != cell for *key, cell in zip(*of_key, cells, strict=True)
-    )
+    is_doubled = any(owner_of.setdefault(tuple(key), cell) != cell for *key, cell in zip(*of_key, cells, strict=True))
     if has_raters and not is_doubled and "rater" in names and "metric" in names:
         # Who rated one metric of an item here and another there rated one item.
         both = zip(cells_of[names["item"]], cells_of[names["rater"]], strict=True)
@@ -493,11 +481,7 @@ def _of_the_raters(
         word, cells = plain(name), cells_of[name]
         if reading.knows_metric(name) or _OF_RATER.search(word) or is_derived(name):
             continue
-        if (
-            word in _ABOUT
-            or comment_about(name) is not None
-            or (is_about_the_row(name) and word[-3:] != "_id")
-        ):
+        if word in _ABOUT or comment_about(name) is not None or (is_about_the_row(name) and word[-3:] != "_id"):
             continue
         of_rater: dict[str, str] = {}
         if not all(cells[at] and of_rater.setdefault(raters[at], cells[at]) == cells[at] for at in rated):

@@ -109,6 +109,4 @@ def _with_ranges(group: list[Mapping[str, Any]]) -> str:
     """The reasons of one kind as one: each number that varies from its least to its greatest."""
     columns = zip(*(_NUMBER.findall(row["error"]) for row in group), strict=True)
     spans = (sorted(set(column), key=lambda number: float(number.replace(",", ""))) for column in columns)
-    return _NUMBER.sub(
-        lambda _: " to ".join(dict.fromkeys((span := next(spans))[:1] + span[-1:])), group[0]["error"]
-    )
+    return _NUMBER.sub(lambda _: " to ".join(dict.fromkeys((span := next(spans))[:1] + span[-1:])), group[0]["error"])

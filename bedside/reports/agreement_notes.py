@@ -27,15 +27,11 @@ def form_notes(agreements: Sequence[Agreement]) -> list[str]:
     words = [f"{metric} {kinds[level]}" for level, metric in alphas]
     if ordered:
         weights = " and ".join(
-            dict.fromkeys(
-                str(a.statistics["kappa"].options["weights"]).replace("unweighted", "no") for a in ordered
-            )
+            dict.fromkeys(str(a.statistics["kappa"].options["weights"]).replace("unweighted", "no") for a in ordered)
         )
         fleiss = ", Fleiss κ" if any("fleiss" in a.statistics for a in ordered) else ""
         notes.append(f"On ordered scales κ{fleiss} and AC (AC2) have {weights} weights.")
-        for title, levels in dict.fromkeys(
-            (a.title, a.statistics["kappa"].options["scale"]) for a in ordered
-        ):
+        for title, levels in dict.fromkeys((a.title, a.statistics["kappa"].options["scale"]) for a in ordered):
             if isinstance(levels[0], str) and len(levels) > 2:
                 notes.append(
                     f"{title}: labels by their place, from 0 for {levels[0]} to {len(levels) - 1} for {levels[-1]}."
@@ -58,9 +54,7 @@ def unit_notes(agreements: Sequence[Agreement]) -> list[str]:
     """On which units statistics rest, and what is left out."""
     notes = []
     if any(r.estimate is not None and r.n < a.units for a in agreements for r in a.statistics.values()):
-        notes.append(
-            "n: the units that a statistic rests on, where they are fewer: ICC and Fleiss κ need all raters."
-        )
+        notes.append("n: the units that a statistic rests on, where they are fewer: ICC and Fleiss κ need all raters.")
     if any(
         a.kind in ("people", "mean") and len(a.raters) > 2 and r.estimate is not None and r.n < a.units
         for a in agreements
@@ -78,9 +72,7 @@ def unit_notes(agreements: Sequence[Agreement]) -> list[str]:
         notes.append(f"Left out among people, as only one person rated them{used}: {counted(alone, 'unit')}.")
     if ties:
         notes.append(f"Left out of comparisons with the consensus, as people tie: {counted(ties, 'unit')}.")
-    settled = {
-        a.title: max(b.adjudicated for b in beside if b.title == a.title) for a in beside if a.adjudicated
-    }
+    settled = {a.title: max(b.adjudicated for b in beside if b.title == a.title) for a in beside if a.adjudicated}
     if settled:
         counts = ", ".join(f"{title} {counted(count, 'unit')}" for title, count in settled.items())
         notes.append(
@@ -132,9 +124,7 @@ def interval_notes(agreements: Sequence[Agreement]) -> list[str]:
     few = [a for a in agreements if 1 < a.cases < _FEW and a.units > a.cases]
     if few:
         fewest = min(few, key=lambda agreement: agreement.cases)
-        notes.append(
-            f"Some rest on units of only {fewest.cases} {_drawn_words(fewest)}: their intervals are rough."
-        )
+        notes.append(f"Some rest on units of only {fewest.cases} {_drawn_words(fewest)}: their intervals are rough.")
     return notes
 
 

@@ -210,9 +210,7 @@ def _strata_table(plan: AnnotationPlan) -> Table:
                 **dict(zip(("available", "wanted", "drawn", "at_random"), counts, strict=True)),
             }
         )
-    total = [
-        sum(values) for values in zip(*((s.available, s.wanted, s.drawn) for s in plan.strata), strict=True)
-    ]
+    total = [sum(values) for values in zip(*((s.available, s.wanted, s.drawn) for s in plan.strata), strict=True)]
     if len(plan.strata) > 1:
         blanks = [""] * (max(1, len(plan.by)) - 1)
         cells = ["all", *blanks, *(f"{count:,}" for count in (*total, sum(at_random)))]
@@ -221,9 +219,7 @@ def _strata_table(plan: AnnotationPlan) -> Table:
     rubrics = ", ".join(planned.rubric.name for planned in plan.rubrics)
     notes = [f"Plan {plan_hash(plan)}: {_MODES[plan.mode]} by {rubrics}; seed {plan.seed}."]
     if plan.judge is not None:
-        notes.append(
-            f"Raters see the score and reason of {plan.judge}: their ratings are not independent of it."
-        )
+        notes.append(f"Raters see the score and reason of {plan.judge}: their ratings are not independent of it.")
     if plan.focus != "random":
         notes.append(
             f"Focus {plan.focus}: what was not drawn at random is no random sample; bedside estimate leaves it out."
@@ -277,9 +273,7 @@ def _raters_table(plan: AnnotationPlan) -> Table:
     if plan.training_kappa is not None:
         notes.append(f"Training is passed with a κ of {decimal(plan.training_kappa)} with the known answers.")
     if pairs and min(pairs) == 0:
-        notes.append(
-            f"{pairs.count(0)} of {len(pairs)} pairs of raters share no item: their agreement can't be told."
-        )
+        notes.append(f"{pairs.count(0)} of {len(pairs)} pairs of raters share no item: their agreement can't be told.")
     return Table(
         name="raters",
         title="Raters",
@@ -511,9 +505,7 @@ def _proposals_table(proposals: Proposals) -> Table:
         rows.append(Row(tuple(map(Cell, cells))))
     notes = []
     if proposals.open:
-        notes.append(
-            f"{proposals.open:,} answers of the plan are still to come; what they bring is not counted."
-        )
+        notes.append(f"{proposals.open:,} answers of the plan are still to come; what they bring is not counted.")
     if proposals.aim == "disagreement":
         notes.append("No random sample: leave these ratings out of corrected means.")
     return Table(
@@ -576,8 +568,7 @@ def adjudication_tables(adjudication: Adjudication) -> tuple[Table, ...]:
 def _disagreements_table(adjudication: Adjudication) -> Table:
     counts = adjudication.counts
     rows = [
-        (of_rubric.rubric, of_rubric.rated, of_rubric.differ, of_rubric.ties, of_rubric.queued)
-        for of_rubric in counts
+        (of_rubric.rubric, of_rubric.rated, of_rubric.differ, of_rubric.ties, of_rubric.queued) for of_rubric in counts
     ]
     notes = [
         "Units that two raters or more answered; that no answer can be given is an answer. No majority: no answer was "
@@ -659,9 +650,7 @@ def agreement_tables(
     if agreements:
         apart = rated_apart(view, agreements, metrics=rated, raters=raters)
         agreement = agreement_table(agreements, apart)
-        tables.append(
-            replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view)))
-        )
+        tables.append(replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view))))
         tables += confusion_tables(agreements) if confusion else ()
     tables += [audits_table(verdicts)] if verdicts else []
     tables += _retest_tables(view, rated, raters, seed) if rated != [] else []

@@ -87,9 +87,7 @@ def _letters(table: TableContent, *, broken: bool) -> list[int]:
         cells = [row.cells[place] for row in table.rows]
         texts = [cell.text + cell.marks for cell in cells]
         widths = [
-            len(text)
-            if not broken and (column.align == "right" or len(text) <= LONG_WORD)
-            else _longest_word(text)
+            len(text) if not broken and (column.align == "right" or len(text) <= LONG_WORD) else _longest_word(text)
             for text in texts
         ]
         letters.append(max([*widths, _longest_word(column.title)]))
@@ -213,9 +211,7 @@ def _ratings_by(view: RatingsView, transcript: str, group: str) -> pl.DataFrame:
     return view.ratings.filter(pl.col("transcript_id") == transcript, view.rater_group() == group)
 
 
-def _turns_rated(
-    view: RatingsView, ratings: pl.DataFrame, metric: str, transcript: Transcript
-) -> Iterator[Mark]:
+def _turns_rated(view: RatingsView, ratings: pl.DataFrame, metric: str, transcript: Transcript) -> Iterator[Mark]:
     """The turns whose own ratings the score is made of: those with the highest values, or coded with something."""
     names = _turn_metrics(metric)
     of_its_turns = pl.col("metric").str.split(".").list.first().is_in(names)
@@ -223,9 +219,7 @@ def _turns_rated(
     role = metric.partition(".")[2]
     if role:
         # A measure of one role is made of that role's turns.
-        rows = rows.filter(
-            pl.col("turn").is_in([turn.index for turn in transcript.turns if turn.role == role])
-        )
+        rows = rows.filter(pl.col("turn").is_in([turn.index for turn in transcript.turns if turn.role == role]))
     numbers = rows.drop_nulls(["value", "turn"]).sort(["value", "turn"], descending=[True, False])
     labels = rows.drop_nulls(["label", "turn"]).filter(~pl.col("label").is_in(_NOTHING)).sort("turn", "rater")
     turns = labels["turn"].unique(maintain_order=True).head(MOST_MARKS)
@@ -325,9 +319,7 @@ def _marked_turns(
         for mark in (*_turns_rated(view, ratings, extreme.metric, transcript), *quoted):
             sentences = marks.setdefault(extreme.transcript, {}).setdefault(mark.turn, {})
             sentences[f"{_title(extreme)}: {mark.why}"] = None
-    return {
-        name: {turn: tuple(sentences) for turn, sentences in turns.items()} for name, turns in marks.items()
-    }
+    return {name: {turn: tuple(sentences) for turn, sentences in turns.items()} for name, turns in marks.items()}
 
 
 def _title(extreme: Extreme) -> str:
@@ -446,8 +438,7 @@ def _extremes_by_metric(review: Review) -> list[tuple[str, list[Extreme]]]:
     for extreme in review.extremes:
         extremes.setdefault((extreme.facts, extreme.raters), []).append(extreme)
     return [
-        (f"{metric_facts.title} ({rater_words(raters)})", ends)
-        for (metric_facts, raters), ends in extremes.items()
+        (f"{metric_facts.title} ({rater_words(raters)})", ends) for (metric_facts, raters), ends in extremes.items()
     ]
 
 
@@ -456,9 +447,7 @@ def _extremes_by_metric(review: Review) -> list[tuple[str, list[Extreme]]]:
 PAGE = "report.html"
 #: Name of the file of all tables, without its ending.
 TOGETHER = "tables"
-_CHECKLISTS = (
-    "What reporting guidelines ask for, as far as the run knows it. The rest is for the authors to say."
-)
+_CHECKLISTS = "What reporting guidelines ask for, as far as the run knows it. The rest is for the authors to say."
 
 
 #: Formats of figures.

@@ -97,11 +97,7 @@ def _agreements(study: ReportedStudy, kind: str, *, of_judges: bool = False) -> 
     best: dict[tuple[str, str], str] = {}
     for record in table.records if table is not None else ():
         key = (record["title"], record["between"])
-        if (
-            record["statistic"] not in ("kappa", "alpha")
-            or record["estimate"] is None
-            or record["kind"] != kind
-        ):
+        if record["statistic"] not in ("kappa", "alpha") or record["estimate"] is None or record["kind"] != kind:
             continue
         if of_judges and not any(map(is_judge, str(record["raters"]).split(", "))):
             continue
@@ -165,11 +161,7 @@ def _sampling(study: ReportedStudy) -> str | None:
     designs = []
     for plan in _plans(study):
         by = f"stratified by {', '.join(plan.by)}" if plan.by else "not stratified"
-        how = (
-            "at random"
-            if plan.focus == "random"
-            else f"{plan.focus} first, {plan.random_share:.0%} at random"
-        )
+        how = "at random" if plan.focus == "random" else f"{plan.focus} first, {plan.random_share:.0%} at random"
         designs.append(f"{by}, drawn {how} (seed {plan.seed})")
     return "; ".join(designs) or None
 

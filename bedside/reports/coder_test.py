@@ -35,9 +35,7 @@ def _codes(coder_test: CoderTest) -> Table:
         )
     uncoded = sum(int(record["not_coded"]) for record in records)
     if uncoded:
-        notes.append(
-            f"{counted(uncoded, 'turn')} that people coded got no code from it: missing, and not wrong."
-        )
+        notes.append(f"{counted(uncoded, 'turn')} that people coded got no code from it: missing, and not wrong.")
     if coder_test.without_codes:
         notes.append(f"Left out: {counted(coder_test.without_codes, 'transcript')} without anybody's codes.")
     return Table(
@@ -100,9 +98,7 @@ def _sessions(coder_test: CoderTest) -> Table:
         name="coder_sessions",
         title="Measures of sessions from the coder's codes beside those from people's",
         columns=tuple(
-            Column(
-                column.replace("_", " ").capitalize().replace("Auc", "AUC"), "right" if position else "left"
-            )
+            Column(column.replace("_", " ").capitalize().replace("Auc", "AUC"), "right" if position else "left")
             for position, column in enumerate(columns)
         ),
         rows=rows,
@@ -112,9 +108,7 @@ def _sessions(coder_test: CoderTest) -> Table:
 
 
 def _verdicts(coder_test: CoderTest) -> Table:
-    records = [
-        {key: record[key] for key in ("measure", "use", "why")} for record in coder_test.session_rows()
-    ]
+    records = [{key: record[key] for key in ("measure", "use", "why")} for record in coder_test.session_rows()]
     return Table(
         name="coder_verdicts",
         title="Which measures may be used with these codes in place of people's",

@@ -104,9 +104,7 @@ def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
         about = ", ".join(list(titles)[:_MOST_RATERS]) + (" …" if len(titles) > _MOST_RATERS else "")
         note = f"People ({about}): the answer is about {scope}."
         if members[0].difference is not None:
-            spreads = [
-                design.difference.details[SD_RATERS] for design in members if design.difference is not None
-            ]
+            spreads = [design.difference.details[SD_RATERS] for design in members if design.difference is not None]
             largest = max((spread for spread in spreads if spread is not None), default=None)
             dropped = max(design.difference.dropped for design in members if design.difference is not None)
             if dropped:
@@ -133,9 +131,7 @@ def with_people_notes(table: Table, view: RatingsView) -> Table:
     by_metric = people_of(view, metrics)
     # Labels are not what estimate corrects.
     weighted = "bedside estimate weights them by their strata." if by_metric else ""
-    table = replace(
-        table, notes=(*table.notes, *chance_notes(chances_by_title(view, sorted(metrics)), weighted))
-    )
+    table = replace(table, notes=(*table.notes, *chance_notes(chances_by_title(view, sorted(metrics)), weighted)))
     if not by_metric:
         return table
     if table.name.partition("-")[0] in _OF_PAIRS:
@@ -158,9 +154,7 @@ def _confounding_notes(designs: Sequence[RaterDesign]) -> list[str]:
     confounded = [design for design in designs if design.is_confounded]
     notes = [confounding_in_words(design) for design in confounded[:_MOST_RATERS]]
     if len(confounded) > _MOST_RATERS:
-        notes.append(
-            f"{CONFOUNDED_TOO} {counted(len(confounded) - _MOST_RATERS, 'further comparison')} by people."
-        )
+        notes.append(f"{CONFOUNDED_TOO} {counted(len(confounded) - _MOST_RATERS, 'further comparison')} by people.")
     return notes
 
 
@@ -202,9 +196,7 @@ def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for method in dict.fromkeys(c.test.method for c in comparisons):
         members = [c for c in comparisons if c.test.method == method]
         reasons = "; ".join(said_once(c.why for c in members))
-        effects = " and ".join(
-            dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None)
-        )
+        effects = " and ".join(dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None))
         estimate = f" Estimate: {members[0].test.name}"
         ways = " or ".join(dict.fromkeys(c.test.interval.method for c in members if c.test.interval))
         estimate += f", interval: {ways}." if ways else "."
@@ -332,8 +324,7 @@ def left_out_notes(left_out: Mapping[str, str]) -> Iterator[str]:
 def correction_notes(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
     """Which correction was made in which families; only the size of the families where they are many."""
     families = dict.fromkeys(
-        (comparison.test.correction, comparison.test.family, comparison.test.family_size)
-        for comparison in tested
+        (comparison.test.correction, comparison.test.family, comparison.test.family_size) for comparison in tested
     )
     if len(families) > 3:
         sizes = sorted({size or 0 for _, _, size in families})

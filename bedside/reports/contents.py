@@ -178,9 +178,7 @@ def with_printed(table: Table, printed: Sequence[PublishedNumber], *, beside: bo
     if beside:
         if not any(cell.text.endswith("}") for row in table.rows for cell in row.cells):
             return table
-        return replace(
-            table, title=f"{table.title}; in braces, as printed in {place_words(place)} of {paper}"
-        )
+        return replace(table, title=f"{table.title}; in braces, as printed in {place_words(place)} of {paper}")
     note = printed_note(printed)
     return replace(table, notes=(*table.notes, note), source_notes=(*table.source_notes, note))
 
@@ -248,9 +246,7 @@ def _table_kind(entry: Entry) -> tuple[TableKind, Options]:
     if kind.options is None:
         extra = sorted(set(entry.options()) - set(Options.model_fields))
         if extra:
-            raise RegistryError(
-                f"a table of kind {entry.kind!r} has no {extra[0]!r}", where=f"table {entry.id}"
-            )
+            raise RegistryError(f"a table of kind {entry.kind!r} has no {extra[0]!r}", where=f"table {entry.id}")
         return kind, _checked_options(Options, entry, "table")
     return kind, _checked_options(kind.options, entry, "table")
 
@@ -497,9 +493,7 @@ def make_parts(
     view = _in_order(view, suite)
     by_suite = planned_tables(suites)
     parts = [
-        _suite_part(
-            _in_order(view, of_suite), of_suite, by_suite[of_suite.name], settings=settings, figures=figures
-        )
+        _suite_part(_in_order(view, of_suite), of_suite, by_suite[of_suite.name], settings=settings, figures=figures)
         for of_suite in suites
     ]
     if settings.as_published:

@@ -59,9 +59,7 @@ def margin_table(tests: Sequence[MarginTest]) -> Table:
             p_value(test.test.p), _verdict(test),
         )  # fmt: skip
         first, *others = cells
-        rows.append(
-            Row((Cell(first), *(Cell(text, record=position) for text in others)), test.facts.title + by)
-        )
+        rows.append(Row((Cell(first), *(Cell(text, record=position) for text in others)), test.facts.title + by))
     return Table(
         name="margin",
         title="Systems within a margin",
@@ -99,9 +97,7 @@ def _verdict(test: MarginTest) -> str:
     if test.people is not None and test.people.difference is not None:
         return "too few cases or raters"
     needed = _cases_needed(test)
-    return (
-        f"too few cases; {needed:,.0f} give power {decimal(PLANNED_POWER, 1)}" if needed else "too few cases"
-    )
+    return f"too few cases; {needed:,.0f} give power {decimal(PLANNED_POWER, 1)}" if needed else "too few cases"
 
 
 def _cases_needed(test: MarginTest) -> float | None:

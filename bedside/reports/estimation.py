@@ -73,10 +73,7 @@ def _correction_words(corrected: Result) -> tuple[str, str]:
 def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
     """What the figures are about, how they were made, and what the sample left out or was taken for."""
     samples = [
-        (estimate, sample)
-        for estimate in estimates
-        if len(estimate.samples) == 1
-        for sample in estimate.samples
+        (estimate, sample) for estimate in estimates if len(estimate.samples) == 1 for sample in estimate.samples
     ]
     factors = list(dict.fromkeys(factor for _, sample in samples for factor in sample.by))
     mix = f" of {' and '.join(factors)}" if factors else ""
@@ -120,9 +117,7 @@ def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
     yield from remarks
 
 
-def _sampling_notes(
-    samples: Sequence[tuple[Estimate, PeopleSample]], factors: Sequence[str]
-) -> Iterator[str]:
+def _sampling_notes(samples: Sequence[tuple[Estimate, PeopleSample]], factors: Sequence[str]) -> Iterator[str]:
     """How people's transcripts were drawn, which are left out, and what is assumed of them."""
     if factors:
         yield (

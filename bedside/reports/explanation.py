@@ -52,9 +52,7 @@ def states_tables(view: RatingsView, transcripts: Collection[str]) -> list[Table
         if states:
             more = len(states) - SHOWN
             note = f"{more:,} more are not shown; --json has all. " if more > 0 else ""
-            tables.append(
-                _table(states, len(states), f"{note}From {file}; no rater saw them. Turns count from 0.")
-            )
+            tables.append(_table(states, len(states), f"{note}From {file}; no rater saw them. Turns count from 0."))
     return tables
 
 
@@ -205,9 +203,7 @@ def _matching(view: RatingsView, table: Table, cell: str) -> list[Mapping[str, A
 def _values(view: RatingsView, record: Mapping[str, Any], strict: bool) -> frozenset[str]:
     """What a record says of itself in words; not strictly, also its metric's title and name without role."""
     values = {
-        value.casefold()
-        for name, value in record.items()
-        if isinstance(value, str) and value and name not in _NO_NAMES
+        value.casefold() for name, value in record.items() if isinstance(value, str) and value and name not in _NO_NAMES
     }
     if not strict and record.get("metric"):
         name = str(record["metric"])
@@ -219,10 +215,7 @@ def _is_of(parts: str, values: frozenset[str]) -> bool:
     """Whether ``wanted`` is some of the values joined by slashes, which the values may contain too."""
     if parts in values:
         return True
-    return any(
-        parts.startswith(value + "/") and _is_of(parts[len(value) + 1 :], values - {value})
-        for value in values
-    )
+    return any(parts.startswith(value + "/") and _is_of(parts[len(value) + 1 :], values - {value}) for value in values)
 
 
 # -- what stands behind it --------------------------------------------------------------------------
@@ -310,9 +303,7 @@ def _definition(view: RatingsView, metric: str) -> str:
         return describe_metric(FAMILIES.load(owners[base]), base)
     if is_preference(metric):
         of_rubric = _definition(view, preferred_by(metric))
-        return (
-            f"{of_rubric}\n\nWhich of two conversations is better by it (`{metric}`): see docs/pairwise.md."
-        )
+        return f"{of_rubric}\n\nWhich of two conversations is better by it (`{metric}`): see docs/pairwise.md."
     if metric in view.rubrics:
         return describe(view.rubrics[metric])
     if metric in RUBRICS:
@@ -473,9 +464,7 @@ def _tests_table(tests: Table, records: Sequence[Mapping[str, Any]]) -> list[Tab
             name="tests",
             title="Tests it is part of",
             columns=tests.columns,
-            rows=tuple(
-                _renumbered(tests.rows[position], record) for record, position in enumerate(positions)
-            ),
+            rows=tuple(_renumbered(tests.rows[position], record) for record, position in enumerate(positions)),
             notes=tests.notes,
             records=tuple(tests.records[position] for position in positions),
         )

@@ -87,16 +87,12 @@ def _without_font(figure: Any) -> str:
     from matplotlib.text import Text
 
     texts = (text.get_text() for text in figure.findobj(Text) if text.get_visible())
-    letters = sorted(
-        {letter for text in texts for letter in text if not letter.isascii() and letter.isprintable()}
-    )
+    letters = sorted({letter for text in texts for letter in text if not letter.isascii() and letter.isprintable()})
     if not letters:
         return ""
     installed = set(fontManager.get_font_names())
     fonts = [get_font(fontManager.findfont(name)) for name in (_FONT, *_SCRIPTS) if name in installed]
-    return "".join(
-        letter for letter in letters if not any(font.get_char_index(ord(letter)) for font in fonts)
-    )
+    return "".join(letter for letter in letters if not any(font.get_char_index(ord(letter)) for font in fonts))
 
 
 #: A panel, and its top and its foot in inches above the foot of its figure.

@@ -158,9 +158,7 @@ def wrapped(title: str, width: int = 30) -> str:
 
 def width_of_names(names: Iterable[str], width: int = NAME_WIDTH) -> float:
     """How wide names in lines are, in inches."""
-    return 0.15 + _LETTER * max(
-        (letters(line) for name in names for line in lines_of(name, width)), default=0
-    )
+    return 0.15 + _LETTER * max((letters(line) for name in names for line in lines_of(name, width)), default=0)
 
 
 def height_of_names(names: Iterable[str], width: int = NAME_WIDTH) -> float:
@@ -170,9 +168,7 @@ def height_of_names(names: Iterable[str], width: int = NAME_WIDTH) -> float:
 
 def name_rows(axis: Any, names: Sequence[str], width: int = NAME_WIDTH, *, shown: bool = True) -> None:
     """Names in lines beside the rows of a panel, the first on top; no names where they stand beside another panel."""
-    axis.set_yticks(
-        range(len(names)), [wrapped(name, width) for name in names] if shown else [""] * len(names)
-    )
+    axis.set_yticks(range(len(names)), [wrapped(name, width) for name in names] if shown else [""] * len(names))
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
@@ -209,9 +205,7 @@ def whiskers(
         cap: half the width of its ends, in points.
     """
     for colour, width in (("white", 2.4), ("black", 1.1)):
-        axis.errorbar(
-            at, heights, ends, fmt="none", ecolor=colour, capsize=cap, capthick=width, elinewidth=width
-        )
+        axis.errorbar(at, heights, ends, fmt="none", ecolor=colour, capsize=cap, capthick=width, elinewidth=width)
 
 
 def spread_note(lines: Sequence[Any]) -> tuple[str, ...]:

@@ -29,9 +29,7 @@ from bedside.reports.table_content import Cell, Column, Row
 from bedside.scoring.judging_orders import STORE
 
 
-def plan_table(
-    plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endpoints: Iterable[str] = ()
-) -> Table:
+def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endpoints: Iterable[str] = ()) -> Table:
     """What judging would send, rubric by rubric.
 
     Args:
@@ -86,9 +84,7 @@ def _hanging(plans: Sequence[RubricPlan]) -> list[str]:
     return [note for ending, note in notes.items() if any(plan.rubric.endswith(ending) for plan in plans)]
 
 
-def judged_table(
-    judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (), lines: Iterable[str] = ()
-) -> Table:
+def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (), lines: Iterable[str] = ()) -> Table:
     """What judging took, rubric by rubric.
 
     Args:
@@ -192,8 +188,7 @@ def judgements_table(
         name="judgements",
         title=f"{len(rows):,} judgements",
         columns=tuple(
-            Column(title, "left")
-            for title in ("Key", "Transcript", "Unit", "Rubric", "Pass", "State", "Answer")
+            Column(title, "left") for title in ("Key", "Transcript", "Unit", "Rubric", "Pass", "State", "Answer")
         ),
         rows=tuple(rows),
         notes=(f"See one whole: bedside judgements show {typed(path)} KEY.",),
@@ -288,9 +283,7 @@ def judgement_text(path: Path, key: str) -> str:
     matches = [judgement for judgement in read_judgements(store) if judgement.key.startswith(key.lower())]
     if len(matches) != 1:
         what = "no judgement has" if not matches else f"{len(matches)} judgements have"
-        raise DataError(
-            f"{what} a key that begins {key!r}", where=str(path), todo="see bedside judgements list"
-        )
+        raise DataError(f"{what} a key that begins {key!r}", where=str(path), todo="see bedside judgements list")
     judgement = matches[0]
     prompt = read_prompt(store, judgement.prompt)
     facts_of = [
@@ -314,9 +307,7 @@ def judgement_text(path: Path, key: str) -> str:
     ]  # fmt: skip
     lines = [f"{what}: {value}" for what, value in facts_of if value]
     answer = (
-        orjson.dumps(judgement.answer, option=orjson.OPT_INDENT_2).decode()
-        if judgement.answer is not None
-        else "none"
+        orjson.dumps(judgement.answer, option=orjson.OPT_INDENT_2).decode() if judgement.answer is not None else "none"
     )
     lines += ["", "--- what was asked", prompt if prompt is not None else "(not kept: the run keeps no text)"]
     for number, reply in enumerate(judgement.replies, 1):

@@ -39,9 +39,7 @@ def in_groups(table: Table, view: RatingsView) -> Table:
     pattern = re.compile("|".join([*(re.escape(name) for name in names), r"\b[Ss]ystems?\b"]))
 
     def worded(text: str) -> str:
-        return pattern.sub(
-            lambda found: _WORDS.get(found[0], found[0]) if found[0] not in names else found[0], text
-        )
+        return pattern.sub(lambda found: _WORDS.get(found[0], found[0]) if found[0] not in names else found[0], text)
 
     return replace(
         table,
@@ -90,9 +88,7 @@ def answered(
 
     def noted(part: RatingsView) -> Tables[Results]:
         tables = answer(part)
-        noted_tables = (
-            with_people_notes(with_averaging_notes(table, part, besides=divided), part) for table in tables
-        )
+        noted_tables = (with_people_notes(with_averaging_notes(table, part, besides=divided), part) for table in tables)
         return Tables((in_groups(table, part) for table in noted_tables), tables.results)
 
     return by_level(view, within, noted)
@@ -120,9 +116,7 @@ def by_level(
     if not levels and refusals:
         raise next(iter(refusals.values()))
     if not levels:
-        raise DataError(
-            f"no transcript that was chosen has {within}", where=view.name, todo="name another factor"
-        )
+        raise DataError(f"no transcript that was chosen has {within}", where=view.name, todo="name another factor")
     shown = [table for tables in levels.values() for table in tables]
     notes = [f"No answer within {within} {level}: {error.what}." for level, error in refusals.items()]
     without = _rated_without(view, within)

@@ -65,9 +65,7 @@ class TableMeasure(BaseModel):
         if bool(self.sum) + bool(self.mean) + (self.count is not None) > 1:
             raise ValueError("a measure is one of: a ratio of sums, a mean of metrics, a count")
         if self.minus is not None and self.deviation:
-            raise ValueError(
-                "a measure is a difference from a system or a distance from the reference, not both"
-            )
+            raise ValueError("a measure is a difference from a system or a distance from the reference, not both")
         return self
 
     @property

@@ -46,11 +46,7 @@ _RULES: Mapping[str, str] = {
 
 def jury_words(jury: Jury) -> str:
     """A jury in a sentence, as a paper would say it."""
-    by = (
-        "weights learnt from people's ratings of some cases"
-        if jury.rule == "weights"
-        else f"their {jury.rule}"
-    )
+    by = "weights learnt from people's ratings of some cases" if jury.rule == "weights" else f"their {jury.rule}"
     if jury.rule == "majority":
         by = "the level that most of them gave"
     quorum = "" if jury.quorum == len(jury.members) else f" where {jury.quorum} of them rated"
@@ -113,11 +109,7 @@ def _member_notes(agreements: Sequence[JuryAgreement]) -> Iterator[str]:
     weighed = "votes by weight" if jury.rule == "weights" else "votes"
     rule = _RULES[jury.rule] if levels else f"the {jury.rule} of the members' numbers"
     yield f"Its rating: {rule}. Labels go by most {weighed}; a tie is missing."
-    passes = (
-        "their mean"
-        if jury.rule in ("mean", "weights")
-        else "the most frequent, else the one nearest their mean"
-    )
+    passes = "their mean" if jury.rule in ("mean", "weights") else "the most frequent, else the one nearest their mean"
     yield f"A member's passes are taken together first: {passes}."
     if jury.quorum < len(jury.members):
         yield f"A unit needs ratings by {jury.quorum} of the members; the others are left out of it."
@@ -322,9 +314,7 @@ def _scoring_words(view: RatingsView, entry: Mapping[str, Any], by_rater: Mappin
         f"{', '.join(dict.fromkeys(map(facts_title, metrics)))} ({by})" for by, metrics in computed.items()
     )
     metrics = [metric for metric in view.metrics() if metric.partition(".")[0] in names]
-    ratings = view.ratings.lazy().filter(
-        pl.col("metric").is_in(metrics) & pl.col("rater").is_in(list(by_rater))
-    )
+    ratings = view.ratings.lazy().filter(pl.col("metric").is_in(metrics) & pl.col("rater").is_in(list(by_rater)))
     with_models = ""
     if models:
         listed = ", ".join(sorted(map(_model_name, models)))
@@ -439,9 +429,7 @@ def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry:
     if judge.get("shows"):
         asked_by += f", and was shown {_shown_words(judge['shows'])}"
     if "deepeval" in judge:
-        asked_by = (
-            f"by metrics of deepeval {judge['deepeval']['version']} in its own words (version) {titles}"
-        )
+        asked_by = f"by metrics of deepeval {judge['deepeval']['version']} in its own words (version) {titles}"
     rows = [row for row in entry["missing"] if is_failure(row["error"])]
     there = entry["ratings"] - sum(row["n"] for row in entry["missing"])
     return (
@@ -467,9 +455,7 @@ def compared_words(view: RatingsView, entries: Iterable[Mapping[str, Any]]) -> l
     last = {(entry["rater"], *sorted(entry["prompts"]), None, *entry["systems"]): entry for entry in entries}
     paragraphs = []
     for entry in last.values():
-        titles = ", ".join(
-            f"{view.facts(name).title} ({version})" for name, version in entry["prompts"].items()
-        )
+        titles = ", ".join(f"{view.facts(name).title} ({version})" for name, version in entry["prompts"].items())
         at = _sampling_words(entry)
         passes = "once" if entry["passes"] == 1 else f"{entry['passes']} times"
         preferences = entry["ratings"] - sum(row["n"] for row in entry["missing"])

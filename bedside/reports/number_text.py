@@ -56,9 +56,7 @@ def trimmed(text: str) -> str:
 def decimal(value: float | None, digits: int = 2) -> str:
     """A number that can't exceed 1 (a share, kappa, p), printed without its leading zero."""
     return (
-        number(value, digits).replace("0.", ".", 1)
-        if value is not None and abs(value) < 1
-        else number(value, digits)
+        number(value, digits).replace("0.", ".", 1) if value is not None and abs(value) < 1 else number(value, digits)
     )
 
 

@@ -104,9 +104,7 @@ def with_preference_notes(table: Table, view: RatingsView, systems: Sequence[str
         notes=(
             *table.notes,
             *_people_notes(view),
-            *view.once(
-                ("preferences average over", *systems, shown), lambda: _averaged(view, systems, shown)
-            ),
+            *view.once(("preferences average over", *systems, shown), lambda: _averaged(view, systems, shown)),
         ),
     )
 

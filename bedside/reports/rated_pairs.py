@@ -99,9 +99,7 @@ def _consensus(cells: list[float | str]) -> float | str | None:
         return None
     if not isinstance(cells[0], str):
         return float(np.mean([float(cell) for cell in cells]))
-    counts = sorted(
-        ((cells.count(cell), cell) for cell in set(cells)), key=lambda pair: (-pair[0], str(pair[1]))
-    )
+    counts = sorted(((cells.count(cell), cell) for cell in set(cells)), key=lambda pair: (-pair[0], str(pair[1])))
     if len(counts) > 1 and counts[0][0] == counts[1][0]:
         return None
     return counts[0][1]

@@ -97,9 +97,7 @@ class ResultsOptions(Options):
         if METRIC not in dimensions:
             raise ValueError("either the rows or the columns hold the metric")
         if RATERS in dimensions and (self.test or self.against or self.raters or self.reference):
-            raise ValueError(
-                "raters in rows or columns go with no test, preferred raters or reference corpus"
-            )
+            raise ValueError("raters in rows or columns go with no test, preferred raters or reference corpus")
         if self.deviation and (self.rows, self.columns) != ((METRIC,), (SYSTEM,)):
             raise ValueError("deviation needs metrics in rows and systems in columns")
         if self.reference and METRIC not in self.rows:
@@ -108,9 +106,7 @@ class ResultsOptions(Options):
             raise ValueError("there are fewer dimensions in rows than key_columns")
         unknown = [name for name in self.best_among if name not in dimensions or name == METRIC]
         if unknown and unknown != [SYSTEM]:
-            raise ValueError(
-                f"best_among names {unknown[0]!r}, by which neither rows nor columns are divided"
-            )
+            raise ValueError(f"best_among names {unknown[0]!r}, by which neither rows nor columns are divided")
         return self
 
     @property
@@ -296,8 +292,7 @@ def layout_of(
     }
     cells = {*samples, *printed}
     strata = [
-        order.ordered_levels(name, [stratum[i] for _, (_, stratum) in cells])
-        for i, name in enumerate(options.factors)
+        order.ordered_levels(name, [stratum[i] for _, (_, stratum) in cells]) for i, name in enumerate(options.factors)
     ]
     values: dict[str, Sequence[Any]] = {
         METRIC: range(len(items)),
@@ -478,9 +473,7 @@ def _row(item: MeasureRow, level: str) -> MeasureRow:
 
 def _distances(samples: Samples, reference: float) -> dict[Place, Sample]:
     return {
-        place: replace(
-            sample, estimate=None if sample.estimate is None else abs(sample.estimate - reference), sd=None
-        )
+        place: replace(sample, estimate=None if sample.estimate is None else abs(sample.estimate - reference), sd=None)
         for place, sample in samples.items()
     }
 

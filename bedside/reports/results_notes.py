@@ -75,9 +75,7 @@ class SystemTests:
         position, (system, stratum) = key
         return self._test(self.layout.items[position], stratum, system, self.against)
 
-    def _comparison(
-        self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str | None
-    ) -> Comparison | None:
+    def _comparison(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str | None) -> Comparison | None:
         # What was tested is the metric itself, no distance of it and no mean with others.
         if b is None or item.measure.compared or item.measure.mean or item.level == "count":
             return None
@@ -137,9 +135,7 @@ class SystemTests:
             against = self.layout.order.system_label(self.against)
             notes.append(f"Against {against}: * p < .05, ** p < .01, *** p < .001, corrected.")
         for method in dict.fromkeys(comparison.test.method for comparison in comparisons):
-            reasons = said_once(
-                comparison.why for comparison in comparisons if comparison.test.method == method
-            )
+            reasons = said_once(comparison.why for comparison in comparisons if comparison.test.method == method)
             notes.append(f"Test: {method} ({'; '.join(reasons)}).")
         if any(c.transcripts_a > c.cases_a or c.transcripts_b > c.cases_b for c in comparisons):
             notes.append("Tests are over cases: of a case's transcripts the mean counts, once.")
@@ -355,9 +351,7 @@ def _best_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:
         return []
     directed = any(item.direction != "none" for item in layout.items)
     if best == "interval" and directed and layout.has_several_systems:
-        return [
-            "Nothing is bold: no 95 % interval of a difference leaves out 0. ↑ higher is better, ↓ lower is."
-        ]
+        return ["Nothing is bold: no 95 % interval of a difference leaves out 0. ↑ higher is better, ↓ lower is."]
     return []
 
 
@@ -376,17 +370,13 @@ def _arrow_words(layout: ResultsLayout) -> str:
 
 
 def _mean_notes(layout: ResultsLayout) -> list[str]:
-    titles = [
-        layout.plain_title(item) for item in layout.items if item.measure.mean and not item.measure.compared
-    ]
+    titles = [layout.plain_title(item) for item in layout.items if item.measure.mean and not item.measure.compared]
     if not titles:
         return []
     return [f"{', '.join(titles)}: the mean of several metrics within each transcript that has all of them."]
 
 
-def _reference_notes(
-    layout: ResultsLayout, references: Mapping[int, Sample], corpus: str | None
-) -> list[str]:
+def _reference_notes(layout: ResultsLayout, references: Mapping[int, Sample], corpus: str | None) -> list[str]:
     """What is held against the reference corpus, and what it is."""
     distances = [layout.plain_title(item) for item in layout.items if item.level == "deviation"]
     near = [layout.plain_title(item) for item in layout.items if item.nearest]
@@ -457,9 +447,7 @@ def _unshown_notes(layout: ResultsLayout, measured: MeasuredRows) -> list[str]:
 def _interval_notes(layout: ResultsLayout) -> list[str]:
     if layout.options.spread != "ci":
         return []
-    note = interval_note(
-        (sample, layout.items[position].level) for (position, _), sample in layout.samples.items()
-    )
+    note = interval_note((sample, layout.items[position].level) for (position, _), sample in layout.samples.items())
     return [note] if note else []
 
 
@@ -473,9 +461,7 @@ def _deviation_notes(layout: ResultsLayout, deviations: ResultsDeviations | None
     if not layout.options.deviation:
         return []
     if deviations is None:
-        return [
-            "No reference corpus is named that has these metrics, so no Δ: bedside report RUN --reference RUN2."
-        ]
+        return ["No reference corpus is named that has these metrics, so no Δ: bedside report RUN --reference RUN2."]
     return [
         "Δ: distance of the mean from the mean of the reference corpus under the same raters.",
         f"Reference: {deviations.corpus}.",

@@ -287,9 +287,7 @@ def _of_all(measured: _Measured, counts_by_place: Mapping[Place, int]) -> _Measu
     )
 
 
-def _unshown(
-    view: RatingsView, preferred: Sequence[_Measured], groups: Sequence[_Measured]
-) -> Iterator[UnshownRaters]:
+def _unshown(view: RatingsView, preferred: Sequence[_Measured], groups: Sequence[_Measured]) -> Iterator[UnshownRaters]:
     """The groups of raters that gave values of a measure and aren't those preferred."""
     shown = {group.group for group in preferred}
     shown_systems = {system for group in preferred for system in group.systems}
@@ -360,9 +358,7 @@ def _parts(
         placed = placed.join(strata, on="transcript_id", how="left")
         factors = [name for name in strata.columns if name.startswith(_FACTOR)]
     names = [*keys, "system", *factors]
-    for values_of, part in placed.partition_by(
-        names, as_dict=True, include_key=False, maintain_order=True
-    ).items():
+    for values_of, part in placed.partition_by(names, as_dict=True, include_key=False, maintain_order=True).items():
         key, (system, *stratum) = values_of[: len(keys)], values_of[len(keys) :]
         yield tuple(map(str, key)), (str(system), tuple(map(str, stratum))), part
 
@@ -419,9 +415,7 @@ def _counts(view: RatingsView, what: str, strata: pl.DataFrame | None, *, pool: 
         elif what == "cases":
             count = part["case_id"].drop_nulls().n_unique()
         else:
-            count = len(
-                {value for transcript in part["transcript_id"] for value in values.get(transcript, ())}
-            )
+            count = len({value for transcript in part["transcript_id"] for value in values.get(transcript, ())})
         samples[place] = Sample(
             values=np.ones(part.height),
             cases=part["case"].to_numpy(),
@@ -440,11 +434,7 @@ def _reference_values(view: RatingsView, name: str) -> dict[str, tuple[str, ...]
         entry = transcript.reference.get(name)
         entries = entry if isinstance(entry, list | tuple) else [entry]
         values[transcript.id] = tuple(
-            value
-            for text in entries
-            if isinstance(text, str)
-            for value in _BETWEEN_VALUES.split(text)
-            if value
+            value for text in entries if isinstance(text, str) for value in _BETWEEN_VALUES.split(text) if value
         )
     return values
 
@@ -471,18 +461,16 @@ def _means_within(
     return samples
 
 
-def _ratios(
-    view: RatingsView, measure: TableMeasure, strata: pl.DataFrame | None
-) -> dict[str, dict[Place, Sample]]:
+def _ratios(view: RatingsView, measure: TableMeasure, strata: pl.DataFrame | None) -> dict[str, dict[Place, Sample]]:
     """A ratio of sums over transcripts, by group of raters and place.
 
     A transcript's sums are means over a rater's passes, of those that have all the metrics, and then over people.
     What only an algorithm counts is the same for all who rate the rest.
     """
     needed = sorted({*measure.sum, *measure.over})
-    ratings = view.ratings.filter(
-        pl.col("unit") == "transcript", pl.col("metric").is_in(needed)
-    ).with_columns(view.rater_group().alias("group"))
+    ratings = view.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed)).with_columns(
+        view.rater_group().alias("group")
+    )
     counted = algorithms_parts(view, measure)
     wide = ratings.filter(~pl.col("metric").is_in(list(counted))).pivot(
         on="metric",
@@ -529,9 +517,7 @@ def algorithms_parts(view: RatingsView, measure: TableMeasure) -> dict[str, str]
     raters: dict[str, set[str]] = {}
     for metric, rater in pairs.select("metric", "rater").unique().iter_rows():
         raters.setdefault(metric, set()).add(rater)
-    counted = {
-        metric: max(names) for metric, names in raters.items() if all(is_algorithm(name) for name in names)
-    }
+    counted = {metric: max(names) for metric, names in raters.items() if all(is_algorithm(name) for name in names)}
     return counted if len(counted) < len(raters) else {}
 
 
@@ -561,9 +547,7 @@ def _ratio_sample(part: pl.DataFrame) -> Sample:
     )
 
 
-def _rows(
-    view: RatingsView, measured: Sequence[_Measured], absent: Sequence[str], case_level: bool
-) -> MeasuredRows:
+def _rows(view: RatingsView, measured: Sequence[_Measured], absent: Sequence[str], case_level: bool) -> MeasuredRows:
     """What has a value, as rows, and what is rated but has none."""
     groups: dict[tuple[str, bool, tuple[str, ...]], list[str]] = {}
     for group in measured:

@@ -130,11 +130,7 @@ def _what(talks: SimulatedTalks) -> list[str]:
     sentences = [
         f"{whole} {'are' if len(talks.finished) != 1 else 'is'} simulated"
         + (f" by the protocol {' and '.join(kinds)}" if kinds else "")
-        + (
-            f"; {counted(talks.others, 'other')} {'are' if talks.others != 1 else 'is'} not."
-            if talks.others
-            else "."
-        )
+        + (f"; {counted(talks.others, 'other')} {'are' if talks.others != 1 else 'is'} not." if talks.others else ".")
     ]
     if named["patient"]:
         sentences.append(
@@ -148,9 +144,7 @@ def _what(talks: SimulatedTalks) -> list[str]:
             + f", and the clinicians under test are {named['clinician']}."
         )
     if toys:
-        sentences.append(
-            "A toy is rules or a script in place of a model: nothing about a model follows from it."
-        )
+        sentences.append("A toy is rules or a script in place of a model: nothing about a model follows from it.")
     for simulation in talks.simulations:
         own = simulation.manifest.get("parameters of bedside's own") or ()
         if own:
@@ -178,9 +172,7 @@ def _kinds(talks: SimulatedTalks) -> list[str]:
 
 def _lost(talks: SimulatedTalks) -> list[str]:
     if not talks.simulations:
-        return [
-            "What could not be simulated isn't known, as the transcripts were scored without the simulation."
-        ]
+        return ["What could not be simulated isn't known, as the transcripts were scored without the simulation."]
     reasons = reasons_of(talks.talks)
     if talks.not_begun:
         reasons["not begun"] = talks.not_begun
@@ -193,10 +185,7 @@ def _lost(talks: SimulatedTalks) -> list[str]:
 
 def _doubts(view: RatingsView, talks: SimulatedTalks) -> list[str]:
     return [
-        *(
-            f"{name} took part in the conversations and judged them too."
-            for name in judging_actors(view, talks)
-        ),
+        *(f"{name} took part in the conversations and judged them too." for name in judging_actors(view, talks)),
         *(
             f"{name} ranked the candidates in the conversations and scored their likelihood too."
             for name in ranking_and_scoring(view, talks)
@@ -278,17 +267,9 @@ def lost_table(folder: Path) -> Table:
     return Table(
         name="simulation_failed",
         title="Conversations that failed, or have no transcript",
-        columns=tuple(
-            Column(name, "left") for name in ("Conversation", "State", "Whose", "Reason", "Detail")
-        ),
+        columns=tuple(Column(name, "left") for name in ("Conversation", "State", "Whose", "Reason", "Detail")),
         rows=tuple(
-            Row(
-                tuple(
-                    map(
-                        Cell, (entry.id, entry.state, entry.whose or DASH, entry.reason, entry.detail or DASH)
-                    )
-                )
-            )
+            Row(tuple(map(Cell, (entry.id, entry.state, entry.whose or DASH, entry.reason, entry.detail or DASH))))
             for entry in lost
         ),
         notes=tuple(f"{counts[state]:,} {words}." for state, words in _STATES.items() if counts[state]),
@@ -423,9 +404,7 @@ def _conversation_lines(record: ConversationRecord) -> Iterator[str]:
     if record.ending is None:
         yield "It has not ended."
         return
-    yield "ended: " + ", ".join(
-        f"{name} {_shown(value)}" for name, value in record.ending.items() if value != ""
-    )
+    yield "ended: " + ", ".join(f"{name} {_shown(value)}" for name, value in record.ending.items() if value != "")
     by_turn: dict[int, list[dict[str, Any]]] = {}
     for state in record.states:
         by_turn.setdefault(state.get("turn") or 0, []).append(state)

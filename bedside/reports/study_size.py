@@ -84,9 +84,7 @@ def difference_table(sizes: DifferenceSizes) -> Table:
         else "as given"
     )
     family = f" (.05 over {sizes.tests} tests)" if sizes.tests > 1 else ""
-    on_pilot = (
-        "Power on the pilot: t test on 2000 samples drawn from the pilot, moved to the difference asked for."
-    )
+    on_pilot = "Power on the pilot: t test on 2000 samples drawn from the pilot, moved to the difference asked for."
     return Table(
         name="plan",
         title=f"Cases to find a mean difference of {sizes.difference:g} with power {sizes.power:g}",

@@ -228,6 +228,4 @@ class TableKind:
         return self.build(view, seed, options or self.options())
 
 
-TABLES: Registry[TableKind] = Registry(
-    "bedside.reports.tables", "TABLE", "table", TableKind, group="bedside.tables"
-)
+TABLES: Registry[TableKind] = Registry("bedside.reports.tables", "TABLE", "table", TableKind, group="bedside.tables")

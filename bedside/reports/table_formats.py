@@ -114,10 +114,7 @@ def shown_numbers(cell: Cell, exact: float | None = None) -> tuple[ShownNumber, 
     if befores[-1] or not all(map(_BEFORE.fullmatch, befores)):
         return ()
     afters.append(afters.pop() + cell.marks)
-    numbers = [
-        _shown(match, before, after)
-        for match, before, after in zip(matches, befores, afters[1:], strict=False)
-    ]
+    numbers = [_shown(match, before, after) for match, before, after in zip(matches, befores, afters[1:], strict=False)]
     if exact is not None:
         numbers[0] = _with_exact(numbers[0], exact)
     return tuple(numbers)
@@ -235,12 +232,9 @@ class _Sheet:
         from openpyxl.styles import Border, Side
 
         self._sheet, self._table, self._formats = sheet, table, formats
-        self._numbers = [
-            [self._numbers_of(cell, place) for place, cell in enumerate(row.cells)] for row in table.rows
-        ]
+        self._numbers = [[self._numbers_of(cell, place) for place, cell in enumerate(row.cells)] for row in table.rows]
         counts = [
-            max((len(row[place]) for row in self._numbers), default=1) or 1
-            for place in range(len(table.columns))
+            max((len(row[place]) for row in self._numbers), default=1) or 1 for place in range(len(table.columns))
         ]
         #: Of each column of the table, its first column on the sheet, and how many it takes there.
         self._places = list(zip(accumulate(counts, initial=1), counts, strict=False))
@@ -378,9 +372,7 @@ class _Sheet:
         from openpyxl.styles import Alignment, Font
 
         if cell.bold or cell.underline:
-            written.font = Font(
-                bold=cell.bold, underline="single" if cell.underline and not cell.bold else None
-            )
+            written.font = Font(bold=cell.bold, underline="single" if cell.underline and not cell.bold else None)
         written.alignment = Alignment(
             horizontal=align, vertical="top", wrap_text=align == "left" and written.data_type == "s"
         )
@@ -522,9 +514,7 @@ def _add_caption(document: Document, number: int, title: str, *, continued: bool
     paragraph.add_run("Table ")
     field = " SEQ Table \\c " if continued else " SEQ Table \\* ARABIC "
     paragraph._p.append(
-        parse_xml(
-            f'<w:fldSimple xmlns:w="{_NAMESPACE}" w:instr="{field}"><w:r><w:t>{number}</w:t></w:r></w:fldSimple>'
-        )
+        parse_xml(f'<w:fldSimple xmlns:w="{_NAMESPACE}" w:instr="{field}"><w:r><w:t>{number}</w:t></w:r></w:fldSimple>')
     )
     paragraph.add_run(f". {xml_text(title)}{CONTINUED if continued else ''}")
 

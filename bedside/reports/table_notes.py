@@ -40,9 +40,7 @@ def code_notes(metrics: Iterable[str]) -> list[str]:
     from bedside.scoring.plan import families_by_metric
 
     owners = families_by_metric()
-    counted_from_codes = [
-        name for name in dict.fromkeys(metrics) if owners.get(name.partition(".")[0]) == "behaviour"
-    ]
+    counted_from_codes = [name for name in dict.fromkeys(metrics) if owners.get(name.partition(".")[0]) == "behaviour"]
     if not counted_from_codes:
         return []
     return [
@@ -156,9 +154,7 @@ def chances_by_title(view: RatingsView, metrics: Iterable[str]) -> dict[str, tup
     """Title of each metric → the chances with which the units that people rated were drawn, as far as known."""
     people = view.ratings.filter(rated_by_humans())
     return {
-        view.facts(metric).title: tuple(
-            people.filter(pl.col("metric") == metric)["drawn"].drop_nulls().unique().sort()
-        )
+        view.facts(metric).title: tuple(people.filter(pl.col("metric") == metric)["drawn"].drop_nulls().unique().sort())
         for metric in metrics
     }
 
@@ -196,10 +192,7 @@ def dash_notes(columns: Sequence[Column], rows: Iterable[Row], reasons: Mapping[
         reasons: why a cell of the column with this title is a dash; under the empty title, why one of any other is.
     """
     dashed = {
-        column.title
-        for row in rows
-        for column, cell in zip(columns, row.cells, strict=True)
-        if cell.text == DASH
+        column.title for row in rows for column, cell in zip(columns, row.cells, strict=True) if cell.text == DASH
     }
     titles_by_reason: dict[str, list[str]] = {}
     for column in dict.fromkeys(column.title for column in columns if column.title in dashed):
@@ -256,9 +249,7 @@ def with_averaging_notes(
     names = {record.get(key) for record in table.records for key in ("system", "a", "b")}
     names |= {name for record in table.records for name in str(record.get("systems", "")).split(", ")}
     systems = [system for system in view.systems() if system in names]
-    pairs = dict.fromkeys(
-        (r["a"], r["b"]) for r in table.records if r.get("a") in names and r.get("b") in systems
-    )
+    pairs = dict.fromkeys((r["a"], r["b"]) for r in table.records if r.get("a") in names and r.get("b") in systems)
     sides = list(pairs) or list(combinations(systems, 2))
     notes = averaging_notes(view, metrics, systems, sides, compared=bool(pairs), besides=besides, shown=shown)
     if any(is_human(str(record.get("raters"))) for record in table.records):
@@ -364,9 +355,7 @@ def _span(counts: Sequence[int]) -> str:
 
 def _pair_words(view: RatingsView, factor: AveragedFactor, pairs: Sequence[tuple[str, str]]) -> str:
     """What pairs of systems are averaged over: the levels that both have, where they are matched by the factor."""
-    shared = {
-        pair: factor.shared_levels(pair) if factor.name in view.matching(pair).by else [] for pair in pairs
-    }
+    shared = {pair: factor.shared_levels(pair) if factor.name in view.matching(pair).by else [] for pair in pairs}
     if not any(shared.values()):
         words = f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
         return f"{words}, each system over its own levels"
@@ -389,9 +378,7 @@ def _system_words(factor: AveragedFactor, *, several: bool) -> str:
     ]
     if not several or not others:
         return words
-    return (
-        f"{words}; {_listed(others, _MOST_LEVELS, '; ')}, so that means of systems are of different settings"
-    )
+    return f"{words}; {_listed(others, _MOST_LEVELS, '; ')}, so that means of systems are of different settings"
 
 
 def _interaction_words(

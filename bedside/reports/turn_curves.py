@@ -83,9 +83,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
         cases = [str(transcript["case"][0]) for transcript in by_transcript]
         clustered = len(set(cases)) < n
         bounds = value_bounds(view, str(metric))
-        intervals = [
-            mean_within(column, bounds, clusters=cases if clustered else None).interval for column in grid.T
-        ]
+        intervals = [mean_within(column, bounds, clusters=cases if clustered else None).interval for column in grid.T]
         means = grid.mean(axis=0)
         missing = part["transcript_id"].n_unique() - n
         curves.append(
@@ -95,9 +93,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
                 place=(str(system), tuple(map(str, stratum))),
                 means=means,
                 low=np.array([end.low if end else mean for end, mean in zip(intervals, means, strict=True)]),
-                high=np.array(
-                    [end.high if end else mean for end, mean in zip(intervals, means, strict=True)]
-                ),
+                high=np.array([end.high if end else mean for end, mean in zip(intervals, means, strict=True)]),
                 turns=float(np.mean([path.size for path in paths])),
                 n=n,
                 missing=missing,
@@ -109,9 +105,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
     ranks = [
         {
             value: rank
-            for rank, value in enumerate(
-                view.order.ordered_levels(name, [curve.place[1][i] for curve in curves])
-            )
+            for rank, value in enumerate(view.order.ordered_levels(name, [curve.place[1][i] for curve in curves]))
         }
         for i, name in enumerate(by)
     ]

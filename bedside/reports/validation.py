@@ -108,9 +108,7 @@ def _self_preference_record(preference: SelfPreference) -> dict[str, object]:
 _MOST_CASES = 10_000
 
 
-def probe_table(
-    record: ProbeRecord, rubrics: Mapping[str, Rubric] | None = None, *, name: str = "probes"
-) -> Table:
+def probe_table(record: ProbeRecord, rubrics: Mapping[str, Rubric] | None = None, *, name: str = "probes") -> Table:
     """What each change does to a judge's levels.
 
     Args:
@@ -432,8 +430,7 @@ def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
     carded = {card.rater for card in cards}
     without_card = [table for rater, table in kept_probe_tables(view).items() if rater not in carded]
     numbered = (
-        replace(table, name=f"probes_{position}")
-        for position, table in enumerate(without_card, len(cards) + 1)
+        replace(table, name=f"probes_{position}") for position, table in enumerate(without_card, len(cards) + 1)
     )
     return (*validation_tables(cards, view), *numbered)
 

@@ -59,9 +59,7 @@ def check_apart(settings: JudgeSettings, *, text: bool) -> None:
     """
     todo = "judge without `engine`"
     if not text:
-        raise InputError(
-            "workers judge what the run keeps, and it keeps no text", where="`engine`", todo=todo
-        )
+        raise InputError("workers judge what the run keeps, and it keeps no text", where="`engine`", todo=todo)
     if settings.max_calls is not None:
         raise InputError("workers can't share a limit of calls", where="`max_calls`", todo=todo)
     if settings.max_cost is not None:
@@ -94,9 +92,7 @@ def judge_apart(
     run.check_told_apart()
     with run.locked():
         _stores(run).collect()
-        for order in (
-            JudgingOrder(name, part, asked) for name in named_models(judges) for part in work.parts()
-        ):
+        for order in (JudgingOrder(name, part, asked) for name in named_models(judges) for part in work.parts()):
             with rated_from_store(run, run.transcripts, order) as finished:
                 unjudged = finished.ratings.filter(pl.col("error") == NOT_JUDGED)
                 ids = set(unjudged.select("transcript_id").unique().collect().to_series())
@@ -133,9 +129,7 @@ def _ask(
 
     done = stored = sum(count.stored for count in before.rubrics)
     missing = calls = 0
-    with closing(
-        _stores(run).share(engine, _judge, _parts(run, order, ids, engine.workers), extract)
-    ) as parts:
+    with closing(_stores(run).share(engine, _judge, _parts(run, order, ids, engine.workers), extract)) as parts:
         for summary in parts:
             summaries.append(summary)
             for count in summary.rubrics:

@@ -87,9 +87,7 @@ def rated_from_store(
 ) -> AbstractContextManager[FinishedJudging]:
     """The ratings of what the run's store holds; what it doesn't is missing because of :data:`NOT_JUDGED`."""
     settings = replace(order.settings, max_calls=None, max_cost=None)
-    return judging(
-        run, transcripts, replace(order, settings=settings), client=StoreOnlyClient, progress=progress
-    )
+    return judging(run, transcripts, replace(order, settings=settings), client=StoreOnlyClient, progress=progress)
 
 
 # -- Judgements of other runs and stores ----------------------------------------------------------------
@@ -202,9 +200,7 @@ class _MergedOrders:
         """Add what judges were asked in a run: of the first all, of the others what none before them asked."""
         for recorded in recorded_judgings(run):
             settings = judge_settings(recorded)
-            asked = {
-                (recorded.rater, rubric): (version, settings) for rubric, version in recorded.prompts.items()
-            }
+            asked = {(recorded.rater, rubric): (version, settings) for rubric, version in recorded.prompts.items()}
             listed = f"{recorded.rater} by {', '.join(recorded.prompts)}"
             if not self._first:
                 if all(self._asked.get(key) == how for key, how in asked.items()):
@@ -277,8 +273,7 @@ def check_same_meaning(sources: Sequence[MergeSource]) -> None:
                 name, before = seen.setdefault(key, (source.name, fact))
                 if not _agree(before, fact):
                     raise RunError(
-                        f"{name} and {source.name} have different {what} of {_shown(key)}"
-                        f"{_both(before, fact)}",
+                        f"{name} and {source.name} have different {what} of {_shown(key)}{_both(before, fact)}",
                         todo=todo,
                     )
 
@@ -495,9 +490,7 @@ def _scoring_key(entry: Mapping[str, Any], place: tuple[int, int]) -> bytes:
     """What is the same in two entries that are one scoring; what judges did is told run by run."""
     raters = sorted(rater for rater in entry["raters"] if not is_human(rater))
     own = place if entry.get("judges") else None
-    return orjson.dumps(
-        [raters, own, *(entry.get(name) for name in _SAME_SCORING)], option=orjson.OPT_SORT_KEYS
-    )
+    return orjson.dumps([raters, own, *(entry.get(name) for name in _SAME_SCORING)], option=orjson.OPT_SORT_KEYS)
 
 
 def _once(entries: Iterator[Any]) -> list[Any]:
@@ -546,9 +539,7 @@ def merge_sources(runs: Sequence[Path], systems: Sequence[str] | None) -> list[M
         InputError: there are fewer than two, one is named twice, or there is no system for each.
     """
     if len(runs) < 2:
-        raise InputError(
-            "fewer than two runs are named", where="`runs`", todo="name all that are to be merged"
-        )
+        raise InputError("fewer than two runs are named", where="`runs`", todo="name all that are to be merged")
     simulated = [path for path in runs if simulation_manifest(path) is not None]
     if simulated:
         raise RunError(
@@ -599,9 +590,7 @@ def merging(sources: Sequence[MergeSource], out: Path) -> Iterator[tuple[Path, R
             entries = [
                 entry
                 for source in sources
-                for entry in source.part_entries(
-                    people_rounds(source), file_digest(source.run.file(RATINGS_FILE))
-                )
+                for entry in source.part_entries(people_rounds(source), file_digest(source.run.file(RATINGS_FILE)))
             ]
             manifest = merged_manifest(sources, ratings.table, counts, entries)
             merge_simulations(folder, ((source.run.path, source.renamed) for source in sources))
@@ -625,9 +614,7 @@ def _merge_judgements(store: Path, source: MergeSource) -> None:
         connection.create_function("renamed", 1, source.renamed, deterministic=True)
         connection.create_function("renamed_unit", 1, source.renamed_unit, deterministic=True)
         with connection:
-            connection.execute(
-                "UPDATE judgements SET transcript = renamed(transcript), unit = renamed_unit(unit)"
-            )
+            connection.execute("UPDATE judgements SET transcript = renamed(transcript), unit = renamed_unit(unit)")
     merge_store(store, apart)
     for path in store.parent.glob(f"{apart.name}*"):
         path.unlink()
@@ -635,18 +622,12 @@ def _merge_judgements(store: Path, source: MergeSource) -> None:
 
 def _summary(sources: Sequence[MergeSource], shared: pl.DataFrame, repeated: int, filled: int) -> RunMerge:
     people = _in_several(
-        [
-            rater
-            for rater in source.run.scan().select(pl.col("rater").unique()).collect()["rater"]
-            if is_human(rater)
-        ]
+        [rater for rater in source.run.scan().select(pl.col("rater").unique()).collect()["rater"] if is_human(rater)]
         for source in sources
     )
     new = [source.index.filter(~pl.col("id").is_in(shared["transcript_id"].implode())) for source in sources]
     cases = _in_several(table["case_id"].drop_nulls().unique() for table in new)
-    unnamed = [
-        source.name for source, table in zip(sources, new, strict=True) if table["system"].null_count()
-    ]
+    unnamed = [source.name for source, table in zip(sources, new, strict=True) if table["system"].null_count()]
     return RunMerge(
         shared=shared.height,
         repeated=repeated,

@@ -214,9 +214,7 @@ def _ordered(pairs: Sequence[TranscriptPair]) -> Iterator[tuple[str, str]]:
             yield first, second
 
 
-def _held(
-    run: Run, pairs: Sequence[TranscriptPair]
-) -> Iterator[tuple[list[TranscriptPair], dict[str, Transcript]]]:
+def _held(run: Run, pairs: Sequence[TranscriptPair]) -> Iterator[tuple[list[TranscriptPair], dict[str, Transcript]]]:
     """Pairs of one or more whole cases, with their transcripts; few enough transcripts are held at once."""
     by_case: dict[str, list[TranscriptPair]] = {}
     for pair in pairs:

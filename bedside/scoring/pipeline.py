@@ -113,9 +113,7 @@ class Pipeline:
 
     def metrics(self, asked: Collection[str]) -> frozenset[str]:
         """The metrics that can follow where these rubrics are asked."""
-        labelled = {
-            part for part, rubrics in self.parts.items() if any(rubric in asked for rubric in rubrics)
-        }
+        labelled = {part for part, rubrics in self.parts.items() if any(rubric in asked for rubric in rubrics)}
         return frozenset(
             metric.name
             for metric in FAMILIES.load(self.family).metrics
@@ -223,11 +221,7 @@ def answers_by_item(answers: PassAnswers, rubric: str) -> dict[int, dict[str, An
     Raises:
         DataError: one is lacking.
     """
-    return {
-        int(entry["item"]): entry
-        for _, content in answers_to(answers, rubric)
-        for entry in content["answers"]
-    }
+    return {int(entry["item"]): entry for _, content in answers_to(answers, rubric) for entry in content["answers"]}
 
 
 def reference_entry(transcript: Transcript, name: str) -> Any:

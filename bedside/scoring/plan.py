@@ -61,10 +61,7 @@ class ScoringPlan:
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics, in order."""
         return tuple(
-            metric
-            for planned in self.families
-            for metric in planned.family.metrics
-            if metric.name in planned.metrics
+            metric for planned in self.families for metric in planned.family.metrics if metric.name in planned.metrics
         )
 
     @property
@@ -172,9 +169,7 @@ class ScoringSummary:
     resumed: int = 0
 
 
-def rate(
-    transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = ()
-) -> Iterable[tuple[Any, ...]]:
+def rate(transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = ()) -> Iterable[tuple[Any, ...]]:
     """The ratings of one transcript as rows of the ratings table.
 
     Args:
@@ -323,7 +318,5 @@ def _labelled(
     scored = [by_family[planned.family.name] for planned in plan.families if planned.family.name in by_family]
     if len(scored) != 1:
         suites = " or ".join(f"`suite={protocol.name}`" for protocol in by_family.values())
-        raise InputError(
-            "labels are for the metrics of one protocol", where="`labels`", todo=f"score one: {suites}"
-        )
+        raise InputError("labels are for the metrics of one protocol", where="`labels`", todo=f"score one: {suites}")
     return scored[0].labels.laid_over(reading, labels)

@@ -54,9 +54,7 @@ def preview_judging(
         order = JudgingOrder(name, work, settings or JudgeSettings())
         asked = without_failed(source)
         if work.deepeval:
-            plans += plan_deepeval(
-                source(), name, work.deepeval, store_path=out / STORE, settings=order.settings
-            )
+            plans += plan_deepeval(source(), name, work.deepeval, store_path=out / STORE, settings=order.settings)
         if work.codes:
             plans += plan_coding(
                 source(),

@@ -111,9 +111,7 @@ def _lines(path: Path) -> Iterator[tuple[str, int, str, list[Any]]]:
             yield orjson.loads(line)
 
 
-def _answer(
-    unit: str, items: list[int] | None, answer: dict[str, Any] | None, error: str | None
-) -> JudgeAnswer:
+def _answer(unit: str, items: list[int] | None, answer: dict[str, Any] | None, error: str | None) -> JudgeAnswer:
     return JudgeAnswer(unit, None if items is None else tuple(items), answer, error)
 
 
@@ -267,9 +265,7 @@ class PipelineJudging:
         if rubric.name in self._followed:
             spool.add(group)
 
-    def _rate(
-        self, transcript: Transcript, rubric: Rubric, number: int, answers: Sequence[JudgeAnswer]
-    ) -> None:
+    def _rate(self, transcript: Transcript, rubric: Rubric, number: int, answers: Sequence[JudgeAnswer]) -> None:
         for rating in ratings_of(rubric, transcript, answers):
             self._rows.add(transcript, number, *rating)
 
@@ -322,9 +318,7 @@ class PipelineJudging:
         failed: FailedTalk | None = None,
     ) -> None:
         """Rate what follows from one pass over a transcript."""
-        for value in metrics.pipeline.values(
-            transcript, self._rows.rater, answers, metrics.names, metrics.settings
-        ):
+        for value in metrics.pipeline.values(transcript, self._rows.rater, answers, metrics.names, metrics.settings):
             if failed is not None:
                 value = failed.rated(value)
                 if value.value is None and value.error is not None:
@@ -460,9 +454,7 @@ class FinishedJudging:
         """All that it takes to do the same again, and what it took."""
         summary, settings, judge = self.summary, self.order.settings, self.order.judge
         shows = {kind for rubric in self.order.work.rubrics for kind in rubric.shows}
-        endpoints = [
-            {"address": endpoint.name.text, "weight": endpoint.weight} for endpoint in judge.endpoints
-        ]
+        endpoints = [{"address": endpoint.name.text, "weight": endpoint.weight} for endpoint in judge.endpoints]
         return {
             "model": judge.text,
             **({"endpoints": endpoints} if endpoints else {}),
@@ -569,7 +561,5 @@ def _parameters(run: Run, pipeline: Pipeline) -> dict[str, Any]:
     settings = pipeline.settings
     if settings is None:
         by_scoring = (entry["parameters"] for entry in reversed(run.manifest["scorings"]))
-        settings = next(
-            (by_family[pipeline.family] for by_family in by_scoring if pipeline.family in by_family), {}
-        )
+        settings = next((by_family[pipeline.family] for by_family in by_scoring if pipeline.family in by_family), {})
     return FAMILIES.load(pipeline.family).settings(settings)

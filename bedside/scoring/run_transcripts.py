@@ -59,9 +59,7 @@ def kept_transcripts(run: Run) -> TranscriptSource:
 
     What it keeps is read faster than the files it was made of, and is there when these are not.
     """
-    return (
-        run.transcripts if run.manifest["transcripts"]["text"] else checked_transcripts(run, _read_again(run))
-    )
+    return run.transcripts if run.manifest["transcripts"]["text"] else checked_transcripts(run, _read_again(run))
 
 
 def _read_again(run: Run) -> TranscriptSource:

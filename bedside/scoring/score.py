@@ -166,8 +166,7 @@ def _score_anew(target: Path, scoring: ScoringPass, entry: dict[str, Any]) -> Sc
                 "ignored": [str(path) for path in reading.ignored],
                 "skipped": [str(error) if text else error.where for error in reading.skipped],
                 # Who is who is told by name, which a run without text doesn't keep.
-                "options": asdict(reading.options)
-                | ({} if text or not reading.options.roles else {"roles": None}),
+                "options": asdict(reading.options) | ({} if text or not reading.options.roles else {"roles": None}),
             },
             "scorings": [{**entry, **run_versions(), **counts, "read": reading.account.summary(names=text)}],
             "imports": [],

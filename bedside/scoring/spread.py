@@ -250,11 +250,7 @@ def score_part(job: ScoringJob, part_and_name: tuple[ScoredPart, str]) -> int | 
                 if not target.exists():
                     os.replace(folder, target)
                     sync(target.parent)
-            return sum(
-                isinstance(transcript, ScoredTranscript)
-                for piece in pieces
-                for transcript in piece.transcripts
-            )
+            return sum(isinstance(transcript, ScoredTranscript) for piece in pieces for transcript in piece.transcripts)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -357,9 +353,7 @@ class JoinedReading:
         transcripts, turns: counts of what was admitted.
     """
 
-    def __init__(
-        self, reading: Reading, digests: Mapping[str, str], hashes: Mapping[str, str] | None
-    ) -> None:
+    def __init__(self, reading: Reading, digests: Mapping[str, str], hashes: Mapping[str, str] | None) -> None:
         self._reading = reading
         self._digests = digests
         self._hashes = hashes
@@ -634,14 +628,10 @@ class SpreadScoring(ScoringPass):
             versions=installed_versions(),
         )
 
-    def _score(
-        self, job: ScoringJob, parts: Sequence[ScoredPart], names: Sequence[str]
-    ) -> dict[int, list[ReadPiece]]:
+    def _score(self, job: ScoringJob, parts: Sequence[ScoredPart], names: Sequence[str]) -> dict[int, list[ReadPiece]]:
         """Have all parts scored that aren't yet; what was read of those that a bad transcript ended, by number."""
         finished = set(os.listdir(self.folder))
-        unscored = {
-            part.number: (part, name) for part, name in zip(parts, names, strict=True) if name not in finished
-        }
+        unscored = {part.number: (part, name) for part, name in zip(parts, names, strict=True) if name not in finished}
         self.resumed: int = len(parts) - len(unscored)
         stopped: dict[int, list[ReadPiece]] = {}
         transcripts = files = 0

@@ -151,9 +151,7 @@ def _chosen_systems(table: pl.DataFrame, systems: Names | None, where: str) -> t
         raise InputError(
             f"conversations of two systems are compared, and there is {names[0] if names else 'none'}",
             where=where if systems is None else "`systems`",
-            todo="name two of the run's systems"
-            if systems is not None
-            else "score those of another system too",
+            todo="name two of the run's systems" if systems is not None else "score those of another system too",
         )
     return tuple(names)
 
@@ -242,9 +240,7 @@ def _drawn(pairs: Sequence[TranscriptPair], most: int, seed: int) -> list[Transc
         of_couple = left[couple]
         if not of_couple:
             continue
-        case = next(
-            (case for case in waiting if case in of_couple and used[couple, case] <= rounds[couple]), None
-        )
+        case = next((case for case in waiting if case in of_couple and used[couple, case] <= rounds[couple]), None)
         if case is None:
             rounds[couple] += 1
             case = next(case for case in waiting if case in of_couple)

@@ -307,9 +307,7 @@ def actors_by_identity(actors: Iterable[ActorName]) -> dict[str, ActorName]:
     for actor in actors:
         other = by_identity.setdefault(actor.identity, actor)
         if (other.digest, other.detail) != (actor.digest, actor.detail):
-            raise InputError(
-                f"two different actors are called {actor.identity}", todo="give one of them another name"
-            )
+            raise InputError(f"two different actors are called {actor.identity}", todo="give one of them another name")
     return by_identity
 
 
@@ -324,9 +322,7 @@ def read_actor(name: Named, simulator: Simulator, argument: str) -> ActorName:
     actors = read_actors([name], simulator)
     if len(actors) != 1:
         names = ", ".join(actor.identity for actor in actors)
-        raise InputError(
-            f"it names several actors ({names})", where=f"`{argument}`", todo="name a single one"
-        )
+        raise InputError(f"it names several actors ({names})", where=f"`{argument}`", todo="name a single one")
     return actors[0]
 
 

@@ -129,9 +129,7 @@ def _put(writer: CallWriter | None) -> tuple[BatchFile, ...]:
 def _logged_keys(log: Path) -> set[str]:
     """What ids of answers hold, of the calls that the log has replies to."""
     with opened_log(log) as connection:
-        rows = connection.execute(
-            "SELECT DISTINCT key, purpose, ordinal FROM replies WHERE state = 'answered'"
-        )
+        rows = connection.execute("SELECT DISTINCT key, purpose, ordinal FROM replies WHERE state = 'answered'")
         keys = set()
         for key, purpose, ordinal in rows:
             conversation, _, session = key.partition("#")

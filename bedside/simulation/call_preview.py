@@ -98,9 +98,7 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
     """
     missing = [role for role in ACTOR_ROLES if role not in plan.simulator.rules]
     if missing:
-        raise InputError(
-            f"{plan.simulator.name} has no {missing[0]} by rules to count calls with", where="`dry_run`"
-        )
+        raise InputError(f"{plan.simulator.name} has no {missing[0]} by rules to count calls with", where="`dry_run`")
     counted: dict[tuple[ActorRole, str], CallSums] = {}
     names: dict[tuple[ActorRole, str], ActorName] = {}
     shared: set[tuple[str, str, int, int]] = set()
@@ -121,9 +119,7 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
                     if site in shared:
                         continue
                     shared.add(site)
-                counted.setdefault((call.actor, roles[call.actor].identity), CallSums()).add(
-                    call, reply, times
-                )
+                counted.setdefault((call.actor, roles[call.actor].identity), CallSums()).add(call, reply, times)
     return SimulationPreview(
         len(plan),
         min(max(numbers.values()), PLAYED),

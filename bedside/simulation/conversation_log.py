@@ -229,9 +229,7 @@ class ConversationLog:
             )
             try:
                 self._make_tables()
-                self._reader = sqlite3.connect(
-                    sqlite_address(path.absolute()), isolation_level=None, uri=True
-                )
+                self._reader = sqlite3.connect(sqlite_address(path.absolute()), isolation_level=None, uri=True)
             except BaseException:
                 self._connection.close()
                 raise
@@ -267,9 +265,7 @@ class ConversationLog:
     def replies(self, key: str) -> dict[CallSite, LoggedReply]:
         """All replies that were given, under a key."""
         with _reading(self.path):
-            rows = self._reader.execute(
-                "SELECT * FROM replies WHERE key = ? AND state = 'answered'", (key,)
-            ).fetchall()
+            rows = self._reader.execute("SELECT * FROM replies WHERE key = ? AND state = 'answered'", (key,)).fetchall()
             return {logged.site: logged for logged in map(_logged_reply, rows)}
 
     def reply(self, site: CallSite) -> LoggedReply | None:
@@ -307,15 +303,12 @@ class ConversationLog:
     async def end(self, conversation: LoggedConversation) -> None:
         """Write what a conversation came to."""
         transcript, states = (
-            zlib.compress(text, 3) if text else None
-            for text in (conversation.transcript, conversation.states)
+            zlib.compress(text, 3) if text else None for text in (conversation.transcript, conversation.states)
         )
         ending = _json(conversation.ending)
         row = (conversation.key, conversation.state, conversation.session, ending, transcript, states)
         await self._do(
-            lambda: self._connection.execute(
-                "INSERT OR REPLACE INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row
-            )
+            lambda: self._connection.execute("INSERT OR REPLACE INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row)
         )
 
     def plan(self, conversations: Iterable[ListedConversation]) -> None:
@@ -323,10 +316,7 @@ class ConversationLog:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute("DELETE FROM plan")
-            rows = (
-                (place, listed.key, listed.id, _json(listed.about))
-                for place, listed in enumerate(conversations)
-            )
+            rows = ((place, listed.key, listed.id, _json(listed.about)) for place, listed in enumerate(conversations))
             self._connection.executemany("INSERT INTO plan VALUES (?, ?, ?, ?)", rows)
             self._connection.execute("COMMIT")
         except _DAMAGE as error:
@@ -469,9 +459,7 @@ def planned_conversations(
 
 def earlier_conversations(connection: sqlite3.Connection) -> int:
     """How many conversations ended in earlier runs and are not in the last run's plan."""
-    row = connection.execute(
-        "SELECT COUNT(*) FROM conversations WHERE key NOT IN (SELECT key FROM plan)"
-    ).fetchone()
+    row = connection.execute("SELECT COUNT(*) FROM conversations WHERE key NOT IN (SELECT key FROM plan)").fetchone()
     return int(row[0])
 
 

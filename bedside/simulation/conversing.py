@@ -37,9 +37,7 @@ class HadConversation:
     hidden: int
 
 
-async def converse(
-    plan: SimulationPlan, asked: LoggedActors, conversation: PlannedConversation
-) -> HadConversation:
+async def converse(plan: SimulationPlan, asked: LoggedActors, conversation: PlannedConversation) -> HadConversation:
     """Have a conversation.
 
     Args:
@@ -83,9 +81,7 @@ class _Conversation:
         self._begun = (
             bool(self._replies)
             and not asked.replay
-            and any(
-                asked.actors[role, self._roles[role].identity].stateful for role in ("clinician", "patient")
-            )
+            and any(asked.actors[role, self._roles[role].identity].stateful for role in ("clinician", "patient"))
         )
         self._prompts: set[str] = set()
         self._hidden = 0
@@ -107,9 +103,7 @@ class _Conversation:
             outcome = replace(outcome, completed=False)
             if outcome.stop == "clinician failed" and self._broken:
                 failed, detail = reason_and_detail(self._broken)
-        return HadConversation(
-            outcome, failed, detail, self._session, tuple(sorted(self._prompts)), self._hidden
-        )
+        return HadConversation(outcome, failed, detail, self._session, tuple(sorted(self._prompts)), self._hidden)
 
     async def _answers(self, calls: tuple[Call, ...]) -> tuple[ActorReply, ...]:
         replies = await answered(calls, self._answer)

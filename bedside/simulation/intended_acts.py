@@ -124,26 +124,20 @@ def intended_acts(view: RatingsView, *, seed: int = 0) -> tuple[IntendedCoded, .
     meant = _meant(view) if labels.height else None
     if meant is None or meant.is_empty():
         return ()
-    coded = labels.group_by("transcript_id", "case_id", "unit", "metric", "rater", maintain_order=True).agg(
-        "label"
-    )
+    coded = labels.group_by("transcript_id", "case_id", "unit", "metric", "rater", maintain_order=True).agg("label")
     joined = meant.join(coded, on=["transcript_id", "unit", "metric"], how="inner")
     order = list(CODES)
     parts = joined.partition_by(["metric", "rater"], as_dict=True).items()
     return tuple(
         _compared(view, str(metric), str(rater), rows, seed)
-        for (metric, rater), rows in sorted(
-            parts, key=lambda item: (order.index(str(item[0][0])), str(item[0][1]))
-        )
+        for (metric, rater), rows in sorted(parts, key=lambda item: (order.index(str(item[0][0])), str(item[0][1])))
     )
 
 
 def _compared(view: RatingsView, metric: str, rater: str, rows: pl.DataFrame, seed: int) -> IntendedCoded:
     """One coder's labels of a code beside what was meant."""
     given = [majority(labels) for labels in rows["label"].to_list()]
-    decided = rows.with_columns(pl.Series("given", given, dtype=pl.String())).filter(
-        pl.col("given").is_not_null()
-    )
+    decided = rows.with_columns(pl.Series("given", given, dtype=pl.String())).filter(pl.col("given").is_not_null())
     wanted, got = decided["meant"].to_list(), decided["given"].to_list()
     cases = decided.select(pl.coalesce("case_id", "transcript_id")).to_series().to_list()
     by_act: dict[tuple[str, str], Counter[str]] = {}
@@ -173,8 +167,6 @@ def _meant(view: RatingsView) -> pl.DataFrame:
             continue
         for turn in transcript.turns:
             act, codes = intended_codes(turn.meta or {})
-            rows += [
-                (transcript.id, unit_name(turn.index), code, act, label) for code, label in codes.items()
-            ]
+            rows += [(transcript.id, unit_name(turn.index), code, act, label) for code, label in codes.items()]
     columns = dict.fromkeys(("transcript_id", "unit", "metric", "act", "meant"), pl.String())
     return pl.DataFrame(rows, schema=columns, orient="row")

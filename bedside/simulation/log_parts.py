@@ -62,9 +62,7 @@ def merge_log(path: Path, source: Path) -> bool:
             return False
         for table, statement in (("replies", _REPLIES), ("conversations", _CONVERSATIONS)):
             names = [name for _, name, *_ in connection.execute(f"PRAGMA main.table_info({table})")]
-            connection.execute(
-                statement.format(columns=", ".join(f"{name} = excluded.{name}" for name in names))
-            )
+            connection.execute(statement.format(columns=", ".join(f"{name} = excluded.{name}" for name in names)))
         connection.execute(_SESSIONS)
     return True
 

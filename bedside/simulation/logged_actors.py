@@ -186,9 +186,7 @@ def _as_said(reply: ActorReply, name: ActorName) -> ActorReply:
     return replace(reply, fixed=True) if name.toy else reply
 
 
-async def play(
-    exchange: Exchange[T], answers: Callable[[tuple[Call, ...]], Awaitable[tuple[ActorReply, ...]]]
-) -> T:
+async def play(exchange: Exchange[T], answers: Callable[[tuple[Call, ...]], Awaitable[tuple[ActorReply, ...]]]) -> T:
     """Play what makes a conversation or a record to its end.
 
     Args:
@@ -206,9 +204,7 @@ async def play(
         exchange.close()
 
 
-async def answered(
-    calls: tuple[Call, ...], answer: Callable[[Call], Awaitable[ActorReply]]
-) -> tuple[ActorReply, ...]:
+async def answered(calls: tuple[Call, ...], answer: Callable[[Call], Awaitable[ActorReply]]) -> tuple[ActorReply, ...]:
     """Replies to calls that are answered at once."""
     if len(calls) == 1:
         return (await answer(calls[0]),)

@@ -70,9 +70,7 @@ class QualityMeasure:
     deviation: float | None = None
 
 
-def patient_quality(
-    view: RatingsView, *, encode: Encode | None = None, seed: int = 0
-) -> tuple[QualityMeasure, ...]:
+def patient_quality(view: RatingsView, *, encode: Encode | None = None, seed: int = 0) -> tuple[QualityMeasure, ...]:
     """All that is known of how good the simulated patients of a view are.
 
     Args:
@@ -169,9 +167,7 @@ def _traits(view: RatingsView) -> Iterator[QualityMeasure]:
         return
     traits = view.factors.filter(pl.col(PERSONA).is_in(labels)).select("transcript_id", PERSONA)
     rated = (
-        view.ratings.filter(
-            pl.col("metric") == TRAIT, pl.col("unit") == "transcript", pl.col("label").is_not_null()
-        )
+        view.ratings.filter(pl.col("metric") == TRAIT, pl.col("unit") == "transcript", pl.col("label").is_not_null())
         .with_columns(view.rater_group().alias("group"), pl.col("system").fill_null("all"))
         .join(traits, on="transcript_id")
         .with_columns((pl.col("label") == pl.col(PERSONA)).cast(pl.Float64).alias("correct"))
@@ -187,9 +183,7 @@ def _traits(view: RatingsView) -> Iterator[QualityMeasure]:
         )  # fmt: skip
 
 
-def _variety(
-    view: RatingsView, talks: SimulatedTalks, encode: Encode | None, seed: int
-) -> Iterator[QualityMeasure]:
+def _variety(view: RatingsView, talks: SimulatedTalks, encode: Encode | None, seed: int) -> Iterator[QualityMeasure]:
     """How much patients' words differ: between repeats of one situation, and between cases."""
     from bedside.metrics.text_diversity import distinct_share, tokens_of
 
@@ -247,9 +241,7 @@ def _likeness(
             estimate=float(np.mean(distances)) if distances else None,
         )
         title = f"Distance of embeddings between {among}"
-        yield QualityMeasure(
-            "variety", f"embedding_distance_{among}", title, system, "", result, "conversations", 3
-        )
+        yield QualityMeasure("variety", f"embedding_distance_{among}", title, system, "", result, "conversations", 3)
 
 
 def _vectors(conversations: Sequence[Sequence[str]], encode: Encode) -> npt.NDArray[np.float32]:
@@ -290,9 +282,7 @@ def _patients_turns(view: RatingsView) -> dict[str, list[str]]:
     if view.run is None or not view.run.keeps_text:
         return {}
     return {
-        transcript.id: [
-            turn.text for turn in transcript.turns if turn.role == "patient" and turn.text.strip()
-        ]
+        transcript.id: [turn.text for turn in transcript.turns if turn.role == "patient" and turn.text.strip()]
         for transcript in view.run.transcripts()
     }
 

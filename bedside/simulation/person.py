@@ -79,9 +79,7 @@ class TypedLines:
 
     def of(self, conversation: str, actor: str) -> tuple[TypedLine, ...]:
         """What one side typed in a conversation, in order."""
-        return tuple(
-            line for line in self._lines if line.at.conversation == conversation and line.at.actor == actor
-        )
+        return tuple(line for line in self._lines if line.at.conversation == conversation and line.at.actor == actor)
 
     def add(self, line: TypedLine) -> None:
         """Keep a line; it is on the disk when this returns."""
@@ -167,10 +165,7 @@ class KeyboardForm:
         return self._text(schema, name)
 
     def _object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: self.fill(part, field_title(name, part))
-            for name, part in schema.get("properties", {}).items()
-        }
+        return {name: self.fill(part, field_title(name, part)) for name, part in schema.get("properties", {}).items()}
 
     def _list(self, schema: Mapping[str, Any], name: str) -> list[Any]:
         """Entries, one a line; an empty line ends them."""
@@ -206,9 +201,7 @@ class KeyboardForm:
         if form is not None:
             return _EntryReader(form.entry, f"one a line, as {form.hint}", form)
         if schema.get("properties"):
-            return _EntryReader(
-                lambda line: self._object_after(line, schema), "one a line, then what is asked of it"
-            )
+            return _EntryReader(lambda line: self._object_after(line, schema), "one a line, then what is asked of it")
         return _EntryReader(lambda line: line, "one a line")
 
     def _object_after(self, line: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -367,9 +360,7 @@ def _chosen(line: str, choices: Sequence[Any]) -> Any:
     if not any(map(str.isdecimal, names)):
         if line.isdecimal() and 1 <= int(line) <= len(choices):
             return choices[int(line) - 1]
-        begun = [
-            choice for choice, name in zip(choices, names, strict=True) if typed and name.startswith(typed)
-        ]
+        begun = [choice for choice, name in zip(choices, names, strict=True) if typed and name.startswith(typed)]
         if len(begun) == 1:
             return begun[0]
     raise ValueError(f"{line!r} is none of {_numbered(map(str, choices))}.")

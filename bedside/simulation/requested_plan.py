@@ -110,9 +110,7 @@ class SimulationRequest:
         if "ranker" in simulator.roles:
             return read_actor("rules" if self.ranker is None else self.ranker, simulator, "ranker")
         if self.ranker is not None:
-            raise InputError(
-                f"{simulator.name} has no candidates to be ranked", where="`ranker`", todo="leave it out"
-            )
+            raise InputError(f"{simulator.name} has no candidates to be ranked", where="`ranker`", todo="leave it out")
         return None
 
     def _check_numbers(self) -> None:
@@ -168,9 +166,7 @@ class SimulationRequest:
     def _lengths(self, simulator: Simulator) -> tuple[int | None, ...]:
         lengths = [self.lengths] if isinstance(self.lengths, int) else list(self.lengths)
         if lengths and not simulator.lengths:
-            raise InputError(
-                f"{simulator.name} has no target lengths", where="`lengths`", todo="leave them out"
-            )
+            raise InputError(f"{simulator.name} has no target lengths", where="`lengths`", todo="leave them out")
         for length in lengths:
             if isinstance(length, bool) or not isinstance(length, int) or length < 1:
                 raise InputError(f"`lengths` must be 1 or more, and one is {length!r}")

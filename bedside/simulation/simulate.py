@@ -174,9 +174,7 @@ def simulate_plan(
     return carry_out(talk_order(plan, progress), folder, settings)
 
 
-def talk_order(
-    plan: SimulationPlan, progress: Callable[[SimulationProgress], None] | None = None
-) -> TalkOrder:
+def talk_order(plan: SimulationPlan, progress: Callable[[SimulationProgress], None] | None = None) -> TalkOrder:
     """The conversations of a plan, to be carried out.
 
     Args:
@@ -204,9 +202,7 @@ async def _have_all(
     await pool.together(_queue(plan, asked, clinician) for clinician in plan.clinicians)
 
 
-def _queue(
-    plan: SimulationPlan, asked: LoggedActors, clinician: ActorName
-) -> tuple[Iterator[PlannedTalk], int]:
+def _queue(plan: SimulationPlan, asked: LoggedActors, clinician: ActorName) -> tuple[Iterator[PlannedTalk], int]:
     """A clinician's conversations without people, and how many are had at once: enough that everybody is busy."""
     conversations = plan.conversations(clinician)
     talks = (_talk(plan, asked, planned) for planned in conversations if not plan.people(planned))
@@ -352,9 +348,7 @@ class TalkRun:
                 stack.push_async_callback(actor.close)
             log = stack.enter_context(closing(ConversationLog(self.log)))
             log.plan(self._order.listed)
-            asked = LoggedActors(
-                actors, log, spending=self._spending, counts=self.calls, replay=self.settings.replay
-            )
+            asked = LoggedActors(actors, log, spending=self._spending, counts=self.calls, replay=self.settings.replay)
             stack.push_async_callback(asked.stop)
             await self._order.have(asked)
 

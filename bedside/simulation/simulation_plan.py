@@ -66,9 +66,7 @@ def options_of(simulator: Simulator) -> tuple[SimulatorOption, ...]:
     return (*simulator.options, *(option for option in by_role if option.name not in names))
 
 
-def read_options(
-    simulator: Simulator, values: Mapping[str, Any], *, seed: int, time_limit: float
-) -> SimulationOptions:
+def read_options(simulator: Simulator, values: Mapping[str, Any], *, seed: int, time_limit: float) -> SimulationOptions:
     """The values that are set, checked, with the defaults of the others.
 
     Raises:
@@ -78,8 +76,7 @@ def read_options(
     for name in values:
         one_of(name, known, f"{simulator.name} option", InputError, where="`options`")
     chosen = {
-        name: _value(option, values[name]) if name in values else option.default
-        for name, option in known.items()
+        name: _value(option, values[name]) if name in values else option.default for name, option in known.items()
     }
     sampling = {
         role: Sampling(

@@ -165,9 +165,7 @@ def _parts(plan: SimulationPlan, run: TalkRun, workers: int) -> list[_TalkPart]:
 def _keys(plan: SimulationPlan) -> set[str]:
     """The keys of a plan's conversations, and of what they share."""
     return {
-        key
-        for conversation in plan.conversations()
-        for key in (conversation.key, *conversation.shared_keys.values())
+        key for conversation in plan.conversations() for key in (conversation.key, *conversation.shared_keys.values())
     }
 
 

@@ -111,9 +111,7 @@ def _factors(
     }
 
 
-def _provenance(
-    plan: SimulationPlan, conversation: PlannedConversation, had: HadConversation
-) -> dict[str, Any]:
+def _provenance(plan: SimulationPlan, conversation: PlannedConversation, had: HadConversation) -> dict[str, Any]:
     roles = plan.roles(conversation.clinician)
     playing = {role: plan.playing(role, name) for role, name in roles.items()}
     return {

@@ -268,9 +268,7 @@ def talks_overview(folder: Path) -> TalksOverview:
 def _lost(listed: ListedConversation, ended: LoggedConversation) -> LostConversation:
     ending = ended.ending
     if ended.state == "finished":
-        return LostConversation(
-            listed.id, listed.about, "failed", "clinician", ending["failed"], ending["detail"]
-        )
+        return LostConversation(listed.id, listed.about, "failed", "clinician", ending["failed"], ending["detail"])
     reasons = (str(ending[name]) for name in ("whose", "reason", "detail"))
     return LostConversation(listed.id, listed.about, ended.state, *reasons)
 

@@ -61,9 +61,7 @@ def tail(chances: Array, doubled: int, alternative: str) -> float:
     return float(min(1.0, p))
 
 
-def _select(
-    low: float, high: float, k: int, count: Callable[[float], int], above: Callable[[float], float]
-) -> float:
+def _select(low: float, high: float, k: int, count: Callable[[float], int], above: Callable[[float], float]) -> float:
     """The k-th smallest value, by bisection on how many values are no larger.
 
     Args:
@@ -187,9 +185,7 @@ def _lower_bound(successes_x: int, n_x: int, successes_y: int, n_y: int, tail: f
     return _quantile(distribution, tail)
 
 
-def melded_bounds(
-    successes_x: int, n_x: int, successes_y: int, n_y: int, *, level: float
-) -> tuple[float, float]:
+def melded_bounds(successes_x: int, n_x: int, successes_y: int, n_y: int, *, level: float) -> tuple[float, float]:
     """Bounds of the first of two independent proportions minus the second.
 
     Args:

@@ -37,9 +37,7 @@ def penalties(weights: str | Any, positions: Array) -> tuple[Array, str]:
         return distance if weights == "linear" else distance**2, weights
     table = matrix(weights, "weights")
     if table.shape != (positions.size, positions.size):
-        raise DataError(
-            f"a scale of {positions.size} levels needs penalties of {positions.size} × {positions.size}"
-        )
+        raise DataError(f"a scale of {positions.size} levels needs penalties of {positions.size} × {positions.size}")
     if np.isnan(table).any() or (table < 0).any() or table.diagonal().any() or not table.any():
         raise DataError("penalties must be 0 on the diagonal, and 0 or more elsewhere with one above 0")
     return table, "custom penalties"
@@ -170,9 +168,7 @@ def rated_items(ratings: Any, scale: Scale | None, *, fewest: int | None) -> Rat
     except ValueError:
         table = np.empty(0)
     if table.ndim != 2:
-        raise DataError(
-            "ratings must be a table of items by raters", todo="give None where a rating is missing"
-        )
+        raise DataError("ratings must be a table of items by raters", todo="give None where a rating is missing")
     if table.shape[1] < 2 and table.shape[0]:
         raise DataError("agreement needs at least two raters")
     if scale is not None:
@@ -192,9 +188,7 @@ def level_counts(codes: Indices, k: int) -> Array:
     """How many raters put each item (row) on each of ``k`` levels (column)."""
     item, rater = np.nonzero(codes >= 0)
     cells = item * k + codes[item, rater]
-    counts: Array = (
-        np.bincount(cells, minlength=codes.shape[0] * k).reshape(codes.shape[0], k).astype(np.float64)
-    )
+    counts: Array = np.bincount(cells, minlength=codes.shape[0] * k).reshape(codes.shape[0], k).astype(np.float64)
     return counts
 
 
@@ -315,8 +309,7 @@ class PairKappas:
         else:
             cluster, clusters = member[both], int(member.max()) + 1
             own_rows, own_columns = (
-                np.bincount(cluster * k + codes, minlength=clusters * k).reshape(clusters, k)
-                for codes in (row, column)
+                np.bincount(cluster * k + codes, minlength=clusters * k).reshape(clusters, k) for codes in (row, column)
             )
             fewer = own_rows.sum(axis=1).astype(np.float64)
             removed = np.bincount(cluster, weights=penalty, minlength=clusters).astype(np.float64)

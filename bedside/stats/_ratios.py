@@ -85,9 +85,7 @@ def with_rate_interval(
     alone = clusters is None or len(set(clusters[counted].tolist())) == values.size
     if alone and np.isin(values, (0.0, 1.0)).all() and (loads == loads[:1]).all():
         proportion = wilson(int(values.sum()), values.size, level=level)
-        return replace(
-            blank, estimate=proportion.estimate, interval=proportion.interval, missing=proportion.missing
-        )
+        return replace(blank, estimate=proportion.estimate, interval=proportion.interval, missing=proportion.missing)
     ratio = cluster_ratio(hits * weights, weights, clusters)
     if ratio is None:
         return blank.no_value("no values")
@@ -104,9 +102,7 @@ def _logit_interval(ratio: ClusterRatio, level: float) -> Interval:
     share, error = ratio.estimate, ratio.standard_error or 0.0
     room = share * (1 - share)
     if room <= 1e-12 or error <= 1e-9:
-        low, high = proportion_confint(
-            share * ratio.clusters, ratio.clusters, alpha=1 - level, method="wilson"
-        )
+        low, high = proportion_confint(share * ratio.clusters, ratio.clusters, alpha=1 - level, method="wilson")
         words = "Wilson, as many items as clusters"
     else:
         half = float(stdtrit(ratio.clusters - 1, (1 + level) / 2)) * error / room

@@ -443,13 +443,9 @@ class ResamplingPlan:
             left_out = leave_one_out(statistic, multiplicity, clusters=members)
             bounds, reason = jackknife_interval(left_out, over=over, level=self.level)
             return replace(result, interval=bounds, standard_error=left_out.standard_error, missing=reason)
-        drawn = resample(
-            statistic, multiplicity, resamples=self.resamples, seed=self.seed, over=over, clusters=members
-        )
+        drawn = resample(statistic, multiplicity, resamples=self.resamples, seed=self.seed, over=over, clusters=members)
         bounds, reason, remarks = bootstrap_interval(drawn, level=self.level, method=self.interval)
-        return replace(
-            result, interval=bounds, standard_error=drawn.standard_error, missing=reason, remarks=remarks
-        )
+        return replace(result, interval=bounds, standard_error=drawn.standard_error, missing=reason, remarks=remarks)
 
 
 # -- Sign flips and bootstraps of the means of many columns at once -------------------------------------
@@ -590,9 +586,7 @@ def mean_bootstraps(d: Array, present: Mask, *, resamples: int, seed: int, words
 def _means(weights: Array, d: Array, present: Mask) -> Array:
     """Weighted means of the columns over the rows that are present; NaN where none is."""
     counts = weights @ present if not present.all() else weights.sum(axis=1, keepdims=True)
-    means: Array = np.divide(
-        weights @ d, counts, out=np.full((weights.shape[0], d.shape[1]), np.nan), where=counts > 0
-    )
+    means: Array = np.divide(weights @ d, counts, out=np.full((weights.shape[0], d.shape[1]), np.nan), where=counts > 0)
     return means
 
 
@@ -682,8 +676,7 @@ def shift_of_groups(x: Array, y: Array, level: float, *, exact: bool, continuity
         words = "ordered differences, exact"
     else:
         ties = sum(
-            float((sizes**3 - sizes).sum())
-            for sizes in (np.unique(group, return_counts=True)[1] for group in (x, y))
+            float((sizes**3 - sizes).sum()) for sizes in (np.unique(group, return_counts=True)[1] for group in (x, y))
         )
         variance = count / 12 * (total + 1 - ties / (total * max(total - 1, 1)))
         below = _rejected_below(count, float(np.sqrt(variance)), continuity, level) if variance > 0 else -1

@@ -103,9 +103,7 @@ def alternative_annotator(
     if fewest_clusters is None:
         fewest_clusters = FEWEST_CLUSTERS_OF_TWO if table.shape[1] == 2 else FEWEST_CLUSTERS
     items = _Items(
-        np.arange(size)
-        if clusters is None
-        else np.unique(aligned(clusters, size).astype(str), return_inverse=True)[1],
+        np.arange(size) if clusters is None else np.unique(aligned(clusters, size).astype(str), return_inverse=True)[1],
         np.ones(size) if weights is None else _checked_weights(weights, size),
         fewest=max(2, fewest_items),
         fewest_clusters=0 if clusters is None else max(2, fewest_clusters),
@@ -146,9 +144,7 @@ def _columns(judge: Any, ratings: Any, score: str) -> tuple[Array, Array]:
         try:
             numbers[present] = whole[present].astype(np.float64)
         except (TypeError, ValueError):
-            raise DataError(
-                "distances need numeric ratings", todo='use the score "match" for labels'
-            ) from None
+            raise DataError("distances need numeric ratings", todo='use the score "match" for labels') from None
     else:
         code: dict[Any, int] = {}
         numbers[present] = [code.setdefault(value, len(code)) for value in whole[present]]
@@ -231,9 +227,7 @@ def _against(judge: Array, table: Array, rater: int, *, epsilon: float, score: s
     if ratio.standard_error <= 1e-12:
         # Rounded, so that a lead of epsilon itself is one.
         margins = np.full(ratio.clusters, np.round(ratio.estimate - epsilon, 12))
-        exact = wilcoxon(
-            margins, np.zeros(margins.size), zeros="pratt", method="auto", alternative="less", shift=False
-        )
+        exact = wilcoxon(margins, np.zeros(margins.size), zeros="pratt", method="auto", alternative="less", shift=False)
         return replace(
             result,
             method=f"{words}; signed-rank, as the differences don't vary",

@@ -32,9 +32,7 @@ def _numbers(values: Any, name: str) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{name} must be numbers: {error}", todo="give floats, with None where missing"
-        ) from None
+        raise DataError(f"{name} must be numbers: {error}", todo="give floats, with None where missing") from None
     if np.isinf(array).any():
         raise DataError(f"{name} holds an infinite value", todo="give a finite number, or None where missing")
     return array
@@ -159,12 +157,7 @@ def scale_of(*columns: Any) -> list[Any]:
     if all(isinstance(column, np.ndarray) and column.dtype.kind == "f" for column in columns):
         values = np.unique(np.concatenate([np.ravel(column) for column in columns]))
         return [float(value) for value in values if value == value]
-    seen = {
-        value
-        for column in columns
-        for value in np.asarray(column, dtype=object).ravel()
-        if not _absent(value)
-    }
+    seen = {value for column in columns for value in np.asarray(column, dtype=object).ravel() if not _absent(value)}
     return sorted(seen, key=lambda value: (isinstance(value, str), value))
 
 

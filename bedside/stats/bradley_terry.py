@@ -62,11 +62,7 @@ class _PairRegression:
         )  # fmt: skip
         if not firsts.size:
             return blank
-        ranks = [
-            int(np.linalg.matrix_rank(design))
-            for design in (blank.design, blank._with_place())
-            if design.size
-        ]
+        ranks = [int(np.linalg.matrix_rank(design)) for design in (blank.design, blank._with_place()) if design.size]
         return replace(blank, has_position=len(ranks) == 1 or ranks[1] > ranks[0])
 
     def _with_place(self) -> Array:
@@ -138,9 +134,7 @@ class _PairRegression:
             return np.zeros(0)
         won, lost = np.nansum(self.shares, axis=0), np.nansum(1 - self.shares, axis=0)
         if np.abs((won - lost) @ design).max() <= 1e-9 * (won + lost).sum():
-            return np.zeros(
-                design.shape[1]
-            )  # where the solver begins, and would look for something better in vain
+            return np.zeros(design.shape[1])  # where the solver begins, and would look for something better in vain
         loads = np.concatenate([won, lost])
         wins = np.repeat([1, 0], len(design))
         counted = loads > 0
@@ -290,8 +284,7 @@ class _ComparisonGraph:
 _METHOD = "Bradley–Terry by logistic regression, ties as half a win each"
 _TEST = "score test of equal strengths, sign flips by case"
 _IN_STRENGTHS = (
-    "the effect of the place can't be told from the strengths, and is in them: the same systems were "
-    "always shown first"
+    "the effect of the place can't be told from the strengths, and is in them: the same systems were always shown first"
 )
 _INFINITE = (
     "the effect of the place has no finite value, as comparisons in one order went all to one side; strengths are "
@@ -327,9 +320,7 @@ class Strengths:
     remarks: tuple[str, ...] = field(default=())
 
 
-def strengths(
-    shares: Any, names: Sequence[str], *, level: float = 0.95, flips: int = 9999, seed: int = 0
-) -> Strengths:
+def strengths(shares: Any, names: Sequence[str], *, level: float = 0.95, flips: int = 9999, seed: int = 0) -> Strengths:
     """The strengths of systems from comparisons of two at a time, each case and order of two systems counting once.
 
     Args:
@@ -417,8 +408,7 @@ def _chance(strength: Result) -> Result:
         strength,
         name=strength.name.replace("strength of", "chance to be preferred of"),
         estimate=float(expit(strength.estimate)),
-        interval=bounds
-        and Interval(float(expit(bounds.low)), float(expit(bounds.high)), bounds.level, bounds.method),
+        interval=bounds and Interval(float(expit(bounds.low)), float(expit(bounds.high)), bounds.level, bounds.method),
         standard_error=None,
     )
 

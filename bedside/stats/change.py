@@ -53,9 +53,7 @@ def percentage_change(
         below, above, sizes = totals.T
         # What cancels leaves noise in the last digits, which is no base.
         defined = below > 1e-12 * sizes
-        changes: Array = np.divide(
-            100 * (above - below), below, out=np.full(below.shape, np.nan), where=defined
-        )
+        changes: Array = np.divide(100 * (above - below), below, out=np.full(below.shape, np.nan), where=defined)
         return changes
 
     change = StatisticOfTotals(np.column_stack([base, top, size]), of_totals)

@@ -44,9 +44,7 @@ def _table(ratings: Any) -> npt.NDArray[Any]:
     except ValueError:
         table = np.empty(0)
     if table.ndim != 2:
-        raise DataError(
-            "ratings must be a table of items by raters", todo="give None where a rating is missing"
-        )
+        raise DataError("ratings must be a table of items by raters", todo="give None where a rating is missing")
     return table
 
 

@@ -146,9 +146,7 @@ def some_difference(differences: Sequence[Result]) -> Result:
     Estimate: the largest effect of a pair, without its sign. Statistic: the largest quasi-F.
     """
     smallest = min(result.p or 0.0 for result in differences)
-    sizes = [
-        abs(result.effect.estimate) for result in differences if result.effect and result.effect.estimate
-    ]
+    sizes = [abs(result.effect.estimate) for result in differences if result.effect and result.effect.estimate]
     return Result(
         name="largest d of single ratings",
         method=f"smallest p of {len(differences)} pairs by the quasi-F of cases × raters, corrected after Bonferroni",
@@ -195,9 +193,7 @@ def _effect(difference: Result, tables: Sequence[Array]) -> Effect:
     return single_rating_d(difference, spread=float(np.sqrt(np.mean(variances))))
 
 
-def _quasi_f(
-    blank: Result, difference: float, *, added: dict[str, _Part], taken: float, spread: float
-) -> Result:
+def _quasi_f(blank: Result, difference: float, *, added: dict[str, _Part], taken: float, spread: float) -> Result:
     """The result of a difference whose variance is some mean squares less others.
 
     Args:
@@ -275,9 +271,7 @@ def _p(t: float, parts: Sequence[_Part]) -> float:
     for end, side in ((low, 1), (high, -1)):
         if side * (_critical(present, end / 2) - t) <= 0:
             return end
-    log_p = brentq(
-        lambda log_p: _critical(present, np.exp(log_p) / 2) - t, np.log(max(low, 1e-300)), np.log(high)
-    )
+    log_p = brentq(lambda log_p: _critical(present, np.exp(log_p) / 2) - t, np.log(max(low, 1e-300)), np.log(high))
     return float(np.exp(log_p))
 
 

@@ -65,15 +65,11 @@ def diagnostic_accuracy(
     kept = _present(answers) & _present(true)
     says, is_so = (answers[kept] == positive).astype(bool), (true[kept] == positive).astype(bool)
     rows = _rows(kept, clusters, weights)
-    blank = Result(
-        name="", method="", dropped=int((~kept).sum()), options={"positive": positive, "level": level}
-    )
+    blank = Result(name="", method="", dropped=int((~kept).sum()), options={"positive": positive, "level": level})
 
     def share(name: str, of: Mask, hits: Mask) -> Result:
         words = replace(blank, name=name, method=f"{name}, {level:.0%}")
-        result = with_rate_interval(
-            words, hits.astype(float), rows.weights * of, clusters=rows.clusters, level=level
-        )
+        result = with_rate_interval(words, hits.astype(float), rows.weights * of, clusters=rows.clusters, level=level)
         return replace(result, missing=f"{name} of no rows") if result.estimate is None else result
 
     counts = np.zeros((2, 2))
@@ -168,9 +164,7 @@ def _weight_below(values: Array, others: Array, weights: Array) -> Array:
     order = np.argsort(others, kind="stable")
     sums = np.concatenate([[0.0], np.cumsum(weights[order])])
     ranked = others[order]
-    below: Array = (
-        sums[np.searchsorted(ranked, values, "left")] + sums[np.searchsorted(ranked, values, "right")]
-    ) / 2
+    below: Array = (sums[np.searchsorted(ranked, values, "left")] + sums[np.searchsorted(ranked, values, "right")]) / 2
     return below
 
 
@@ -255,9 +249,7 @@ def calibration(
     for position in np.unique(bin_of):
         part = bin_of == position
         members = None if rows.clusters is None else rows.clusters[part]
-        points.append(
-            _point(x[part], y[part], rows.weights[part], members, share=rows.share(part), level=level)
-        )
+        points.append(_point(x[part], y[part], rows.weights[part], members, share=rows.share(part), level=level))
         gap = cluster_ratio(rows.weights[part] * (y[part] - x[part]), rows.weights[part], members)
         errors.append((gap, points[-1].share))
     return CalibrationCurve(
@@ -272,9 +264,7 @@ def calibration(
     )
 
 
-def surplus(
-    expected: Any, observed: Any, *, clusters: Any = None, weights: Any = None, level: float = 0.95
-) -> Result:
+def surplus(expected: Any, observed: Any, *, clusters: Any = None, weights: Any = None, level: float = 0.95) -> Result:
     """The mean of expected − observed, in the unit of both: how much higher a rater rates than what is so.
 
     Args:
@@ -305,9 +295,7 @@ def _chance_error(errors: list[tuple[ClusterRatio | None, float]]) -> float | No
     return float(np.sqrt(2 / np.pi) * sum((spread or 0.0) * share for spread, share in spreads))
 
 
-def _point(
-    x: Array, y: Array, weights: Array, clusters: Any, *, share: float, level: float
-) -> CalibrationPoint:
+def _point(x: Array, y: Array, weights: Array, clusters: Any, *, share: float, level: float) -> CalibrationPoint:
     blank = Result(name="observed mean", method=f"observed mean, {level:.0%}", n=y.size)
     if np.isin(y, (0.0, 1.0)).all():
         observed = with_rate_interval(blank, y, weights, clusters=clusters, level=level)

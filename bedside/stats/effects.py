@@ -55,18 +55,14 @@ def cliffs_delta(x: Any, y: Any, *, level: float = 0.95) -> Effect:
     columns = (over - under) / a.size
     delta = float((below - above).sum() / (a.size * b.size))
     if a.size < 2 or b.size < 2:
-        return Effect(
-            name=name, estimate=delta, n=n, dropped=dropped, missing="no interval: a group has one value"
-        )
+        return Effect(name=name, estimate=delta, n=n, dropped=dropped, missing="no interval: a group has one value")
     if constant(np.concatenate([a, b])):
-        return Effect(
-            name=name, estimate=delta, n=n, dropped=dropped, missing="no interval: all values are equal"
-        )
+        return Effect(name=name, estimate=delta, n=n, dropped=dropped, missing="no interval: all values are equal")
     untied = float((below + above).sum())
     cells = untied - a.size * b.size * delta**2
-    variance = (
-        b.size**2 * ((rows - delta) ** 2).sum() + a.size**2 * ((columns - delta) ** 2).sum() - cells
-    ) / (a.size * b.size * (a.size - 1) * (b.size - 1))
+    variance = (b.size**2 * ((rows - delta) ** 2).sum() + a.size**2 * ((columns - delta) ** 2).sum() - cells) / (
+        a.size * b.size * (a.size - 1) * (b.size - 1)
+    )
     # The unbiased estimate can fall below what any data of this size have (Cliff 1996).
     variance = max(float(variance), (1 - delta**2) / (a.size * b.size - 1))
     bounds = _dominance_bounds(delta, variance, min(a.size, b.size), level)
@@ -106,15 +102,11 @@ def rank_biserial(x: Any, y: Any, *, zeros: str = "pratt", level: float = 0.95) 
     total = (d.size * (d.size + 1) - still * (still + 1)) / 2
     estimate = excess / total
     if d.size < 3:
-        return Effect(
-            name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: fewer than three pairs"
-        )
+        return Effect(name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: fewer than three pairs")
     still_left = still - (d == 0)
     totals = (d.size * (d.size - 1) - still_left * (still_left + 1)) / 2
     if not totals.all():
-        return Effect(
-            name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: only one pair differs"
-        )
+        return Effect(name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: only one pair differs")
     left_out = (excess - signs) / totals
     variance = float((d.size - 1) / d.size * ((left_out - left_out.mean()) ** 2).sum())
     bounds = _dominance_bounds(estimate, variance, int(np.count_nonzero(d)), level)
@@ -160,9 +152,7 @@ def _standardised(
             dropped=dropped,
             missing="no interval: the noncentral t could not be inverted",
         )
-    return Effect(
-        name=name, estimate=estimate, interval=Interval(*bounds, level, "noncentral t"), n=n, dropped=dropped
-    )
+    return Effect(name=name, estimate=estimate, interval=Interval(*bounds, level, "noncentral t"), n=n, dropped=dropped)
 
 
 def cohens_dz(x: Any, y: Any, *, level: float = 0.95) -> Effect:
@@ -271,25 +261,19 @@ def relative_change(x: Any, y: Any, *, paired: bool, level: float = 0.95) -> Eff
         (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
         n, dropped = a.size + b.size, lost_a + lost_b
     if a.size == 0 or b.size == 0:
-        return Effect(
-            name=name, n=n, dropped=dropped, missing="no pairs" if paired else "a group has no values"
-        )
+        return Effect(name=name, n=n, dropped=dropped, missing="no pairs" if paired else "a group has no values")
     top, base = float(a.mean()), float(b.mean())
     if base <= 0:
         return Effect(name=name, n=n, dropped=dropped, missing="the base of the change is not above zero")
     estimate = 100 * (top - base) / base
     if a.size < 2 or b.size < 2:
-        return Effect(
-            name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: fewer than two values"
-        )
+        return Effect(name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: fewer than two values")
     v_top, v_base = float(a.var(ddof=1)) / a.size, float(b.var(ddof=1)) / b.size
     covariance = float(np.cov(a, b, ddof=1)[0, 1]) / a.size if paired else 0.0
     ratio = top / base
     spread = v_top - 2 * ratio * covariance + ratio**2 * v_base
     if spread <= 1e-24 * top**2:
-        return Effect(
-            name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: the ratio doesn't vary"
-        )
+        return Effect(name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: the ratio doesn't vary")
     if paired:
         df = float(n - 1)
     else:

@@ -258,9 +258,7 @@ def unpaired_proportions(x: Any, y: Any, *, margin: float, alpha: float = 0.05) 
 
 def _check(margin: float, alpha: float, *, largest: float = float("inf")) -> None:
     if not (np.isfinite(margin) and margin > 0):
-        raise DataError(
-            f"a margin of {margin:g} allows nothing", where="`margin`", todo="give a number above 0"
-        )
+        raise DataError(f"a margin of {margin:g} allows nothing", where="`margin`", todo="give a number above 0")
     if margin >= largest:
         raise DataError(
             f"a margin of {margin:g} of a proportion allows anything",

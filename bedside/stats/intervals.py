@@ -167,9 +167,7 @@ def mean_bootstrap(
     if present.size == 0:
         return blank.no_value(NO_VALUES)
     drawn = resample(
-        StatisticOfTotals(
-            np.column_stack([present, np.ones(present.size)]), lambda sums: sums[:, 0] / sums[:, 1]
-        ),
+        StatisticOfTotals(np.column_stack([present, np.ones(present.size)]), lambda sums: sums[:, 0] / sums[:, 1]),
         np.ones(present.size),
         resamples=resamples,
         seed=seed,

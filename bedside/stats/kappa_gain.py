@@ -61,9 +61,7 @@ def kappa_gain(
     table = np.asarray(people, dtype=object)
     if table.ndim != 2 or len(table) != len(first) or len(first) != len(second):
         raise DataError("people's ratings are a table of as many items as either rater has")
-    codes = coded(
-        np.column_stack([table, np.array(first, dtype=object), np.array(second, dtype=object)]), scale
-    )
+    codes = coded(np.column_stack([table, np.array(first, dtype=object), np.array(second, dtype=object)]), scale)
     columns = table.shape[1]
     kept: Mask = np.array((codes[:, columns:] >= 0).all(axis=1) & (codes[:, :columns] >= 0).any(axis=1))
     disagreement, called = penalties(weights, levels(scale))
@@ -84,8 +82,7 @@ def kappa_gain(
     rows, multiplicity = merged(codes[kept].astype(np.float64), members)
     distinct = rows.astype(np.intp)
     own, other = (
-        PairKappas(distinct, [(person, columns + place) for person in range(columns)], disagreement)
-        for place in (0, 1)
+        PairKappas(distinct, [(person, columns + place) for person in range(columns)], disagreement) for place in (0, 1)
     )
     left_out = leave_one_out(_Difference(own, other), multiplicity, clusters=members)
     if np.isnan(left_out.estimate):

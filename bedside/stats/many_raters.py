@@ -150,9 +150,7 @@ def percent_agreement(
     return plan.filled(
         blank,
         float(np.average(share, weights=multiplicity)),
-        StatisticOfTotals(
-            np.column_stack([share, np.ones(share.size)]), lambda sums: sums[:, 0] / sums[:, 1]
-        ),
+        StatisticOfTotals(np.column_stack([share, np.ones(share.size)]), lambda sums: sums[:, 0] / sums[:, 1]),
         multiplicity=multiplicity,
         members=members,
     )
@@ -299,9 +297,7 @@ def _fleiss_error_under_chance(share: Array, n: int, raters: int) -> float:
     """
     room = share * (1 - share)
     spread = float(room.sum())
-    return float(
-        np.sqrt(2 * (spread**2 - (room * (1 - 2 * share)).sum()) / (n * raters * (raters - 1))) / spread
-    )
+    return float(np.sqrt(2 * (spread**2 - (room * (1 - 2 * share)).sum()) / (n * raters * (raters - 1))) / spread)
 
 
 def _fleiss_by_level(counts: Array, share: Array, scale: Scale, raters: int) -> dict[str, float | None]:
@@ -426,14 +422,10 @@ def mean_pairwise_kappa(
     undefined = int((~defined).sum())
     if undefined == len(duos):
         return blank.no_value("kappa is undefined for every pair of raters")
-    result = plan.filled(
-        blank, float(np.nanmean(kappas)), of_pairs, multiplicity=multiplicity, members=members
-    )
+    result = plan.filled(blank, float(np.nanmean(kappas)), of_pairs, multiplicity=multiplicity, members=members)
     remarks = []
     if undefined:
-        remarks.append(
-            f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out"
-        )
+        remarks.append(f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out")
     constant = defined & np.array(of_pairs.constant_pairs(kappas))
     if constant.any():
         varied = kappas[defined & ~constant]
@@ -473,9 +465,7 @@ def gwet_ac(
     """
     one_of(interval, ("analytic", *COEFFICIENT_INTERVALS), "interval", DataError)
     if clusters is not None and interval == "analytic":
-        raise DataError(
-            "the analytic interval takes items as independent", todo="use the jackknife with clusters"
-        )
+        raise DataError("the analytic interval takes items as independent", todo="use the jackknife with clusters")
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     items = rated_items(ratings, scale, fewest=1)
     w, called = agreement_weights(weights, levels(items.scale))

@@ -60,13 +60,9 @@ def shares_test(counts: Any, of: Any, *, permutations: int = 9999, seed: Seed = 
     cases = np.lexsort((*all_of.T, *had.T))
     had, all_of = had[cases], all_of[cases]
     orders = np.argsort(draws.random((permutations, *had.shape)), axis=2)
-    drawn = _statistic(
-        np.take_along_axis(had[None], orders, axis=2), np.take_along_axis(all_of[None], orders, axis=2)
-    )
+    drawn = _statistic(np.take_along_axis(had[None], orders, axis=2), np.take_along_axis(all_of[None], orders, axis=2))
     p = (1 + int((drawn >= seen * (1 - 1e-9) - 1e-12).sum())) / (permutations + 1)
-    return SharesTest(
-        shares=shares, p=p, method=f"{method}, {permutations:,} at random, {seed_in_words(seed)}"
-    )
+    return SharesTest(shares=shares, p=p, method=f"{method}, {permutations:,} at random, {seed_in_words(seed)}")
 
 
 def _statistic(had: Array, of: Array) -> Array:

@@ -63,9 +63,7 @@ def t_test(
         "mean of x": float(first.mean()), "mean of y": float(second.mean()),
         "correlation within pairs": correlation if a.size > 1 else None,
     }  # fmt: skip
-    result = replace(
-        blank, estimate=difference, details=details, effect=_effect(first, second, a.size, level)
-    )
+    result = replace(blank, estimate=difference, details=details, effect=_effect(first, second, a.size, level))
     if min(first.size, second.size) < 2:
         return replace(result, missing="no p-value and no interval: a group has fewer than two values")
     error, df = _error(first, second, correlation, a.size)

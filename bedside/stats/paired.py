@@ -74,9 +74,7 @@ def _discordance_interval(only_x: int, only_y: int, n: int, interval: str, level
     """Bonett and Price's or the melded interval of the share of ones in x minus that in y."""
     if interval == "bonett-price":
         return _bonett_price(only_x, only_y, n, level)
-    return Interval(
-        *paired_melded_bounds(only_x, only_y, n, level=level), level, "melded, exact (Fay and Lumbard)"
-    )
+    return Interval(*paired_melded_bounds(only_x, only_y, n, level=level), level, "melded, exact (Fay and Lumbard)")
 
 
 def _bonett_price(only_x: int, only_y: int, n: int, level: float) -> Interval:
@@ -175,9 +173,7 @@ def wilcoxon(
     )
     if moved == 0:
         return replace(result, missing="no p-value and no interval: no pair differs")
-    plus, p = _signed_rank_test(
-        d, zeros, exact=used == "exact", continuity=continuity, alternative=alternative
-    )
+    plus, p = _signed_rank_test(d, zeros, exact=used == "exact", continuity=continuity, alternative=alternative)
     return replace(result, interval=interval, statistic=plus, p=p, missing=reason)
 
 
@@ -205,9 +201,7 @@ def _signed_rank_method(method: str, moved: int) -> str:
     return used
 
 
-def _signed_rank_test(
-    d: Array, zeros: str, *, exact: bool, continuity: bool, alternative: str
-) -> tuple[float, float]:
+def _signed_rank_test(d: Array, zeros: str, *, exact: bool, continuity: bool, alternative: str) -> tuple[float, float]:
     """W+ and its p-value, of differences of which some are other than zero."""
     ranks = signed_ranks(d, zeros)
     ranks = ranks[ranks != 0]
@@ -343,9 +337,7 @@ def permutations(
     flip_seed, bootstrap_seed = (int(drawn) for drawn in generator(seed).integers(0, 2**63 - 1, size=2))
     patterns = 2 ** raw.shape[0]
     exact = patterns <= resamples
-    p_values = sign_flip_p_values(
-        raw, resamples=resamples, seed=flip_seed, alternative=alternative, exact=exact
-    )
+    p_values = sign_flip_p_values(raw, resamples=resamples, seed=flip_seed, alternative=alternative, exact=exact)
     drawn: list[Resamples] | None = None
     bounds: list[Interval | None] | None = None
     if interval == "inverted":
@@ -354,9 +346,7 @@ def permutations(
             alternative=alternative,
         )  # fmt: skip
     elif interval != "t":
-        drawn = mean_bootstraps(
-            raw, complete, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed)
-        )
+        drawn = mean_bootstraps(raw, complete, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed))
     flips = f"all {patterns} sign patterns" if exact else f"{resamples} sign flips, {seed_in_words(seed)}"
     blank = Result(
         name="mean difference",
@@ -425,9 +415,7 @@ def _permuted(
         return replace(result, p=None, missing=NO_PAIRS)
     if drawn is not None:
         bounds, reason, remarks = bootstrap_interval(drawn, level=level, method=interval)
-        result = replace(
-            result, interval=bounds, standard_error=drawn.standard_error, missing=reason, remarks=remarks
-        )
+        result = replace(result, interval=bounds, standard_error=drawn.standard_error, missing=reason, remarks=remarks)
     elif interval == "inverted":
         reason = None if inverted else f"no interval: too few pairs for {level:.0%}"
         result = replace(result, interval=inverted, missing=by_t.missing and reason)

@@ -38,9 +38,7 @@ class _Corrected:
     weight: float | None = None
 
 
-def _corrected_mean(
-    human: Array, judge: Array, unlabelled: Array, weight: float | None, interval: str
-) -> _Corrected:
+def _corrected_mean(human: Array, judge: Array, unlabelled: Array, weight: float | None, interval: str) -> _Corrected:
     used = _tuned(human, judge, unlabelled) if weight is None else weight
     ddof = 1 if interval == "t" else 0
     error = human - used * judge
@@ -328,9 +326,7 @@ def rogan_gladen_difference(x: Result, y: Result) -> Result:
     return replace(result, interval=Interval(float(low), float(high), x.interval.level, "MOVER"))
 
 
-def _with_bootstrap(
-    result: Result, verdicts: _Verdicts, *, resamples: int, level: float, seed: Seed
-) -> Result:
+def _with_bootstrap(result: Result, verdicts: _Verdicts, *, resamples: int, level: float, seed: Seed) -> Result:
     """The result with percentiles of resamples of the labelled items of either class and the unlabelled verdicts."""
     ones, zeros, n = verdicts.ones, verdicts.zeros, verdicts.n
     rng = generator(seed)
@@ -342,9 +338,7 @@ def _with_bootstrap(
     values = np.clip((share[useful] + specificity[useful] - 1) / power[useful], 0.0, 1.0)
     remarks = result.remarks
     if not useful.all():
-        remarks += (
-            f"no better than chance on {int((~useful).sum())} of {resamples} resamples, which are left out",
-        )
+        remarks += (f"no better than chance on {int((~useful).sum())} of {resamples} resamples, which are left out",)
     if values.size == 0 or np.ptp(values) == 0:
         return replace(result, missing="no interval: every resample gives the same value", remarks=remarks)
     how = f"percentile bootstrap of labelled and unlabelled verdicts, {resamples} resamples, {seed_in_words(seed)}"
@@ -365,9 +359,7 @@ def _with_adjusted(result: Result, estimate: float, verdicts: _Verdicts, level: 
     sensitivity, specificity = (verdicts.hits + 1) / (ones + 2), (verdicts.rejections + 1) / (zeros + 2)
     power = sensitivity + specificity - 1
     if power <= 1e-12:
-        return replace(
-            result, missing="no interval: on so few labels the judge can't be told from one that guesses"
-        )
+        return replace(result, missing="no interval: on so few labels the judge can't be told from one that guesses")
     adjusted = (share + specificity - 1) / power
     shift = 2 * z**2 * (
         adjusted * sensitivity * (1 - sensitivity) / (ones + 2)

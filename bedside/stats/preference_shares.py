@@ -43,9 +43,7 @@ def win_rate(firsts: Any, seconds: Any, *, level: float = 0.95) -> Result:
     return with_rate_interval(blank, values, (counted > 0).astype(np.float64), level=level)
 
 
-def first_share(
-    shares: Any, *, clusters: Any, level: float = 0.95, flips: int = 9999, seed: int = 0
-) -> Result:
+def first_share(shares: Any, *, clusters: Any, level: float = 0.95, flips: int = 9999, seed: int = 0) -> Result:
     """Of the decided comparisons, the share that the one shown first won, and p that the place doesn't count.
 
     Args:

@@ -33,14 +33,10 @@ def tango_interval(only_x: int, only_y: int, n: int, *, level: float = 0.95) -> 
         n: cases, one or more.
         level: nominal coverage.
     """
-    return _inverted(
-        lambda at: tango_statistic(only_x, only_y, n, at), (only_x - only_y) / n, level, "Tango's score"
-    )
+    return _inverted(lambda at: tango_statistic(only_x, only_y, n, at), (only_x - only_y) / n, level, "Tango's score")
 
 
-def miettinen_nurminen_statistic(
-    *, ones_x: float, n_x: int, ones_y: float, n_y: int, difference: float
-) -> float:
+def miettinen_nurminen_statistic(*, ones_x: float, n_x: int, ones_y: float, n_y: int, difference: float) -> float:
     """Miettinen and Nurminen's (1985) score statistic, standard normal where two groups' proportions differ so much.
 
     Args:
@@ -59,17 +55,13 @@ def miettinen_nurminen_statistic(
     q = shift**3 - quadratic * linear / (6 * n**2) + constant_term / (2 * n)
     radius = float(np.copysign(np.sqrt(max(0.0, shift**2 - linear / (3 * n))), q))
     angle = (np.pi + np.arccos(np.clip(q / radius**3, -1.0, 1.0))) / 3 if radius else 0.0
-    share_y = float(
-        np.clip(2 * radius * np.cos(angle) - shift, max(0.0, -difference), min(1.0, 1 - difference))
-    )
+    share_y = float(np.clip(2 * radius * np.cos(angle) - shift, max(0.0, -difference), min(1.0, 1 - difference)))
     share_x = share_y + difference
     variance = (share_x * (1 - share_x) / n_x + share_y * (1 - share_y) / n_y) * n / (n - 1)
     return _deviate(ones_x / n_x - ones_y / n_y - difference, variance)
 
 
-def miettinen_nurminen_interval(
-    *, ones_x: int, n_x: int, ones_y: int, n_y: int, level: float = 0.95
-) -> Interval:
+def miettinen_nurminen_interval(*, ones_x: int, n_x: int, ones_y: int, n_y: int, level: float = 0.95) -> Interval:
     """Miettinen and Nurminen's (1985) score interval of the difference of two groups' proportions.
 
     Arguments as for :func:`miettinen_nurminen_statistic`; ``level`` is the nominal coverage.
@@ -98,8 +90,6 @@ def _inverted(statistic: Callable[[float], float], estimate: float, level: float
         if abs(estimate - end) <= 1e-12:
             return end
         # Infinities at the scale's ends would leave the search without a slope.
-        return float(
-            brentq(lambda at: np.clip(statistic(at), -1e6, 1e6) + end * z, estimate, end, xtol=1e-12)
-        )
+        return float(brentq(lambda at: np.clip(statistic(at), -1e6, 1e6) + end * z, estimate, end, xtol=1e-12))
 
     return Interval(bound(-1.0), bound(1.0), level, words)

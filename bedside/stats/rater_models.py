@@ -90,9 +90,7 @@ def _correlation(kappa: float, shares: Array, penalties: Array) -> float:
     if kappa == 0:
         return 0.0
     if excess(_STRONGEST) <= 0:
-        raise DataError(
-            f"an expected kappa of {kappa} is too near to 1 to plan for", todo="expect a lower kappa"
-        )
+        raise DataError(f"an expected kappa of {kappa} is too near to 1 to plan for", todo="expect a lower kappa")
     return float(brentq(excess, 0.0, _STRONGEST, xtol=1e-10))
 
 

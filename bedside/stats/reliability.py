@@ -59,9 +59,7 @@ def krippendorff_alpha(
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     items = rated_items(ratings, scale, fewest=2)
     if scale is None and metric != "nominal" and any(isinstance(label, str) for label in items.scale):
-        raise DataError(
-            f"alpha of labels needs the scale for the {metric} metric", todo="give its levels in order"
-        )
+        raise DataError(f"alpha of labels needs the scale for the {metric} metric", todo="give its levels in order")
     positions = _positions(items.scale, metric)
     name = f"Krippendorff's alpha ({metric})"
     blank = Result(
@@ -184,9 +182,7 @@ def _means(observed: Array, expected: Array, n: Array) -> tuple[Array, Array]:
     )
 
 
-def _interval_disagreement(
-    codes: Indices, positions: Array, members: Any
-) -> tuple[_DisagreementOfSums, Array]:
+def _interval_disagreement(codes: Indices, positions: Array, members: Any) -> tuple[_DisagreementOfSums, Array]:
     """By the squared differences of values; their sums and sums of squares are enough, however many values occur."""
     length = positions[-1] - positions[0] or 1.0
     present = codes >= 0
@@ -352,9 +348,7 @@ def icc(
     result = replace(blank, estimate=estimate)
     noise = within if model == 1 else error
     if noise == 0.0:
-        return replace(
-            result, missing="no p-value and no interval: there is no error beside items and raters"
-        )
+        return replace(result, missing="no p-value and no interval: there is no error beside items and raters")
     if clusters is not None:
         statistic = StatisticOfTotals(parts, lambda rows: _MeanSquares.of(rows).icc(model, average=average))
         return plan.filled(result, estimate, statistic, multiplicity=np.ones(n), members=members)
@@ -490,9 +484,7 @@ def _bounds(
     single = (items - error) / (items + (k - 1) * error + k * (raters - error) / n)
     a = k * single / (n * (1 - single))
     b = 1 + k * single * (n - 1) / (n * (1 - single))
-    df_error = (a * raters + b * error) ** 2 / (
-        (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
-    )
+    df_error = (a * raters + b * error) ** 2 / ((a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1)))
     # Below 0 the parts' weights differ in sign and cancel, so that nothing is left of the degrees of freedom, and the
     # interval is beside its estimate. Wherever they don't differ, the smaller part's are the fewest there can be.
     words = _PUBLISHED_BOUNDS

@@ -270,9 +270,7 @@ def pairs_for_difference(
     if test == "t" or pairs >= max(fewest, FORMULA_PAIRS):
         return SampleSize(pairs, words, reached)
     sizes = range(fewest, max(pairs, fewest) + _BEYOND + 1)
-    powers = _signed_rank_powers(
-        effect, sizes, alpha, one_sided=one_sided, simulations=simulations, seed=seed
-    )
+    powers = _signed_rank_powers(effect, sizes, alpha, one_sided=one_sided, simulations=simulations, seed=seed)
     lacking = [size for size, chance in zip(sizes, powers, strict=True) if chance < power]
     pairs = lacking[-1] + 1 if lacking else fewest
     words += f", exact test, {simulations} simulated studies, {seed_in_words(seed)}"
@@ -366,9 +364,7 @@ def simulated_power(
 
     pilot, _ = clean(differences, "differences")
     pilot = np.sort(pilot)
-    words = (
-        f"paired t test with {n} pairs, {simulations} samples from a pilot of {pilot.size}, alpha {alpha:g}"
-    )
+    words = f"paired t test with {n} pairs, {simulations} samples from a pilot of {pilot.size}, alpha {alpha:g}"
     if n < 2:
         raise DataError("a paired test needs at least two pairs")
     if pilot.size < 2 or constant(pilot):

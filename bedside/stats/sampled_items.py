@@ -118,9 +118,7 @@ class SampledItems:
         pairs = _Pairs(names // count, names % count, member)
         own = np.bincount(member, weights=self.weights, minlength=names.size)
         whole = np.bincount(self.strata, weights=self.weights, minlength=count)[pairs.stratum]
-        scale: Array = np.divide(
-            whole, whole - own, out=np.zeros(names.size), where=whole - own > 1e-12 * whole
-        )
+        scale: Array = np.divide(whole, whole - own, out=np.zeros(names.size), where=whole - own > 1e-12 * whole)
         return pairs, scale
 
     def _main_strata(self) -> Indices:

@@ -66,9 +66,7 @@ def share(values: Any, sample: SampledItems, *, level: float = 0.95) -> Result:
     )
 
 
-def limit_of_agreement(
-    differences: Any, sample: SampledItems, *, multiplier: float, level: float = 0.95
-) -> Result:
+def limit_of_agreement(differences: Any, sample: SampledItems, *, multiplier: float, level: float = 0.95) -> Result:
     """The weighted mean of differences plus so many standard deviations, with the jackknife's t interval by strata.
 
     Arguments as for :func:`mean`; ``multiplier`` is negative for the lower limit.
@@ -139,9 +137,7 @@ def _mid_ranks(weights: Array, codes: Any) -> Array:
 
 
 def _mean_of(values: Array) -> StatisticOfTotals:
-    return StatisticOfTotals(
-        np.column_stack([values, np.ones(values.size)]), lambda sums: sums[:, 0] / sums[:, 1]
-    )
+    return StatisticOfTotals(np.column_stack([values, np.ones(values.size)]), lambda sums: sums[:, 0] / sums[:, 1])
 
 
 def _with_t_interval(blank: Result, statistic: Statistic, sample: SampledItems, level: float) -> Result:

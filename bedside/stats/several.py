@@ -119,9 +119,7 @@ def cochran_q(values: Any) -> Result:
     if not np.isin(table, (0.0, 1.0)).all():
         raise DataError("Cochran's Q needs values of 0 and 1")
     n, k = table.shape
-    blank = Result(
-        name="Kendall's W", method=f"Cochran's Q of {k} systems, chi-squared", n=n, dropped=dropped
-    )
+    blank = Result(name="Kendall's W", method=f"Cochran's Q of {k} systems, chi-squared", n=n, dropped=dropped)
     if n == 0:
         return blank.no_value(_NO_COMPLETE_CASE)
     details: dict[str, float | None] = {

@@ -43,9 +43,7 @@ def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sid
     )
     if n < 3 or constant(present):
         return blank.no_value("fewer than three values" if n < 3 else "all values are equal")
-    result = replace(
-        blank, estimate=float(stats.skew(present, axis=0, bias=not adjusted, nan_policy="propagate"))
-    )
+    result = replace(blank, estimate=float(stats.skew(present, axis=0, bias=not adjusted, nan_policy="propagate")))
     if n < 8:
         return replace(result, missing="no p-value: fewer than eight values")
     tested = stats.skewtest(present, axis=0, nan_policy="propagate", alternative=alternative)

@@ -44,6 +44,4 @@ def share(hits: Any, *, clusters: Any = None, weights: Any = None, level: float 
     )
     if not present.any():
         return blank.no_value("no values")
-    return with_rate_interval(
-        blank, np.where(present, values, 0.0), present * loads, clusters=members, level=level
-    )
+    return with_rate_interval(blank, np.where(present, values, 0.0), present * loads, clusters=members, level=level)

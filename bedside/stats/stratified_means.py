@@ -489,9 +489,7 @@ def _tuned_weights(units: JudgedUnits) -> tuple[dict[int, float], float]:
         seen, rest = inside & labelled, inside & ~labelled
         influence = _influence(inside, seen)
         human, judge = units.human[seen], units.judge[seen]
-        covariance += (
-            influence * float(((human - human.mean()) * (judge - judge.mean())).sum()) / (human.size - 1)
-        )
+        covariance += influence * float(((human - human.mean()) * (judge - judge.mean())).sum()) / (human.size - 1)
         variance += influence * float(units.judge[inside].var(ddof=1))
         enough = np.unique(units.cases[rest]).size > 1
         left[int(cell)] = float(rest.sum()) / float(inside.sum()) if enough else 0.0

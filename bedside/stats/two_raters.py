@@ -213,9 +213,7 @@ def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Res
     interval, counts, k = plan.interval, joint.counts, joint.counts.shape[0]
     one_of(interval, (*COEFFICIENT_INTERVALS, "analytic"), "interval", DataError)
     if joint.clustered is not None and interval == "analytic":
-        raise DataError(
-            "the analytic interval takes items as independent", todo="use the jackknife with clusters"
-        )
+        raise DataError("the analytic interval takes items as independent", todo="use the jackknife with clusters")
     positions = levels(joint.scale) if k > 1 else np.zeros(1)
     disagreement, called = penalties(weights, positions) if k > 1 else (np.zeros((1, 1)), "unweighted")
     w = 1 - disagreement / (disagreement.max() or 1.0)
@@ -331,9 +329,7 @@ def percent_agreement(
     if joint.members is None:
         result = wilson(int(same.sum()), same.size, level=level)
     else:
-        result = mean_bootstrap(
-            same, method="bca", clusters=joint.members, resamples=resamples, level=level, seed=seed
-        )
+        result = mean_bootstrap(same, method="bca", clusters=joint.members, resamples=resamples, level=level, seed=seed)
     result = replace(
         result,
         name="percent agreement",
@@ -429,9 +425,7 @@ def mean_absolute_error(
     first, second = vector(a, "a"), vector(b, "b")
     pairs(first, second)
     if isinstance(clusters, SampledItems):
-        return replace(
-            sampled_means.mean(np.abs(first - second), clusters, level=level), name="mean absolute error"
-        )
+        return replace(sampled_means.mean(np.abs(first - second), clusters, level=level), name="mean absolute error")
     result = mean_bootstrap(
         np.abs(first - second), method="bca", clusters=clusters, resamples=resamples, level=level, seed=seed
     )
@@ -464,9 +458,7 @@ def bias(a: Any, b: Any, *, clusters: Any = None, level: float = 0.95) -> Result
     )  # fmt: skip
 
 
-def bland_altman(
-    a: Any, b: Any, *, multiplier: float = 1.96, clusters: Any = None, level: float = 0.95
-) -> Result:
+def bland_altman(a: Any, b: Any, *, multiplier: float = 1.96, clusters: Any = None, level: float = 0.95) -> Result:
     """Bias of a − b and limits of agreement, bias ± ``multiplier`` standard deviations (Bland and Altman 1986).
 
     Estimate and interval are the bias with its t interval. Details hold both limits and their intervals, with the
@@ -490,9 +482,7 @@ def bland_altman(
     details = dict(result.details)
     for name, sign in (("lower limit", -1), ("upper limit", 1)):
         limit = result.estimate + sign * multiplier * spread
-        half: float | None = float(
-            stdtrit(n - 1, tail) * spread * np.sqrt(1 / n + multiplier**2 / (2 * (n - 1)))
-        )
+        half: float | None = float(stdtrit(n - 1, tail) * spread * np.sqrt(1 / n + multiplier**2 / (2 * (n - 1))))
         if clusters is not None:
             half = _limit_half_width(a, b, clusters, sign * multiplier, tail)
         details[name] = limit
@@ -508,9 +498,7 @@ def _limits_of_sample(bias_of_sample: Result, differences: Array, sample: Sample
     multiplier, level = (float(bias_of_sample.options[name]) for name in ("multiplier", "level"))
     details = dict(bias_of_sample.details)
     for name, sign in (("lower limit", -1), ("upper limit", 1)):
-        limit = sampled_means.limit_of_agreement(
-            differences, sample, multiplier=sign * multiplier, level=level
-        )
+        limit = sampled_means.limit_of_agreement(differences, sample, multiplier=sign * multiplier, level=level)
         bounds = limit.interval
         details[name] = limit.estimate
         details |= {

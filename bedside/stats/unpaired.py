@@ -85,9 +85,7 @@ def mann_whitney(
     result = replace(blank, effect=cliffs_delta(a, b, level=level), details=_described_groups(a, b))
     reason = None
     if shift:
-        estimate, bounds, reason = shift_of_groups(
-            a, b, level, exact=method != "asymptotic", continuity=continuity
-        )
+        estimate, bounds, reason = shift_of_groups(a, b, level, exact=method != "asymptotic", continuity=continuity)
         result = replace(result, estimate=estimate, interval=bounds)
     u, p = _rank_sum_test(
         a, b, method=method, continuity=continuity, alternative=alternative, resamples=resamples, seed=seed
@@ -199,9 +197,7 @@ def t_test_from_summary(
     """
     x, y = _Moments(mean_x, sd_x, n_x), _Moments(mean_y, sd_y, n_y)
     effect = cohens_d_from_summary(mean_x, sd_x, n_x, mean_y, sd_y, n_y, level=level)
-    return _compared_means(
-        x, y, effect, equal_variances=equal_variances, alternative=alternative, level=level
-    )
+    return _compared_means(x, y, effect, equal_variances=equal_variances, alternative=alternative, level=level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +284,7 @@ def t_test(
         _Moments.of(a), _Moments.of(b), effect,
         equal_variances=equal_variances, alternative=alternative, level=level,
     )  # fmt: skip
-    return replace(
-        result, dropped=lost_a + lost_b, effect=effect, options={**result.options, "hedges": hedges}
-    )
+    return replace(result, dropped=lost_a + lost_b, effect=effect, options={**result.options, "hedges": hedges})
 
 
 def fisher_exact(

@@ -69,9 +69,7 @@ _SIGNS = frozenset("“”‘’«»‹›–—…•€£¥§©®™°±²³¹
 _OPENING = frozenset("‚„")
 _WITHIN_WORDS = frozenset("’‘–—…\u00ad·")
 #: Frequent characters of Chinese speech: a tenth of any Chinese text, and a hundredth of what only happens to decode.
-_FREQUENT = frozenset(
-    "的是不了我你您有在这他她们人个么吗吧呢很就说会要到没来好自己什觉得上下都也还和心那能可以为想"
-)
+_FREQUENT = frozenset("的是不了我你您有在这他她们人个么吗吧呢很就说会要到没来好自己什觉得上下都也还和心那能可以为想")
 _ENOUGH_CHINESE = 8
 #: Encodings that are tried where a text is in doubt, how many are offered, and how much of a text is tried.
 _OFTEN = (
@@ -85,9 +83,7 @@ _TRADITIONAL = frozenset("們個嗎麼說會來沒過還對時後")
 _LETTERS_BEYOND = re.compile(r"[^\W\d_a-zA-Z]")
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 #: Characters of most texts of any language.
-_COMMON = re.compile(
-    r"[\t\n\r -\u024f\u0370-\u06ff\u2010-\u2044\u3000-\u30ff\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff5e]"
-)
+_COMMON = re.compile(r"[\t\n\r -\u024f\u0370-\u06ff\u2010-\u2044\u3000-\u30ff\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff5e]")
 _HIGH = re.compile(rb"[\x80-\xff]")
 
 
@@ -189,11 +185,7 @@ def _is_chinese(data: bytes, cut: bool) -> bool:
     characters = [character for character in text if "\u4e00" <= character <= "\u9fff"]
     others = len(_LETTERS_BEYOND.findall(text)) - len(characters)
     frequent = sum(character in _FREQUENT for character in characters)
-    return (
-        len(characters) >= _ENOUGH_CHINESE
-        and frequent >= 0.1 * len(characters)
-        and others <= 0.1 * len(characters)
-    )
+    return len(characters) >= _ENOUGH_CHINESE and frequent >= 0.1 * len(characters) and others <= 0.1 * len(characters)
 
 
 def _is_western(data: bytes) -> bool:
@@ -222,9 +214,7 @@ def _is_western(data: bytes) -> bool:
         elif character in _OPENING:
             if before.isalpha() or not after.isalpha():
                 return False
-        elif character not in _SIGNS or (
-            character not in _WITHIN_WORDS and before.isalpha() and after.isalpha()
-        ):
+        elif character not in _SIGNS or (character not in _WITHIN_WORDS and before.isalpha() and after.isalpha()):
             return False
     return True
 
@@ -251,14 +241,11 @@ def _doubt(data: bytes, where: str, cut: bool) -> InputError:
     # The first line that tells them apart; of a file of several encodings, one that isn't UTF-8.
     lines = list(zip(*(re.split(r"\r\n?|\n", text) for text in likely.values()), strict=False))
     beyond = [at for at, line in enumerate(lines) if not line[0].isascii()]
-    other = {
-        at for at, line in enumerate(re.split(rb"\r\n?|\n", data)) if _decoded(line, "utf-8", False) is None
-    }
+    other = {at for at, line in enumerate(re.split(rb"\r\n?|\n", data)) if _decoded(line, "utf-8", False) is None}
     beyond = [at for at in beyond if at in other] or beyond
     at = next((at for at in beyond if len({*lines[at]}) == len(likely)), beyond[0] if beyond else 0)
     shown = " or ".join(
-        f"{encoding_title(encoding)} ({_sample(line)!r})"
-        for encoding, line in zip(likely, lines[at], strict=True)
+        f"{encoding_title(encoding)} ({_sample(line)!r})" for encoding, line in zip(likely, lines[at], strict=True)
     )
     return AmbiguousError(
         f"the text is not UTF-8, and may be {shown}",
@@ -289,9 +276,7 @@ def _strangeness(text: str) -> float:
         else:
             strange += letter.isupper() and before.islower()
             strange += any(near.isalpha() and _script(near) != _script(letter) for near in (before, after))
-            strange += 0.3 * (
-                "\u4e00" <= letter <= "\u9fff" and letter not in _FREQUENT and letter not in _TRADITIONAL
-            )
+            strange += 0.3 * ("\u4e00" <= letter <= "\u9fff" and letter not in _FREQUENT and letter not in _TRADITIONAL)
     return strange / max(beyond, 1)
 
 
@@ -675,9 +660,7 @@ class ByteSource:
             with companion.open() as file:
                 data = self.unpacking(file.read, MAX_COMPANION + 1)
                 if len(data) > MAX_COMPANION:
-                    raise InputError(
-                        f"the file is larger than {MAX_COMPANION // 2**20} MB", where=companion.name
-                    )
+                    raise InputError(f"the file is larger than {MAX_COMPANION // 2**20} MB", where=companion.name)
         self.companions.append((path, *companion.finish()))
         return data
 

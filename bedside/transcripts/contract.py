@@ -110,9 +110,7 @@ class Reader:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-READERS: Registry[Reader] = Registry(
-    "bedside.transcripts.readers", "READER", "reader", Reader, group="bedside.readers"
-)
+READERS: Registry[Reader] = Registry("bedside.transcripts.readers", "READER", "reader", Reader, group="bedside.readers")
 
 
 def readers_by_priority() -> list[Reader]:

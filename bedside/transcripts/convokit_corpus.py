@@ -71,9 +71,7 @@ def import_convokit(module: str = "convokit") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingExtraError(
-            "ConvoKit is not installed", todo='pip install "bedside[convokit]"'
-        ) from error
+        raise MissingExtraError("ConvoKit is not installed", todo='pip install "bedside[convokit]"') from error
     finally:
         random.setstate(state)
 
@@ -118,9 +116,7 @@ def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
                 while speaker_id in speaker_ids:
                     speaker_id += "'"
                 speaker_ids.add(speaker_id)
-                speakers[party] = convokit.Speaker(
-                    id=speaker_id, meta={"role": turn.role, "name": turn.speaker}
-                )
+                speakers[party] = convokit.Speaker(id=speaker_id, meta={"role": turn.role, "name": turn.speaker})
             utterance = convokit.Utterance(
                 id=f"{transcript.id}#{turn.index}", speaker=speakers[party], conversation_id=transcript.id,
                 reply_to=previous, timestamp=turn.index, text=turn.text, meta=_stored_meta(turn.meta),
@@ -184,9 +180,7 @@ def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterato
     """
     if not hasattr(corpus, "iter_conversations"):
         raise InputError(f"{type(corpus).__name__} is not a ConvoKit corpus", todo="give a convokit.Corpus")
-    maker = TranscriptMaker(
-        Path("corpus"), "", options=options or ReadOptions(), skipped=[], bare_path="corpus"
-    )
+    maker = TranscriptMaker(Path("corpus"), "", options=options or ReadOptions(), skipped=[], bare_path="corpus")
     speakers = {speaker.id: speaker.meta.to_dict() for speaker in corpus.iter_speakers()}
     talks = [(talk.id, talk.meta.to_dict(), talk.get_utterance_ids()) for talk in corpus.iter_conversations()]
     for position, name, meta in (corpus.meta.to_dict().get(_MARK) or {}).get("empty", ()):
@@ -229,9 +223,7 @@ def _restored(
                 where=f"conversation {name!r}",
                 todo="set meta['role'] to clinician, patient or other, and meta['name']",
             )
-        turns.append(
-            Turn(index, speaker["role"], speaker["name"], utterance["text"], _turn_meta(utterance["meta"]))
-        )
+        turns.append(Turn(index, speaker["role"], speaker["name"], utterance["text"], _turn_meta(utterance["meta"])))
     added = described({key: value for key, value in meta.items() if key not in (*_FIELDS, *_BESIDE)}, ())
     fields = {key: meta[key] for key in _FIELDS}
     fields |= {key: {**meta[key], **added[key]} for key in ("factors", "reference")}

@@ -83,9 +83,7 @@ KINDS: tuple[Foreign, ...] = (
     ),
     Foreign("a REFI-QDA project", _ZIP, _CODED, ".qdpx", told=True),
     Foreign("an NVivo project", _ANY, _CODED, ".nvpx .nvp .nvcx", told=True),
-    Foreign(
-        "a MAXQDA project", _ANY, _CODED, ".mx26 .mx24 .mx22 .mx20 .mx18 .mx12 .mx5 .mex24 .mex26", told=True
-    ),
+    Foreign("a MAXQDA project", _ANY, _CODED, ".mx26 .mx24 .mx22 .mx20 .mx18 .mx12 .mx5 .mex24 .mex26", told=True),
     Foreign(
         "an ATLAS.ti project",
         _ANY,
@@ -111,9 +109,7 @@ KINDS: tuple[Foreign, ...] = (
     Foreign("an Access database", rb"\x00\x01\x00\x00Standard (?:Jet|ACE) DB", _TABLE, ".mdb .accdb"),
     Foreign("a DuckDB database", rb".{8}DUCK", _TABLE, ".duckdb"),
     Foreign("what PyTorch saved", _ZIP, _LINES, ".pt .pth .bin", part=".pkl"),
-    Foreign(
-        "a pickled Python object", rb"\x80[\x02-\x05][\x95}\](cc]", _LINES, ".pkl .pickle .pt .pth .joblib"
-    ),
+    Foreign("a pickled Python object", rb"\x80[\x02-\x05][\x95}\](cc]", _LINES, ".pkl .pickle .pt .pth .joblib"),
     Foreign("a pickled Python object", rb"\x80[\x02-\x05]|[(c\]}]", _LINES, ".pkl .pickle", told=True),
     Foreign("a NumPy array", rb"\x93NUMPY", _LINES, ".npy"),
     Foreign("NumPy arrays (NPZ)", _ZIP, _LINES, ".npz", part=".npy"),
@@ -147,9 +143,7 @@ KINDS: tuple[Foreign, ...] = (
     Foreign("a TAR archive", rb".{257}ustar", f"{_UNPACK}: tar -xf FILE", ".tar .tgz"),
     Foreign("a 7-Zip archive", rb"7z\xbc\xaf\x27\x1c", f"{_UNPACK}: 7z x FILE", ".7z"),
     Foreign("a RAR archive", rb"Rar!\x1a\x07", f"{_UNPACK}: unrar x FILE", ".rar"),
-    Foreign(
-        "a file packed by bzip2", rb"BZh[1-9]1AY&SY", "unpack it with bunzip2, or pack it with gzip", ".bz2"
-    ),
+    Foreign("a file packed by bzip2", rb"BZh[1-9]1AY&SY", "unpack it with bunzip2, or pack it with gzip", ".bz2"),
     Foreign("a file packed by xz", rb"\xfd7zXZ\x00", "unpack it with unxz, or pack it with gzip", ".xz"),
     Foreign(
         "a file packed by Zstandard",
@@ -158,9 +152,7 @@ KINDS: tuple[Foreign, ...] = (
         ".zst",
     ),
     Foreign("an HTML page", _HTML, _TEXT, ".html .htm"),
-    Foreign(
-        "an HTML page as an archive (MHTML)", rb"[^\n]{0,80}\n?MIME-Version:", _TEXT, ".mht .mhtml", told=True
-    ),
+    Foreign("an HTML page as an archive (MHTML)", rb"[^\n]{0,80}\n?MIME-Version:", _TEXT, ".mht .mhtml", told=True),
     Foreign("an e-mail", rb"[A-Z][\w-]*: [^\n]*\r?\n", _TEXT, ".eml .mbox", told=True),
 )
 #: How any of them begins that isn't told by its ending alone: hardly any file does, and that is seen at once.

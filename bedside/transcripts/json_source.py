@@ -59,9 +59,7 @@ class JsonSource(ByteSource):
         options: what the user said of the file.
     """
 
-    def __init__(
-        self, path: Path, stem: str, span: Span | None = None, options: ReadOptions | None = None
-    ) -> None:
+    def __init__(self, path: Path, stem: str, span: Span | None = None, options: ReadOptions | None = None) -> None:
         super().__init__(path, span, options)
         self.stem = stem
         self._value: Any = None
@@ -212,9 +210,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _repeats(before: bytes, line: bytes) -> bool:
     """Whether a line of JSON says most of what the line before says."""
-    said, again = (
-        {text for text in _texts(loaded(each)) if len(text) > _LONGEST_NAME} for each in (before, line)
-    )
+    said, again = ({text for text in _texts(loaded(each)) if len(text) > _LONGEST_NAME} for each in (before, line))
     return 2 * len(said & again) > len(said)
 
 
@@ -280,9 +276,7 @@ class ArrayError(Exception):
         super().__init__(what)
 
 
-def array_items(
-    read: Callable[[int], bytes], longest: int, chunk: int = 1 << 20
-) -> Iterator[tuple[int, bytes]]:
+def array_items(read: Callable[[int], bytes], longest: int, chunk: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
     """Line number (from 1) and text of each item of a JSON array, which is read a piece at a time.
 
     Only strings and brackets are looked at: whether an item is JSON shows when it is parsed.
@@ -309,9 +303,7 @@ def array_items(
                 if token.end() == token.start() + 1:
                     depth += 1
                     if depth > _DEEPEST:
-                        raise ArrayError(
-                            f"an item of the array is nested more than {_DEEPEST:,} levels deep", line
-                        )
+                        raise ArrayError(f"an item of the array is nested more than {_DEEPEST:,} levels deep", line)
             elif mark == 0x2C:  # a comma
                 if depth == 1:
                     yield _item(text, line, start, token.start(), longest=longest)

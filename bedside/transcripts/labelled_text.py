@@ -31,8 +31,7 @@ from bedside.transcripts.transcript_maker import TranscriptMaker, UnknownSpeaker
 _SHORT: tuple[Mapping[str, Role], ...] = tuple(
     {clinician: "clinician", patient: "patient"}
     for clinician, patient in (
-        pair.split()
-        for pair in "t c,t cl,th cl,th pt,th p,t p,t pt,c p,d p,dr p,dr pt,dr. pt.,doc pt".split(",")
+        pair.split() for pair in "t c,t cl,th cl,th pt,th p,t p,t pt,c p,d p,dr p,dr pt,dr. pt.,doc pt".split(",")
     )
 )
 
@@ -51,9 +50,7 @@ _NAME = r"[^\W\d_][^:：\n\t\[\]()<>{}|*\"“”!?,;]{0,39}?"
 _FULL_NAME = r"[^\W\d_][^:：\n\t\[\]<>{}|*\"“”!?;]{0,59}?"
 _AFTER = rf"(?:[ \t]*[\[(]?(?P<after>{TIME})[\])]?)?"
 # What stands behind a name and is no part of it: Patient (crying): … or Patient, crying: …
-_NOTE = (
-    r"(?P<note>[ \t]*(?:[(（\[][^()（）\[\]\n:：]{1,40}[)）\]]|,[ \t][^\W\d_][^:：\n\t,;.?!()\[\]]{0,29}))"
-)
+_NOTE = r"(?P<note>[ \t]*(?:[(（\[][^()（）\[\]\n:：]{1,40}[)）\]]|,[ \t][^\W\d_][^:：\n\t,;.?!()\[\]]{0,29}))"
 _IN_BRACKETS = r"(?P<name>[^\W\d_][^\[\]()\n]{0,39})"
 _FORMS = {
     form: re.compile(_LEAD + end)
@@ -380,9 +377,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
             result.doubtful.setdefault(other, []).append(at)
             result.seeming.add(other)
         like = entries[at]
-        if like is None and (
-            like := next((shape for shape in of_line[at] if shape.seems(names, roles)), None)
-        ):
+        if like is None and (like := next((shape for shape in of_line[at] if shape.seems(names, roles)), None)):
             as_labels = like.style[1:3] in {style[1:3] for style in styles} and _begins_anew(lines, at, width)
             like = like if as_labels else None
             if like:
@@ -406,9 +401,7 @@ def labelled_lines(lines: Sequence[str], roles: Mapping[str, str]) -> LabelledLi
                 entries[at] = like
         else:
             doubtful = (
-                name in result.seeming
-                or len(places) > 2
-                or (not names_two and any(alike for _, _, alike in places))
+                name in result.seeming or len(places) > 2 or (not names_two and any(alike for _, _, alike in places))
             )
             (result.doubtful if doubtful else result.plain)[name] = [at for at, _, _ in places]
     result.labels = [beginning and beginning.label(lines[at]) for at, beginning in enumerate(entries)]
@@ -457,9 +450,7 @@ def _take_times_above(result: LabelledLines, lines: Sequence[str]) -> None:
     for at, match, label in timed:
         if most or not match.string[0].isdigit():
             result.times.add(at)
-            label.start, label.stop = (
-                seconds(time) if time else None for time in match.group("start", "stop")
-            )
+            label.start, label.stop = (seconds(time) if time else None for time in match.group("start", "stop"))
 
 
 def parted(lines: Sequence[str], roles: Mapping[str, str]) -> list[tuple[int, str]]:
@@ -478,11 +469,7 @@ def parted(lines: Sequence[str], roles: Mapping[str, str]) -> list[tuple[int, st
         if is_no_speaker(name, roles):
             return False
         sides = () if speakers else ("clinician", "patient")
-        return (
-            name in speakers
-            or _is_told(name, roles)
-            or (not name[0].islower() and role_of(name, roles) in sides)
-        )
+        return name in speakers or _is_told(name, roles) or (not name[0].islower() and role_of(name, roles) in sides)
 
     parts: list[tuple[int, str]] = []
     for at, (line, label) in enumerate(zip(lines, labelled.labels, strict=True)):
@@ -543,9 +530,7 @@ def _speakers(form: str, names: list[str], roles: Mapping[str, str]) -> set[str]
         ranked = [(name, count) for name, count in weights.most_common() if count > 1]
         level = ranked[:lacking][-1][1] if ranked else 0
         recurring = {
-            name
-            for at, (name, count) in enumerate(ranked)
-            if at < lacking or (count > 2 and 2 * count >= level)
+            name for at, (name, count) in enumerate(ranked) if at < lacking or (count > 2 and 2 * count >= level)
         }
         known |= {name for name in counts if _unnumbered(name) in recurring}
         bases |= {base for name in known if (base := _NUMBER.sub("", name)) != name}
@@ -558,9 +543,7 @@ def _unnumbered(name: str) -> str:
     return number[1] if number else name
 
 
-def _unlabelled(
-    labels: Sequence[Utterance | None], goes_on: Sequence[int], lines: Sequence[str]
-) -> list[int]:
+def _unlabelled(labels: Sequence[Utterance | None], goes_on: Sequence[int], lines: Sequence[str]) -> list[int]:
     """Lines that seem to lack a label: the only one of a text that goes on with the one before, and those between two
     labels of one speaker where speakers take turns elsewhere."""
     names = [(at, label.speaker) for at, label in enumerate(labels) if label]
@@ -577,19 +560,13 @@ def _unlabelled(
 
     def may_be_said(at: int) -> bool:
         line = lines[at].strip()
-        beside = (
-            _DIRECTION.fullmatch(line) or _PAGE.fullmatch(line) or _HEADING.match(line) or _heading_kind(line)
-        )
+        beside = _DIRECTION.fullmatch(line) or _PAGE.fullmatch(line) or _HEADING.match(line) or _heading_kind(line)
         # Whoever types seldom ends with a full stop; what comes again is no words.
-        whole = (
-            counts[lines[at]] == 1 and not (beside or _TITLED.match(line)) and _begins_anew(lines, at, width)
-        )
+        whole = counts[lines[at]] == 1 and not (beside or _TITLED.match(line)) and _begins_anew(lines, at, width)
         return is_speech(line) and bool(_SENTENCE.search(line) or whole)
 
     between = [
-        next(
-            (at for at in goes_on[bisect(goes_on, before) : bisect(goes_on, after)] if may_be_said(at)), None
-        )
+        next((at for at in goes_on[bisect(goes_on, before) : bisect(goes_on, after)] if may_be_said(at)), None)
         for before, after in same
     ]
     return [at for at in between if at is not None] if None not in between else []
@@ -729,8 +706,7 @@ def _at_lines(text: str, roles: Mapping[str, str]) -> list[CellLabel]:
     known = [is_speaker_word(name, roles) for name in names]
     counts = Counter(names)
     bracketed, named = (
-        any(match[form] and sure for match, sure in zip(matches, known, strict=True))
-        for form in ("bracket", "name")
+        any(match[form] and sure for match, sure in zip(matches, known, strict=True)) for form in ("bracket", "name")
     )
 
     def may_be(name: str, in_brackets: bool) -> bool:
@@ -810,16 +786,12 @@ def dialogues(lines: Sequence[Line], roles: Mapping[str, str]) -> Iterator[tuple
     begins = [(at, match[1]) for at, (_, line) in enumerate(lines) if (match := _ID.fullmatch(line.strip()))]
     ends = [*(at for at, _ in begins), len(lines)][1:]
     parts = [(name, lines[at + 1 : end]) for (at, name), end in zip(begins, ends, strict=True)]
-    if not parts or not all(
-        names_two_speakers("\n".join(line for _, line in part), roles) for _, part in parts
-    ):
+    if not parts or not all(names_two_speakers("\n".join(line for _, line in part), roles) for _, part in parts):
         yield None, lines
         return
     ((name, times_given),) = Counter(name for name, _ in parts).most_common(1)
     if times_given > 1:
-        raise InputError(
-            f"two dialogues have the id {name!r}", where=lines[0][0], todo="give each an id of its own"
-        )
+        raise InputError(f"two dialogues have the id {name!r}", where=lines[0][0], todo="give each an id of its own")
     yield parts[0][0], [*lines[: begins[0][0]], *parts[0][1]]
     yield from parts[1:]
 
@@ -956,9 +928,7 @@ def _heading_kind(line: str) -> str:
     return first if len(words) > 1 or "0" in first else ""
 
 
-def _check_one_conversation(
-    source: TranscriptMaker, lines: Sequence[Line], labelled: LabelledLines
-) -> set[int]:
+def _check_one_conversation(source: TranscriptMaker, lines: Sequence[Line], labelled: LabelledLines) -> set[int]:
     """Which lines are headings that come again, such as "Session 2", where the user says that the talk is one.
 
     Raises:
@@ -983,9 +953,7 @@ def _check_one_conversation(
     def parts(begins: Sequence[int]) -> dict[int, list[str]]:
         """Who speaks below each of several lines, and above them, where anybody does."""
         edges = [0, *begins, len(lines)]
-        spoken = {
-            begin: [label.speaker for label in labels[begin:end] if label] for begin, end in pairwise(edges)
-        }
+        spoken = {begin: [label.speaker for label in labels[begin:end] if label] for begin, end in pairwise(edges)}
         return {begin: speakers for begin, speakers in spoken.items() if speakers}
 
     def are_talks(begins: Sequence[int]) -> bool:
@@ -1036,17 +1004,14 @@ def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Seque
     doubtful = labelled.doubtful or labelled.assumed
     if doubtful:
         shown = _some(
-            f"{name!r} ({counted(len(at), 'line')}, such as {_number(lines[at[0]][0])}: "
-            f"{lines[at[0]][1].strip():.50})"
+            f"{name!r} ({counted(len(at), 'line')}, such as {_number(lines[at[0]][0])}: {lines[at[0]][1].strip():.50})"
             for name, at in doubtful.items()
         )
         doubt = f"{shown} may be who speaks, or words of the turn before"
         example = next(iter(doubtful))
         shielded = re.sub(r'[",]', "?", example)
         name = f'"{shielded}"' if re.search(r"\W", example) else example
-        instead = (
-            f"who it is, such as `roles={name}=other`" if shielded == example else "begin it with who says it"
-        )
+        instead = f"who it is, such as `roles={name}=other`" if shielded == example else "begin it with who says it"
         decides = f"say that it is no speaker with `roles={name}=text`, or {instead}"
         if labelled.doubtful and not labelled.seeming & labelled.doubtful.keys():
             decides += "; what stands once or twice is text where `roles` names two who speak"
@@ -1067,9 +1032,7 @@ def settle_labels(source: TranscriptMaker, labelled: LabelledLines, lines: Seque
         )
     if labelled.plain:
         names = ", ".join(repr(name)[:60] for name in list(labelled.plain)[:_SHOWN])
-        places = _some(
-            _number(lines[at][0]) for at in sorted(at for of in labelled.plain.values() for at in of)
-        )
+        places = _some(_number(lines[at][0]) for at in sorted(at for of in labelled.plain.values() for at in of))
         source.account.remark(
             f"Read as words of a turn and not as a speaker: {names}{' …' if len(labelled.plain) > _SHOWN else ''} "
             f"({places}). If one speaks, name it with `roles`."

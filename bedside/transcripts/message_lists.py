@@ -45,9 +45,7 @@ PICTURES = "pictures, sound and files within messages"
 EMPTY = "empty messages"
 #: Types of thoughts, and keys of a message or a part that hold one.
 _THINKING = ("thinking", "redacted_thinking", "reasoning", "thought")
-_THOUGHT_KEYS = frozenset(
-    ("reasoning_content", "reasoning", "reasoning_details", "thinking", "reasoningContent")
-)
+_THOUGHT_KEYS = frozenset(("reasoning_content", "reasoning", "reasoning_details", "thinking", "reasoningContent"))
 #: Ends of the types of parts that call a tool or bring what it gave, and keys of such parts that have no type.
 _TOOLS = ("tool_use", "tool_result", "_call", "_call_output", "tool_response", "tool_call_response")
 _TOOL_KEYS = frozenset(
@@ -74,9 +72,7 @@ _INLINE = frozenset(
     """.split()
 )
 #: Keys of what such a part is called or shows.
-_NAMES = frozenset(
-    "name filename fileName display_name displayName title alt alt_text caption url uri".split()
-)
+_NAMES = frozenset("name filename fileName display_name displayName title alt alt_text caption url uri".split())
 #: Keys under which an object holds messages or the text of one, from the outermost in.
 _INNER = (
     "messages", "contents", "choices", "candidates", "generations", "completions", "outputs", "results", "response",
@@ -84,9 +80,7 @@ _INNER = (
     "input", "prompt", "sampled", "generation", "completion", "generated_text", "outputText", "answer", "text",
 )  # fmt: skip
 #: Of these, lists of which each item is another answer to the same question.
-_ALTERNATIVES = frozenset(
-    ("choices", "candidates", "generations", "completions", "responses", "sampled", "results")
-)
+_ALTERNATIVES = frozenset(("choices", "candidates", "generations", "completions", "responses", "sampled", "results"))
 #: How many levels of objects, lists and texts of JSON are looked into.
 _DEPTH = 20
 #: LangChain's names of who speaks.
@@ -167,9 +161,7 @@ class SeveralAnswersError(Exception):
         super().__init__()
 
 
-def messages_in(
-    value: Any, role: str, path: tuple[str, ...] = (), depth: int = _DEPTH
-) -> list[dict[str, Any]]:
+def messages_in(value: Any, role: str, path: tuple[str, ...] = (), depth: int = _DEPTH) -> list[dict[str, Any]]:
     """The messages of a request to a language model, or of an answer, as objects of role and content.
 
     Whatever OpenAI, Anthropic, Gemini, Bedrock, LangChain, OpenInference and OpenTelemetry write, JSON within text,
@@ -202,8 +194,7 @@ def messages_in(
         if any(map(is_message, value)):
             # A text among messages is nobody's, and whoever makes turns of them says so.
             value = [
-                {"role": None, "content": part} if isinstance(part, str) and part.strip() else part
-                for part in value
+                {"role": None, "content": part} if isinstance(part, str) and part.strip() else part for part in value
             ]
         return [
             message
@@ -255,9 +246,7 @@ def plain_message(value: dict[str, Any], role: str) -> dict[str, Any] | None:
         beside = kept.get("additional_kwargs")
         more: dict[str, Any] = {}
         for each in (value, kept, beside if isinstance(beside, dict) else {}):
-            more |= {
-                key: part for key, part in each.items() if key not in _OF_LANGCHAIN and not more.get(key)
-            }
+            more |= {key: part for key, part in each.items() if key not in _OF_LANGCHAIN and not more.get(key)}
         return {"role": speaker, "content": kept.get("content"), **more}
     if "message.role" in value:
         return {key.removeprefix("message."): part for key, part in value.items()}
@@ -294,9 +283,7 @@ def message_key(message: dict[str, Any]) -> tuple[str, bytes]:
     content = _content(message)
     if isinstance(content, list):
         parts = [part for part in content if not is_thought(part) and not is_of_tools(part)]
-        content = [
-            (_text_of_part(part) or ("", part))[1] if isinstance(part, dict) else part for part in parts
-        ]
+        content = [(_text_of_part(part) or ("", part))[1] if isinstance(part, dict) else part for part in parts]
         if all(isinstance(text, str) for text in content):
             content = "\n".join(content)
     who = speaker_of(message)
@@ -329,9 +316,7 @@ def _text_of_part(part: Mapping[str, Any]) -> tuple[str, str] | None:
     """The key of a part's text, and the text; None where it has none. What is heard may stand beside, as text."""
     if isinstance(heard := part.get("transcript"), str) and heard.strip():
         return "transcript", heard
-    if part.get("type", "text") not in ("text", "output_text", "input_text", "refusal") and not _is_inline(
-        part
-    ):
+    if part.get("type", "text") not in ("text", "output_text", "input_text", "refusal") and not _is_inline(part):
         return None
     if isinstance(held := part.get("text"), dict) and isinstance(held.get("value"), str):
         return "text", held["value"]
@@ -370,9 +355,7 @@ def message_turns(source: SourceFile, messages: list[Any], where: str) -> Dialog
         # What is left out still tells whom the model plays.
         named = [speaker if isinstance(speaker, str) else "" for speaker in speakers]
         check_roles(named, texts, source.options.roles, where)
-        out = {
-            name for name in speakers if isinstance(name, str) and name and source.options.leaves_out(name)
-        }
+        out = {name for name in speakers if isinstance(name, str) and name and source.options.leaves_out(name)}
         kept = []
         for at, entry in enumerate(zip(speakers, texts, metas or repeat({}), strict=False)):
             if isinstance(entry[0], str) and entry[0] in out:
@@ -445,11 +428,7 @@ def _entries(source: SourceFile, message: Any, where: str) -> list[_Entry]:
             del meta[other]
         elif isinstance(meta.get(other), str) and isinstance(text, str) and text:
             source.check_unread(other, meta.pop(other), where)
-    if (
-        text is None
-        and _TEXT_KEYS.isdisjoint(message)
-        and any(isinstance(part, dict) for part in meta.values())
-    ):
+    if text is None and _TEXT_KEYS.isdisjoint(message) and any(isinstance(part, dict) for part in meta.values()):
         # Google AI Studio has pictures and files among the messages.
         _parts(source, [meta], {}, where)
         return []
@@ -488,9 +467,7 @@ def _dumped(part: Any, where: str) -> str:
     return orjson.dumps(part).decode()
 
 
-def _parts(
-    source: SourceFile, parts: list[Any], meta: dict[str, Any], where: str
-) -> tuple[list[str], list[Any], bool]:
+def _parts(source: SourceFile, parts: list[Any], meta: dict[str, Any], where: str) -> tuple[list[str], list[Any], bool]:
     """The texts of a message's parts, the parts that call a tool or bring what it gave, and whether there are others,
     which are counted; what else is known of a text goes to ``meta``."""
     texts: list[str] = []
@@ -529,9 +506,7 @@ def _parts(
             unsaid_kind = kind.casefold() in _UNSAID
             for path, text in texts_in(part):
                 # Of a picture or a document, its name is no speech, nor are lines of encoded data.
-                if not unsaid_kind or (
-                    path.split(".")[-1] not in _NAMES and (" " in text or not text.isascii())
-                ):
+                if not unsaid_kind or (path.split(".")[-1] not in _NAMES and (" " in text or not text.isascii())):
                     source.check_unread(kind, text, f"{where}, {path}")
             unsaid = True
             left_out[PICTURES] += 1

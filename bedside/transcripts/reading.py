@@ -98,9 +98,7 @@ class Reading:
         files: dict[Path, None] = {}
         for path_or_pattern in [paths] if isinstance(paths, str | os.PathLike) else paths:
             if not isinstance(path_or_pattern, str | os.PathLike) or not os.fspath(path_or_pattern):
-                raise InputError(
-                    f"{path_or_pattern!r:.40} is no path", todo="name files, folders or patterns"
-                )
+                raise InputError(f"{path_or_pattern!r:.40} is no path", todo="name files, folders or patterns")
             path = Path(path_or_pattern)
             # Unlike a path's own methods, these raise nothing.
             if os.path.isdir(path):
@@ -111,9 +109,7 @@ class Reading:
                 matches = sorted(glob.glob(str(path_or_pattern), recursive=True))
                 chosen = [Path(match) for match in matches if os.path.isfile(match)]
                 if not chosen:
-                    raise InputError(
-                        "there is no such file", where=printable_path(path), todo="check the path"
-                    )
+                    raise InputError("there is no such file", where=printable_path(path), todo="check the path")
             files.update(dict.fromkeys(chosen))
         if not files:
             raise InputError("no files were given", todo="name files, folders or patterns")
@@ -288,9 +284,7 @@ class Reading:
             for companion, digest, size in source.companions:
                 if printable_path(companion) not in self.companions:
                     self.companions.add(printable_path(companion))
-                    self.inputs.append(
-                        InputFile(printable_path(companion), f"{reader.name} (companion)", digest, size)
-                    )
+                    self.inputs.append(InputFile(printable_path(companion), f"{reader.name} (companion)", digest, size))
         self.check(record)
 
     def check(self, record: InputFile) -> None:

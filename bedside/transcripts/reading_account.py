@@ -356,9 +356,7 @@ class ReadingAccount:
             "systems": _counts(self.systems),
             "cases": len(self.cases),
             "without_case": self.without_case,
-            "factors": {
-                name: None if levels is None else _counts(levels) for name, levels in self.factors.items()
-            },
+            "factors": {name: None if levels is None else _counts(levels) for name, levels in self.factors.items()},
             "kinds": self.kinds_of_factors(),
             "tags": self.tags,
             **({"provenance": dict(self.provenance)} if self.provenance else {}),
@@ -395,9 +393,7 @@ class ReadingAccount:
         lines: list[str] = []
         for label, text in _parts(self, kept=longest is None):
             printable = "".join(mark if mark.isprintable() else " " for mark in text)
-            wrapped = textwrap.wrap(
-                f"{label}: {printable}" if label else printable, WIDTH, subsequent_indent="  "
-            )
+            wrapped = textwrap.wrap(f"{label}: {printable}" if label else printable, WIDTH, subsequent_indent="  ")
             if longest is not None and len(wrapped) > _LINES:
                 wrapped = [*wrapped[: _LINES - 1], wrapped[_LINES - 1][: WIDTH - 2] + " …"]
             lines += wrapped
@@ -421,9 +417,7 @@ def _plain(value: Any) -> Any:
 
 def _counts(counts: Mapping[Any, int]) -> list[list[Any]]:
     """Values with their counts, most first, as a manifest has them: a missing value is null."""
-    return [[value, n] for value, n in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))][
-        :MOST_LEVELS
-    ]
+    return [[value, n] for value, n in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))][:MOST_LEVELS]
 
 
 def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
@@ -488,9 +482,7 @@ def _parts(account: ReadingAccount, *, kept: bool) -> Iterator[tuple[str, str]]:
     yield "Language", _with_counts(account.languages)
     yield "Systems", _with_counts(account.systems)
     if account.cases:
-        without = (
-            f"; {counted(account.without_case, 'transcript')} without a case" if account.without_case else ""
-        )
+        without = f"; {counted(account.without_case, 'transcript')} without a case" if account.without_case else ""
         yield "Cases", f"{len(account.cases):,}{without}"
     else:
         yield "Cases", "not stated, so each transcript is a case of its own"

@@ -106,9 +106,7 @@ def meaning(key: str) -> Literal["answer", "question", "expected"] | None:
 
 def _is_no_answer(key: str) -> bool:
     """Whether a word of a key says that it holds no part of the talk."""
-    return not _NO_ANSWERS.isdisjoint(
-        re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", key).casefold())
-    )
+    return not _NO_ANSWERS.isdisjoint(re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", key).casefold()))
 
 
 def _may_be_answer(key: str, value: Any) -> bool:
@@ -119,9 +117,7 @@ def _may_be_answer(key: str, value: Any) -> bool:
         return False
     if isinstance(value, dict):
         value = next((value[text] for text in TEXT_KEYS if text in value), None)
-    return any(
-        isinstance(text, str) and is_speech(text) for text in (value if type(value) is list else [value])
-    )
+    return any(isinstance(text, str) and is_speech(text) for text in (value if type(value) is list else [value]))
 
 
 def list_of(item: Mapping[str, Any]) -> str | None:
@@ -138,9 +134,7 @@ def claims_record(item: Any) -> bool:
     item = _opened(item)
     if next(_lists(item), None) is not None or [] in (item.get("messages"), item.get("conversations")):
         return True
-    answers = [
-        value for key, value in item.items() if isinstance(value, dict | list) and meaning(key) == "answer"
-    ]
+    answers = [value for key, value in item.items() if isinstance(value, dict | list) and meaning(key) == "answer"]
     try:
         return any(_is_question(*each) for each in item.items()) and any(
             messages_in(value, "assistant") for value in answers
@@ -163,9 +157,7 @@ def _opened(item: dict[str, Any]) -> dict[str, Any]:
     return {**item, **packed} if packed else item
 
 
-def _lists(
-    item: Mapping[str, Any], path: tuple[str, ...] = (), answers: bool = False
-) -> Iterator[tuple[str, ...]]:
+def _lists(item: Mapping[str, Any], path: tuple[str, ...] = (), answers: bool = False) -> Iterator[tuple[str, ...]]:
     """Paths of the lists of messages of an object; of those under a model's answers, or of all others."""
     for key, value in item.items():
         kind = type(value)
@@ -184,9 +176,7 @@ def _lists(
 
 def _says_nothing(messages: list[Any]) -> bool:
     """Whether all of several messages are empty, as of what was never sent."""
-    return all(
-        isinstance(message, dict) and is_message(message) and is_empty(message) for message in messages
-    )
+    return all(isinstance(message, dict) and is_message(message) and is_empty(message) for message in messages)
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:
@@ -254,10 +244,7 @@ def _named(source: SourceFile, item: dict[str, Any], pattern: str, where: str) -
                 where=where,
                 todo="name another with `columns=messages=PATH`",
             )
-    return [
-        Talk(source, where, _at(item, path), path, _holders(item, path, roots), levels)
-        for path, levels in matches
-    ]
+    return [Talk(source, where, _at(item, path), path, _holders(item, path, roots), levels) for path, levels in matches]
 
 
 def _only_talk(source: SourceFile, item: dict[str, Any], where: str) -> Talk:
@@ -273,9 +260,7 @@ def _only_talk(source: SourceFile, item: dict[str, Any], where: str) -> Talk:
     if not paths:
         key = list_of(item)
         if key is None and not claims_record(item):
-            raise InputError(
-                "there is no list of messages", where=where, todo="see bedside readers show messages"
-            )
+            raise InputError("there is no list of messages", where=where, todo="see bedside readers show messages")
         there = () if key is None else (key,)
         return Talk(source, where, [], there, _holders(item, there))
     # A list may be the beginning of another: what was sent, and all that came of it.
@@ -333,11 +318,7 @@ def _several_answers(path: str, number: int, where: str) -> AmbiguousError:
 
 def _messages_below(value: Any, path: str, depth: int = _LEVELS) -> Iterator[tuple[str, dict[str, Any]]]:
     """Path and message of each one of a known side within a value."""
-    if (
-        isinstance(value, dict)
-        and side_of(speaker_of(value)) in ("clinician", "patient")
-        and is_message(value)
-    ):
+    if isinstance(value, dict) and side_of(speaker_of(value)) in ("clinician", "patient") and is_message(value):
         yield path, value
     elif isinstance(value, dict | list) and depth:
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -407,12 +388,7 @@ class Talk:
                 where=self.where,
                 todo="join the records of a talk, or read each as one with `leave_out=previous_response_id`",
             )
-        if (
-            rest
-            and "answer" not in columns
-            and self.messages
-            and speaker_of(self.messages[-1]) in ("user", "human")
-        ):
+        if rest and "answer" not in columns and self.messages and speaker_of(self.messages[-1]) in ("user", "human"):
             for level, key, value in rest:
                 if _may_be_answer(key, value):
                     path = self._path(level, key)
@@ -516,15 +492,10 @@ class Talk:
             messages = self._answer_of(value, path)
             if not messages:
                 for inner, text in texts_in(value, path):
-                    self.source.check_unread(
-                        inner, text, self.where, instead=f"take it with `columns=answer={inner}`"
-                    )
+                    self.source.check_unread(inner, text, self.where, instead=f"take it with `columns=answer={inner}`")
                 continue
             label = (
-                isinstance(value, str)
-                and len(value.split()) == 1
-                and not is_speech(value)
-                and _plain(key) in _LABELS
+                isinstance(value, str) and len(value.split()) == 1 and not is_speech(value) and _plain(key) in _LABELS
             )
             if not (label and (self._last_side() == "clinician" or (self.messages and named is None))):
                 candidates.append((path, messages, value))
@@ -538,9 +509,7 @@ class Talk:
             try:
                 return messages_in({"choices": value}, "assistant")
             except SeveralAnswersError as several:
-                raise _several_answers(
-                    ".".join((path, *several.path[1:])), several.number, self.where
-                ) from None
+                raise _several_answers(".".join((path, *several.path[1:])), several.number, self.where) from None
         return self._messages_of(value, "assistant", path) if isinstance(value, str | dict | list) else []
 
     def _is_said(self, answer: _Candidate) -> bool:
@@ -628,8 +597,7 @@ class Talk:
             )
         name = self._name("clinician", "assistant")
         self.messages += [
-            {**message, "role": name} if message.get("role") == "assistant" else message
-            for message in messages
+            {**message, "role": name} if message.get("role") == "assistant" else message for message in messages
         ]
         for place, _, value in answers:
             self._use(place, value)

@@ -146,9 +146,7 @@ def _lexicon() -> _Lexicon:
 def counts(texts: Sequence[str]) -> tuple[list[int], float]:
     """How often a side says words of each kind, and how many words it says in all."""
     lexicon = _lexicon()
-    edges = (
-        text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}" for text in texts[:_MOST_TURNS]
-    )
+    edges = (text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}" for text in texts[:_MOST_TURNS])
     text = "\n".join(edges).casefold().replace("’", "'")
     words = _WORD.findall(text)
     said = [0] * len(WORDS)
@@ -549,14 +547,12 @@ def look_swapped(turns: Sequence[Turn]) -> bool:
     names = {turn.speaker.casefold() for turn in turns}
     if not (USERS.isdisjoint(names) or MODELS.isdisjoint(names)):
         return False
-    of_clinician, of_patient = (
-        [turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient")
-    )
+    of_clinician, of_patient = ([turn.text for turn in turns if turn.role == side] for side in ("clinician", "patient"))
     if not (of_clinician and of_patient):
         return False
     # To see that all is as it nearly always is takes hardly any time beside reading.
-    if _towards("\n".join(of_clinician)) > _towards("\n".join(of_patient)) or _often(
-        _ASKS, of_clinician
-    ) > _often(_ASKS, of_patient):
+    if _towards("\n".join(of_clinician)) > _towards("\n".join(of_patient)) or _often(_ASKS, of_clinician) > _often(
+        _ASKS, of_patient
+    ):
         return False
     return exchanged(of_clinician, of_patient) is not None

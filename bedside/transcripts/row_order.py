@@ -22,9 +22,7 @@ _TIMES = frozenset(
     unixtime zeit
     """.split()
 )
-_NO_TIMES = frozenset(
-    "birth duration elapsed end ended latency reaction response speaking talk total update".split()
-)
+_NO_TIMES = frozenset("birth duration elapsed end ended latency reaction response speaking talk total update".split())
 #: More digits are no number of a turn.
 _PLAIN = re.compile(r"(-?\d{1,40})(?:\.(\d{1,40}))?([a-z]?)")
 _BEHIND = re.compile(r"(.*\D)(\d{1,40})([a-z]?)", re.DOTALL)
@@ -89,9 +87,7 @@ def in_order(
             if sure and distinct == len(keys) and (numbered or is_table):
                 source.account.remark(f"The rows are read in the order of {name!r}.")
                 return [group[at] for at in sorted(range(len(keys)), key=keys.__getitem__)]
-            source.account.remark(
-                f"{name!r} runs backwards and doesn't order the rows: they are read as they stand."
-            )
+            source.account.remark(f"{name!r} runs backwards and doesn't order the rows: they are read as they stand.")
             return group
     return group
 

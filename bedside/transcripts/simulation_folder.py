@@ -91,8 +91,4 @@ def without_simulators_own(files: list[str]) -> list[str]:
     """Files of searched folders without what a simulation has beside its transcripts: hidden states, failures, log."""
     folders = {os.path.dirname(file) for file in files if os.path.basename(file) == MANIFEST}
     simulations = {folder for folder in folders if simulation_manifest(folder) is not None}
-    return [
-        file
-        for file in files
-        if os.path.dirname(file) not in simulations or os.path.basename(file) == TRANSCRIPTS
-    ]
+    return [file for file in files if os.path.dirname(file) not in simulations or os.path.basename(file) == TRANSCRIPTS]

@@ -160,9 +160,7 @@ class SourceFile(JsonSource, TranscriptMaker):
         JsonSource.__init__(self, path, stem, span, options)
         TranscriptMaker.__init__(self, path, stem, options, skipped, bare_path)
 
-    def json_transcripts(
-        self, build: Callable[[SourceFile, Any, str, str], Transcript]
-    ) -> Iterator[Transcript]:
+    def json_transcripts(self, build: Callable[[SourceFile, Any, str, str], Transcript]) -> Iterator[Transcript]:
         """``build(source, value, place, id)`` of each JSON value; bad ones are left out where so wished."""
 
         def built(where: str, name: str, value: Any) -> Transcript:

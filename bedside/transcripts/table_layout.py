@@ -109,8 +109,7 @@ class TableLayout:
         self._spoken_names = [names[name] for name in spoken]
         taken = {*self._places.values(), *used}
         others = {
-            column
-            or (f"column {at + 1}" if f"column {at + 1}" not in header else f"column {at + 1} (unnamed)"): at
+            column or (f"column {at + 1}" if f"column {at + 1}" not in header else f"column {at + 1} (unnamed)"): at
             for at, column in enumerate(header)
             if at not in taken
         }
@@ -221,9 +220,7 @@ class TableLayout:
                     + ("" if answer else ", or name the columns of those who speak with `columns`"),
                 )
 
-    def transcripts(
-        self, build: Callable[[Group, Mapping[str, int]], Dialogue], **more: Any
-    ) -> Iterator[Transcript]:
+    def transcripts(self, build: Callable[[Group, Mapping[str, int]], Dialogue], **more: Any) -> Iterator[Transcript]:
         """The transcripts of the table; bad ones are left out where so wished.
 
         Args:
@@ -317,9 +314,7 @@ class TableLayout:
                 if row[at].strip():
                     self._source.account.note_unread(column, row[at], place)
         fields = {key: value for key, value in more.items() if key != "reference"}
-        fields |= {
-            key: _constant(group, self._places[key], key) for key in _OF_TRANSCRIPT if key in self._places
-        }
+        fields |= {key: _constant(group, self._places[key], key) for key in _OF_TRANSCRIPT if key in self._places}
         fields["id"] = name.strip()
         if self._sheet is not None and self._keyed is not None and (own := first[self._keyed].strip()):
             fields |= {"id": f"{first[self._sheet]}/{own}", "case_id": fields.get("case_id") or own}
@@ -394,17 +389,14 @@ def missing_columns(
             options |= {"id": blocks[0][0]} if blocks else {}
     pairs = ",".join(f"{name}={column}" for name, column in options.items())
     shown = [
-        f"{column} ({every[column][0]:.{_LETTERS}})" if every.get(column) else column
-        for column in header[:_SHOWN]
+        f"{column} ({every[column][0]:.{_LETTERS}})" if every.get(column) else column for column in header[:_SHOWN]
     ]
     more = f" and {len(header) - _SHOWN} more" if len(header) > _SHOWN else ""
     sure = "say which with" if "NAME" in options.values() else "this may be"
     exchange = ""
     if len(missing) == 2 == len(texts):
         asked, answered = map(as_csv, texts)
-        exchange = (
-            f", or `columns={as_typed(f'question={asked},answer={answered}')}` if each row is an exchange"
-        )
+        exchange = f", or `columns={as_typed(f'question={asked},answer={answered}')}` if each row is an exchange"
     return InputError(
         f"no column holds the {' and the '.join(missing)}",
         where=source.header_place,
@@ -434,9 +426,7 @@ def _speakers(source: SourceFile, cells: Mapping[str, Sequence[str]]) -> list[st
 def unknown_roles(source: SourceFile, speakers: Sequence[str], texts: Sequence[str]) -> str:
     """What to say of speakers whose role nothing tells, with a guess; empty where all are known."""
     unknown = UnknownSpeakers()
-    partners = {
-        role_of(name, source.options.roles) or source.aliases.get(plain_name(name)) for name in speakers
-    }
+    partners = {role_of(name, source.options.roles) or source.aliases.get(plain_name(name)) for name in speakers}
     sides = {role for role in partners if role is not None}
     turns = []
     for index, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
@@ -524,9 +514,7 @@ def tells_transcripts(source: SourceFile, speaker: Sequence[str]) -> bool:
     return bool(names) and bool(_blocks(rows, header.index(names[0]), others))
 
 
-def check_blocks(
-    source: SourceFile, rows: Sequence[Sequence[str]], speaker: int, columns: Mapping[str, int]
-) -> None:
+def check_blocks(source: SourceFile, rows: Sequence[Sequence[str]], speaker: int, columns: Mapping[str, int]) -> None:
     """See that no column divides rows without an id into what may be several transcripts.
 
     Args:
@@ -548,9 +536,7 @@ def check_blocks(
         )
 
 
-def _blocks(
-    rows: Iterable[Sequence[str]], speaker: int | None, columns: Mapping[str, int]
-) -> list[tuple[str, int]]:
+def _blocks(rows: Iterable[Sequence[str]], speaker: int | None, columns: Mapping[str, int]) -> list[tuple[str, int]]:
     """Columns with several values, each in rows that stand together and in which two or more speak, as they do in each
     where there is no column of speakers; how many values."""
     dividing: list[tuple[str, int]] = []

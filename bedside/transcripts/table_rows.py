@@ -151,8 +151,7 @@ def _chosen_worksheets(source: ByteSource, struck: Struck) -> list[RawTable]:
     source.account.sheets = [table.sheet for table in chosen]
     source.account.other_sheets = [name for name in names if name not in source.account.sheets]
     return [
-        replace(table, numbered=partial(book.rows, table.sheet, table.header, struck, tell=True))
-        for table in chosen
+        replace(table, numbered=partial(book.rows, table.sheet, table.header, struck, tell=True)) for table in chosen
     ]
 
 
@@ -202,9 +201,7 @@ def _record_rows(source: JsonSource, most: int | None = None) -> NumberedRows:
             if any(row):
                 yield number, row
         else:
-            problem = InputError(
-                "this is no object, as the other rows are", where=where, todo="mend or remove it"
-            )
+            problem = InputError("this is no object, as the other rows are", where=where, todo="mend or remove it")
             yield number, value if isinstance(value, InputError) else problem
 
 
@@ -358,9 +355,7 @@ def _of_width(place: str, numbered: NumberedRows, width: int, padded: bool) -> R
         yield where, row
 
 
-def row_spans(
-    source: ByteSource, size: int, owner: Callable[[list[str]], int | None] | None = None
-) -> list[Span]:
+def row_spans(source: ByteSource, size: int, owner: Callable[[list[str]], int | None] | None = None) -> list[Span]:
     """Pieces of a CSV or TSV file; none where it can't be divided.
 
     Args:

@@ -35,9 +35,7 @@ def one_talk(build: Callable[[Source], Transcript]) -> Callable[[Source], Iterat
     return read
 
 
-def whole_bytes(
-    source: ByteSource, most: int = MAX_RECORD, of: str = "transcript", todo: str = "split it"
-) -> bytes:
+def whole_bytes(source: ByteSource, most: int = MAX_RECORD, of: str = "transcript", todo: str = "split it") -> bytes:
     """The content of a file, unpacked, a text's in UTF-8.
 
     Raises:
@@ -67,9 +65,7 @@ def whole_text(source: ByteSource) -> str:
     """
     data = whole_bytes(source)
     if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
-        raise InputError(
-            f"the transcript has more than {MAX_LINES:,} lines", where=source.name, todo="split it"
-        )
+        raise InputError(f"the transcript has more than {MAX_LINES:,} lines", where=source.name, todo="split it")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -197,9 +193,7 @@ def chosen_tiers(source: TranscriptMaker, tiers: Sequence[SpeakerTier]) -> list[
     for column, pattern in patterns.items():
         matching = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
         if not matching:
-            raise InputError(
-                f"there is no tier {pattern!r}", where=source.name, todo=f"tiers: {', '.join(names)}"
-            )
+            raise InputError(f"there is no tier {pattern!r}", where=source.name, todo=f"tiers: {', '.join(names)}")
         for name in matching:
             if chosen_as.setdefault(name, column) != column:
                 raise InputError(
@@ -223,9 +217,7 @@ def chosen_tiers(source: TranscriptMaker, tiers: Sequence[SpeakerTier]) -> list[
     return chosen
 
 
-def check_one_tier_each(
-    tiers: Iterable[SpeakerTier], owner: Callable[[SpeakerTier], tuple[str, str]]
-) -> None:
+def check_one_tier_each(tiers: Iterable[SpeakerTier], owner: Callable[[SpeakerTier], tuple[str, str]]) -> None:
     """An error where one who speaks has several tiers: nothing tells which of them holds the words.
 
     Args:

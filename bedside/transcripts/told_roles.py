@@ -130,9 +130,7 @@ _OTHERS = re.compile(
 _JOINED = re.compile(
     r"\s*(?:and|or|und|oder|et|ou|y|o|e|и|[和与或,&/])(?: (?:an?|the|d?einem|une?|una?))?\s*", re.IGNORECASE
 )
-_DETERMINED = re.compile(
-    r"\b(?:an?|the|my|your|h[ie][sr]|their|une?|una?|le|la|el|uma?)\b[^,]*$|\b[A-Z0-9]\w*,\s*$"
-)
+_DETERMINED = re.compile(r"\b(?:an?|the|my|your|h[ie][sr]|their|une?|una?|le|la|el|uma?)\b[^,]*$|\b[A-Z0-9]\w*,\s*$")
 _END = re.compile(r"[!?。！？\n]|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)\.")
 #: Letters behind a phrase that are looked at.
 _REACH = 120
@@ -174,9 +172,7 @@ def _told(said: str, tell: re.Match[str]) -> Literal["patient", "clinician"] | N
         if not of_others:
             if noun["clinician"]:
                 return "clinician"
-            if not (
-                (tell["be"] or "," in between) and _is_adjective(noun[0], between, said[before:], tell[0])
-            ):
+            if not ((tell["be"] or "," in between) and _is_adjective(noun[0], between, said[before:], tell[0])):
                 return "patient"
     visit = _VISITS.search(said)
     return "patient" if visit and not _HELPS.search(said[: visit.start()]) else None
@@ -189,6 +185,4 @@ def _is_adjective(noun: str, between: str, after: str, tell: str) -> bool:
         "sie",
     ):
         return False
-    return (
-        not (_DETERMINED.search(between) or re.match(r" (?:[A-Z0-9])", after)) and "un" not in tell.casefold()
-    )
+    return not (_DETERMINED.search(between) or re.match(r" (?:[A-Z0-9])", after)) and "un" not in tell.casefold()

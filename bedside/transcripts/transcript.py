@@ -132,14 +132,11 @@ def is_no_speaker(name: str, mapping: Mapping[str, str]) -> bool:
     """Whether the user says that a word before a colon is text; ``*`` stands for any letters."""
     plain = plain_name(name)
     return any(
-        role == NO_SPEAKER_BUT_TEXT and fnmatchcase(plain, key.strip().casefold())
-        for key, role in mapping.items()
+        role == NO_SPEAKER_BUT_TEXT and fnmatchcase(plain, key.strip().casefold()) for key, role in mapping.items()
     )
 
 
-def role_of(
-    speaker: str, mapping: Mapping[str, str] | None = None, partners: Iterable[Role] = ()
-) -> Role | None:
+def role_of(speaker: str, mapping: Mapping[str, str] | None = None, partners: Iterable[Role] = ()) -> Role | None:
     """The role of a speaker: the user's ``mapping`` first, then the known aliases; None if unknown.
 
     Args:
@@ -304,9 +301,7 @@ def _escaped(text: str) -> str:
     """Text as text, without the control characters that no page may hold."""
     from html import escape
 
-    return escape(
-        "".join(letter for letter in text if letter.isprintable() or letter in "\n\t" or ord(letter) > 159)
-    )
+    return escape("".join(letter for letter in text if letter.isprintable() or letter in "\n\t" or ord(letter) > 159))
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,9 +340,7 @@ class Transcript:
         Each turn finds its own direction, so that what runs from right to left turns nothing else round.
         """
         facts = [fact for fact in (self.system, self.case_id, self.language) if fact is not None]
-        about = " · ".join(
-            f"<bdi>{_escaped(fact)}</bdi>" for fact in (*facts, counted(len(self.turns), "turn"))
-        )
+        about = " · ".join(f"<bdi>{_escaped(fact)}</bdi>" for fact in (*facts, counted(len(self.turns), "turn")))
         more, beyond = len(self.turns) - SHOWN, len(self.turns) - SHOWN - FOLDED
         shown = [
             f"<p><strong><bdi>{_escaped(self.id)}</bdi></strong> {about}</p>",
@@ -414,6 +407,4 @@ def clinician_failure(reference: Mapping[str, Any]) -> str:
         return ""
     said = simulation.get("failed")
     stop = simulation.get("stop")
-    return (
-        said if isinstance(said, str) else CLINICIAN_FAILURES.get(stop, "") if isinstance(stop, str) else ""
-    )
+    return said if isinstance(said, str) else CLINICIAN_FAILURES.get(stop, "") if isinstance(stop, str) else ""

@@ -68,18 +68,9 @@ def prompts_apart(
     for name, value in (*beside.items(), *factors.items(), *reference.items()):
         plain = name.replace("_", "").casefold()
         of_factors = name in own_factors
-        if (
-            plain in _PROMPTS
-            and (text := _prompt_text(value))
-            and not (of_factors and not reads_as_prompt(text))
-        ):
+        if plain in _PROMPTS and (text := _prompt_text(value)) and not (of_factors and not reads_as_prompt(text)):
             apart.append(Provenance("system", 0, text, name))
-        elif (
-            plain in _TOOLS
-            and isinstance(value, list)
-            and value
-            and all(isinstance(tool, dict) for tool in value)
-        ):
+        elif plain in _TOOLS and isinstance(value, list) and value and all(isinstance(tool, dict) for tool in value):
             apart.append(Provenance("tools", 0, orjson.dumps(value).decode(), name))
         else:
             continue
@@ -107,9 +98,7 @@ def factor_or_reference(
         value = value.strip()
     if value is None or value == "":
         return
-    if isinstance(value, dict | list) or (
-        isinstance(value, str) and (len(value) > LONGEST_FACTOR or "\n" in value)
-    ):
+    if isinstance(value, dict | list) or (isinstance(value, str) and (len(value) > LONGEST_FACTOR or "\n" in value)):
         reference[name] = value
     else:
         factors[name] = value if typed else number_or_text(value)

@@ -148,8 +148,7 @@ class TranscriptMaker:
             raise AmbiguousError(
                 f"the text under {name!r} would be lost, which may have been said: {text:.60}",
                 where=where,
-                todo=f"leave it out with `leave_out={_quoted(name)}`"
-                + (f", or {instead}" if instead else ""),
+                todo=f"leave it out with `leave_out={_quoted(name)}`" + (f", or {instead}" if instead else ""),
             )
         self.account.note_unread(name, text, where)
 
@@ -219,18 +218,14 @@ class TranscriptMaker:
         """
         if self.options.roles and metas and named is None:
             mapped = {key.strip().casefold() for key in self.options.roles}
-            speakers = [
-                _mapped_name(speaker, meta, mapped) for speaker, meta in zip(speakers, metas, strict=True)
-            ]
+            speakers = [_mapped_name(speaker, meta, mapped) for speaker, meta in zip(speakers, metas, strict=True)]
         kinds = self._provenance_kinds(speakers, named or speakers)
         provenance: list[Provenance] = []
         if kinds:
             provenance = list(self._provenance(kinds, speakers, texts, where, metas))
             spoken = [at for at in range(len(texts)) if at not in kinds]
             where, speakers, texts, metas, named = _at(spoken, where, speakers, texts, metas, named)
-        texts = [
-            self._without_thoughts(text) if type(text) is str and "<" in text else text for text in texts
-        ]
+        texts = [self._without_thoughts(text) if type(text) is str and "<" in text else text for text in texts]
         said = [self._untagged(text) for text in texts] if self.options.drop_tags else texts
         # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
         # looked for only where something is.
@@ -267,9 +262,7 @@ class TranscriptMaker:
                     f"say so with `roles={_quoted(name)}={lacking[0]}`."
                 )
 
-    def _provenance_kinds(
-        self, speakers: Sequence[Any], named: Sequence[Any]
-    ) -> Mapping[int, ProvenanceKind]:
+    def _provenance_kinds(self, speakers: Sequence[Any], named: Sequence[Any]) -> Mapping[int, ProvenanceKind]:
         """Position → kind of what is no turn, by the name that tells its role; by that of the speaker where the role
         is told to be ``other``."""
         try:
@@ -338,9 +331,7 @@ class TranscriptMaker:
             if not _is_empty(text) or (_is_empty(before) and not self.options.drop_empty):
                 kept.append(at)
             else:
-                self.account.left_out[
-                    "empty turns" if _is_empty(before) else "turns of nothing but tags"
-                ] += 1
+                self.account.left_out["empty turns" if _is_empty(before) else "turns of nothing but tags"] += 1
         return kept
 
     def transcript(
@@ -377,25 +368,17 @@ class TranscriptMaker:
             factors, reference, apart = prompts_apart(beside, factors or {}, reference or {})
             provenance[:0] = apart
             if any(item.speaker == "system" for item in apart):
-                self.account.remark(
-                    "The text under 'system' is kept as what the model was told, not as a name."
-                )
+                self.account.remark("The text under 'system' is kept as what the model was told, not as a name.")
         if self.unknown is None:
-            self._check_roles(
-                dialogue, provenance, {**(factors or {}), **(reference or {})}, where, told_apart
-            )
+            self._check_roles(dialogue, provenance, {**(factors or {}), **(reference or {})}, where, told_apart)
         pattern = self.options.path_fields
         fields = {} if pattern is None else _path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
         for key, value in names.items():
-            names[key] = (
-                fields.pop(key, None) if value is None or value == "" else name_text(key, value, where)
-            )
+            names[key] = fields.pop(key, None) if value is None or value == "" else name_text(key, value, where)
         if names["system"] and not (system or names["case_id"]) and self._is_own(names["id"]):
             names["case_id"], names["id"] = names["id"], f"{names['system']}/{names['id']}"
-            self.account.remark(
-                "The ids in the files are taken for cases, and a transcript's id is system/id."
-            )
+            self.account.remark("The ids in the files are taken for cases, and a transcript's id is system/id.")
         if language is not None and not is_language_tag(language):
             raise InputError(
                 f"the language {language!r:.40} is not a language tag",
@@ -435,10 +418,7 @@ class TranscriptMaker:
         check_labels(dialogue.labels, turns, self.options.roles, where, own=own)
         instructions = [item.text for item in provenance if item.kind == "system"]
         for key, value in beside.items():
-            if (
-                isinstance(value, str)
-                and (part := PART_KEYS.get(key.replace("_", "").casefold())) is not None
-            ):
+            if isinstance(value, str) and (part := PART_KEYS.get(key.replace("_", "").casefold())) is not None:
                 instructions.append(part + value)
         check_roles(dialogue.labels, [turn.text for turn in turns], self.options.roles, where, instructions)
 
@@ -527,9 +507,7 @@ class TranscriptMaker:
         """Whether a transcript stays: not where a row that can't be read may be its own."""
         if spoilt is not None:
             self._skipped.append(
-                InputError(
-                    f"{spoilt.what}, so transcript {name!r} is left out", where=spoilt.where, todo=spoilt.todo
-                )
+                InputError(f"{spoilt.what}, so transcript {name!r} is left out", where=spoilt.where, todo=spoilt.todo)
             )
         return spoilt is None
 
@@ -628,9 +606,7 @@ def stated_provenance(items: Any, turns: int, where: str) -> list[Provenance]:
         InputError: it is of another form.
     """
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise InputError(
-            "'provenance' must be a list of objects", where=where, todo="see bedside readers show jsonl"
-        )
+        raise InputError("'provenance' must be a list of objects", where=where, todo="see bedside readers show jsonl")
     stated = []
     for number, item in enumerate(items):
         place = f"{where}, provenance {number}"

@@ -111,9 +111,7 @@ def parquet_schema(source: ByteSource) -> Mapping[str, pl.DataType]:
     import polars as pl
 
     with _reading(source):
-        if (
-            source.readable is None
-        ):  # tried by another process, because some damage ends the process that reads
+        if source.readable is None:  # tried by another process, because some damage ends the process that reads
             tried = subprocess.run(
                 [sys.executable, "-c", _TRIED, str(source.path)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
@@ -241,19 +239,13 @@ def _statistics_table(source: ByteSource) -> dict[str, list[str]]:
         declared += [(letter, letter) for letter in letters.get(name, ())]
         for at, value in enumerate(column) if declared else ():
             if any(type(low) is type(value) and low <= value <= high for low, high in declared):
-                source.account.count_left_out(
-                    "values declared missing", f"{source.name}:{at + 1} column {name}"
-                )
+                source.account.count_left_out("values declared missing", f"{source.name}:{at + 1} column {name}")
                 column[at] = None
         known = {value: said for value, said in labels.get(name, {}).items() if said != cell_text(value)}
         used = {value for value in column if value is not None and value != ""}
         own = {known[value] for value in used if value in known}
         if own:
-            end = (
-                "are read as their labels"
-                if len(own) == len(used)
-                else "stay, as not each has a label of its own"
-            )
+            end = "are read as their labels" if len(own) == len(used) else "stay, as not each has a label of its own"
             remarks.setdefault(end, []).append(repr(name))
         mapped = known if len(own) == len(used) else {}
         cells[name] = [cell_text(mapped.get(value, value)) for value in column]

@@ -59,9 +59,7 @@ class UnknownSpeakers:
         """What is wrong, with all of them and their turns; and what to do, with a guess for each."""
         ranked = sorted(self.speakers.items(), key=lambda item: (-item[1].turns, item[0]))
         lengths = accumulate(len(name) for name, _ in ranked)
-        shown = dict(
-            speaker for speaker, length in zip(ranked[:_MOST], lengths, strict=False) if length <= _LONGEST
-        )
+        shown = dict(speaker for speaker, length in zip(ranked[:_MOST], lengths, strict=False) if length <= _LONGEST)
         counts = ", ".join(
             f"{name!r} ({counted(speaker.turns, 'turn')} in {counted(speaker.transcripts, 'transcript')})"
             for name, speaker in shown.items()
@@ -78,8 +76,7 @@ class UnknownSpeakers:
             examples = ", ".join(unsure[:_MOST_EXAMPLES])
             return what, f"{todo}, as in `roles=NAME=ROLE`; how they talk doesn't tell surely: {examples}"
         pairs = ",".join(
-            f"{as_csv(name)}={max(speaker.votes, key=speaker.votes.__getitem__)}"
-            for name, speaker in shown.items()
+            f"{as_csv(name)}={max(speaker.votes, key=speaker.votes.__getitem__)}" for name, speaker in shown.items()
         )
         return what, f"{todo}; a guess by their names and by how they talk is `roles={as_typed(pairs)}`"
 

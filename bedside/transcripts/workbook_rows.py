@@ -157,9 +157,7 @@ class Workbook:
             )
         if merged:
             count = "counts" if merged == 1 else "count"
-            account.remark(
-                f"{counted(merged, 'merged cell')} of {sheet!r} {count} for each cell of the rectangle."
-            )
+            account.remark(f"{counted(merged, 'merged cell')} of {sheet!r} {count} for each cell of the rectangle.")
         if struck and what == "keep":
             count = "counts" if len(struck) == 1 else "count"
             account.remark(f"{counted(len(struck), 'cell')} struck through of {sheet!r} {count}.")

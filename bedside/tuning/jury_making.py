@@ -120,9 +120,7 @@ def vote_weights(answers: Sequence[Sequence[Any]], people: Sequence[Any], labels
         people: the label that people gave by majority.
         labels: how many labels there are.
     """
-    right = np.array(
-        [[answer == truth for answer in row] for row, truth in zip(answers, people, strict=True)]
-    )
+    right = np.array([[answer == truth for answer in row] for row, truth in zip(answers, people, strict=True)])
     given = np.array([[answer is not None for answer in row] for row in answers])
     hits, counts = (right & given).sum(axis=0).astype(float), given.sum(axis=0).astype(float)
     mean = hits.sum() / max(counts.sum(), 1.0)
@@ -171,9 +169,7 @@ def jury_of(
         DataError: a name that is none, a member that rated nothing, or too few ratings by people.
     """
     if not _NAME.fullmatch(name):
-        raise InputError(
-            f"{name!r:.40} can't be a jury's name", where="`jury`", todo="use letters, digits, . _ and -"
-        )
+        raise InputError(f"{name!r:.40} can't be a jury's name", where="`jury`", todo="use letters, digits, . _ and -")
     one_of(rule, JURY_RULES, "rule", InputError, where="`by`")
     raters = _members(view, members)
     if quorum is not None and not 1 <= quorum <= len(raters):
@@ -230,11 +226,7 @@ def _members(view: RatingsView, members: Sequence[str]) -> tuple[str, ...]:
     known = view.raters()
     raters: dict[str, None] = {}
     for text in members:
-        rater = (
-            text
-            if text in known or (has_kind(text) and judge_rater(text) not in known)
-            else judge_rater(text)
-        )
+        rater = text if text in known or (has_kind(text) and judge_rater(text) not in known) else judge_rater(text)
         if is_human(rater) or is_jury(rater):
             raise DataError(
                 f"{rater} is {'a person' if is_human(rater) else 'a jury'}, and no member of a jury",
@@ -266,9 +258,7 @@ def _metrics(view: RatingsView, raters: Sequence[str], patterns: Sequence[str] |
             )
     chosen = [metric for metric in names if metric in shared]
     if not chosen:
-        raise DataError(
-            "the judges have no metric in common", where=view.name, todo="have them rate the same"
-        )
+        raise DataError("the judges have no metric in common", where=view.name, todo="have them rate the same")
     return chosen
 
 
@@ -314,9 +304,7 @@ def _learnt(
 
 def _answers(view: RatingsView, metric: str, raters: Sequence[str]) -> Mapping[tuple[str, str], list[Any]]:
     """What each of the raters says of each unit that all of them rated: the mean of passes, or a label."""
-    rated = view.ratings.filter(
-        pl.col("metric") == metric, pl.col("rater").is_in(raters), pl.col("error").is_null()
-    )
+    rated = view.ratings.filter(pl.col("metric") == metric, pl.col("rater").is_in(raters), pl.col("error").is_null())
     column = "label" if rated["label"].is_not_null().any() else "value"
     passes: dict[tuple[str, str], dict[str, list[Any]]] = {}
     for transcript, unit, rater, answer in (

@@ -191,9 +191,7 @@ def labelled_units(view: RatingsView, metric: str) -> tuple[tuple[LabelledUnit, 
                 unit=str(unit),
                 case_id=case_of[transcript],
                 case=str(sample.cases[row]),
-                ratings={
-                    rater: cell for rater, cell in zip(grid.raters, cells, strict=True) if cell is not None
-                },
+                ratings={rater: cell for rater, cell in zip(grid.raters, cells, strict=True) if cell is not None},
                 reasons=reasons.get((str(transcript), str(unit)), {}),
                 consensus=final.get((str(transcript), str(unit)), together[row]),
                 weight=float(1 / sample.drawn[row]) if unequal else 1.0,
@@ -211,10 +209,7 @@ def _consensus(view: RatingsView, metric: str, cells: np.ndarray[Any, Any]) -> l
     if labels and scale is not None and scale.ordered:
         places = {label: place for place, label in enumerate(scale.levels)}
         middle = consensus.median([[places.get(cell) for cell in row] for row in cells])
-        return [
-            None if place is None or place != int(place) else scale.levels[int(place)]
-            for place in middle.values
-        ]
+        return [None if place is None or place != int(place) else scale.levels[int(place)] for place in middle.values]
     if labels:
         return list(consensus.majority(cells).values)
     if scale is not None:
@@ -226,9 +221,7 @@ def _reasons(ratings: pl.DataFrame) -> dict[tuple[str, str], dict[str, str]]:
     """What people wrote of each unit, by rater."""
     written: dict[tuple[str, str], dict[str, str]] = {}
     said = ratings.filter(pl.col("reason").str.strip_chars().str.len_chars() > 0).sort("rater", "replicate")
-    for transcript, unit, rater, reason in said.select(
-        "transcript_id", "unit", "rater", "reason"
-    ).iter_rows():
+    for transcript, unit, rater, reason in said.select("transcript_id", "unit", "rater", "reason").iter_rows():
         written.setdefault((transcript, unit), {}).setdefault(rater, reason)
     return written
 

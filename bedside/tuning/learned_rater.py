@@ -117,9 +117,7 @@ class LearnedRater:
         if problem is not None:
             yield (*blank, TRANSCRIPT, self.metric, self.rater, 0, None, None, None, problem)
             return
-        features = unit_features(
-            transcript, units, grams=self.card["features"]["grams"], embeddings=self.embeddings
-        )
+        features = unit_features(transcript, units, grams=self.card["features"]["grams"], embeddings=self.embeddings)
         levels = self.card["levels"]
         shares = self.model.probabilities(features)
         for unit, choice, row in zip(units, self.model.choices(features), shares, strict=True):
@@ -180,9 +178,7 @@ def save_rater(rater: LearnedRater, path: str | os.PathLike[str]) -> None:
     write_arrays(path, _arrays(rater.model), rater.card, RATER_FILE)
 
 
-def load_rater(
-    path: str | os.PathLike[str], embeddings: str | os.PathLike[str] | None = None
-) -> LearnedRater:
+def load_rater(path: str | os.PathLike[str], embeddings: str | os.PathLike[str] | None = None) -> LearnedRater:
     """A rater from its file.
 
     Args:
@@ -204,9 +200,7 @@ def load_rater(
         versions = (card["format"], card["features"]["version"])
         if versions != (FORMAT, _versions()):
             maker = card["made_with"]["bedside"]
-            raise InputError(
-                f"made by another version of bedside ({maker})", where=where, todo=RATER_FILE.cure
-            )
+            raise InputError(f"made by another version of bedside ({maker})", where=where, todo=RATER_FILE.cure)
         misplaced = misfit(card, _CARD_SHAPE)
         if misplaced is not None:
             raise ValueError(f"its card lacks a {misplaced}")
@@ -334,9 +328,7 @@ def add_learned_ratings(run: Run, rater: LearnedRater, transcripts: TranscriptSo
             "unit": rater.card["unit"],
             "features": rater.card["features"],
             "training": {
-                key: value
-                for key, value in rater.card["training"].items()
-                if key not in ("learnt_from", "text_sha256")
+                key: value for key, value in rater.card["training"].items() if key not in ("learnt_from", "text_sha256")
             },
         }
         manifest = {

@@ -224,9 +224,7 @@ def _everything(view: RatingsView, metric: str) -> tuple[LabelledUnit, ...]:
     return units
 
 
-def _levels(
-    view: RatingsView, metric: str, units: Sequence[LabelledUnit]
-) -> tuple[tuple[float | str, ...], bool]:
+def _levels(view: RatingsView, metric: str, units: Sequence[LabelledUnit]) -> tuple[tuple[float | str, ...], bool]:
     """The levels that are learnt, and whether they are in order."""
     scale = view.scales.get(metric)
     if scale is not None:

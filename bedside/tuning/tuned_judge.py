@@ -105,9 +105,7 @@ def isotonic(table: LevelTable) -> Positions | None:
     if seen.sum() < 2:
         return None
     means = table.votes[seen] @ table.levels / table.totals[seen]
-    fitted = IsotonicRegression(out_of_bounds="clip").fit(
-        table.levels[seen], means, sample_weight=table.totals[seen]
-    )
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(table.levels[seen], means, sample_weight=table.totals[seen])
     return _nearest(fitted.predict(table.levels), table.levels)
 
 
@@ -268,9 +266,7 @@ def choose(units: RatedUnits, candidates: Sequence[CandidateLevels], *, seed: in
     for trial in trials[1:]:
         if trial.gain > max(best.gain, 1e-9):
             best = trial
-    positions = _fitted(
-        units, candidates[best.candidate], best.level_map, np.ones(len(units.cases), dtype=bool)
-    )
+    positions = _fitted(units, candidates[best.candidate], best.level_map, np.ones(len(units.cases), dtype=bool))
     assert positions is not None
     return TuningChoice(best.candidate, best.level_map, positions, tuple(trials))
 
@@ -321,9 +317,7 @@ def _trial(
     return Trial(number, name, mean_kappa(recorded, units, kept), float(gain), int(kept.sum()))
 
 
-def _out_of_fold(
-    units: RatedUnits, candidate: CandidateLevels, name: str, folds: npt.NDArray[np.intp]
-) -> Array | None:
+def _out_of_fold(units: RatedUnits, candidate: CandidateLevels, name: str, folds: npt.NDArray[np.intp]) -> Array | None:
     """What is recorded of each unit by a map that was learnt on other folds; None where it can't be learnt."""
     recorded = np.full(candidate.judge.size, np.nan)
     for fold in np.unique(folds):
@@ -512,9 +506,7 @@ def check_tunable(rubric: Rubric) -> None:
     if rubric.kind == "level" and rubric.each is None and rubric.transcript:
         return
     reason = (
-        f"its answers are of kind {rubric.kind}"
-        if rubric.kind != "level"
-        else "it asks about several things at once"
+        f"its answers are of kind {rubric.kind}" if rubric.kind != "level" else "it asks about several things at once"
     )
     raise InputError(
         f"the rubric {rubric.title} can't be tuned: {reason}",
@@ -526,9 +518,7 @@ def check_tunable(rubric: Rubric) -> None:
 def prepared_split(view: RatingsView, order: TuningOrder) -> LabelSplit:
     """People's ratings, split; what the rubric was tuned on before is not held out."""
     check_tunable(order.rubric)
-    split = split_labels(
-        view, order.rubric.name, share=order.share, seed=order.seed, learnt=order.rubric.learnt_from
-    )
+    split = split_labels(view, order.rubric.name, share=order.share, seed=order.seed, learnt=order.rubric.learnt_from)
     levels = {float(level.value) for level in order.rubric.scale}
     said = {level for unit in (*split.training, *split.held_out) for level in unit.ratings.values()}
     if not said <= levels:
@@ -659,9 +649,7 @@ class _Tuning:
 
     # -- asking ---------------------------------------------------------------------------------------
 
-    def _asked(
-        self, trials: Sequence[TrialRatings], units: Sequence[LabelledUnit]
-    ) -> Iterator[QuestionGroup]:
+    def _asked(self, trials: Sequence[TrialRatings], units: Sequence[LabelledUnit]) -> Iterator[QuestionGroup]:
         """What is asked about units by each of several candidates, once what came before is answered."""
         self._check_answered()
         for ratings in trials:
@@ -705,9 +693,7 @@ class _Tuning:
         (answer,) = group.answers
         number = len(self._proposed) + len(self._rejected)
         shown = self._disagreements[number]
-        proposal = (
-            answer.error if answer.answer is None else reworded(self._order.rubric, answer.answer, shown)
-        )
+        proposal = answer.error if answer.answer is None else reworded(self._order.rubric, answer.answer, shown)
         versions = {candidate.rubric.version for candidate in self._proposed}
         if isinstance(proposal, Rubric) and proposal.version not in versions:
             candidate = self._worded(proposal)
@@ -737,9 +723,7 @@ class _Tuning:
         order, training = self._order, self._split.training
         best = max(self._candidates, key=lambda candidate: self._best_gain(candidate, training))
         number = order.examples
-        pool = (
-            example_pool(best.rubric, training, self._transcripts, number, seed=order.seed) if number else ()
-        )
+        pool = example_pool(best.rubric, training, self._transcripts, number, seed=order.seed) if number else ()
         if not pool:
             return iter(())
         questions: dict[tuple[RatedExample, ...], Question] = {}
@@ -820,8 +804,7 @@ class _Tuning:
         changed = chosen is not self._base or choice.level_map != "none"
         values = [level.value for level in order.rubric.scale]
         steps = tuple(
-            MappedLevel(said=said, level=values[place])
-            for said, place in zip(values, choice.positions, strict=True)
+            MappedLevel(said=said, level=values[place]) for said, place in zip(values, choice.positions, strict=True)
         )
         tuned = replace(
             chosen.rubric,
@@ -857,9 +840,7 @@ class _Tuning:
         return (
             *tried,
             *(
-                TunedCandidate(
-                    wording=candidate.rubric.version, examples=0, level_map="none", units=len(self._first)
-                )
+                TunedCandidate(wording=candidate.rubric.version, examples=0, level_map="none", units=len(self._first))
                 for candidate in dropped
             ),
         )

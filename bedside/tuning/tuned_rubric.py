@@ -91,9 +91,7 @@ def check_rubric_file(path: str | os.PathLike[str]) -> Path:
             f"a rubric file ends in {SUFFIX}", where="`out`", todo=f"call it {file.stem or 'tuned'}{SUFFIX}"
         )
     if not file.parent.is_dir():
-        raise InputError(
-            "there is no such folder", where=str(file.parent), todo="make it, or name another `out`"
-        )
+        raise InputError("there is no such folder", where=str(file.parent), todo="make it, or name another `out`")
     return file
 
 
@@ -174,12 +172,8 @@ def forecast(run: Run, split: LabelSplit, order: TuningOrder) -> tuple[RubricPla
         estimate_tokens(excerpt(order.rubric, transcripts[unit.transcript], unit.unit, MOST_CHARACTERS))
         for unit in split.training
     ]
-    proposal = Question(proposal_rubric(order.rubric, 0)).text.tokens + MOST_SHOWN * sum(excerpts) // len(
-        excerpts
-    )
-    reply = sum(tally.output_tokens for tally in known.values()) // max(
-        1, sum(t.calls for t in known.values())
-    )
+    proposal = Question(proposal_rubric(order.rubric, 0)).text.tokens + MOST_SHOWN * sum(excerpts) // len(excerpts)
+    reply = sum(tally.output_tokens for tally in known.values()) // max(1, sum(t.calls for t in known.values()))
     reply = reply or 150
     with_examples = len(split.training) if order.examples else 0
     rest = most_judgements(order, split, wordings) - asked - wordings - with_examples - len(split.held_out)
@@ -209,12 +203,8 @@ def _counted(
     return tally
 
 
-def _prompt_tokens(
-    order: TuningOrder, units: Iterable[LabelledUnit], transcripts: Mapping[str, Transcript]
-) -> int:
+def _prompt_tokens(order: TuningOrder, units: Iterable[LabelledUnit], transcripts: Mapping[str, Transcript]) -> int:
     """The mean number of tokens of a prompt by the rubric as it is."""
     groups = TrialRatings(one_question(order.rubric), Tally()).groups(list(units), transcripts)
-    tokens = [
-        getattr(prompt, "tokens", 0) for group in groups for prompt in group.prompts(order.settings.order)
-    ]
+    tokens = [getattr(prompt, "tokens", 0) for group in groups for prompt in group.prompts(order.settings.order)]
     return sum(tokens) // max(1, len(tokens))

@@ -92,9 +92,7 @@ def _of_conversation(transcript: Transcript, *, grams: bool, vectors: Array | No
     for side in _SIDES:
         features = by_side[side]
         count = len(features.turns)
-        own = (
-            csr_matrix(np.ones((1, count))) @ features.grams if grams and count else csr_matrix((1, BUCKETS))
-        )
+        own = csr_matrix(np.ones((1, count))) @ features.grams if grams and count else csr_matrix((1, BUCKETS))
         length = float(np.sqrt(own.multiply(own).sum()))
         gram_parts.append(own / length if length else own)
         means = features.numbers.mean(axis=0) if count else np.zeros(len(NUMBERS))
@@ -109,16 +107,12 @@ def _of_conversation(transcript: Transcript, *, grams: bool, vectors: Array | No
     )
 
 
-def _of_turns(
-    transcript: Transcript, turns: Sequence[int], *, grams: bool, vectors: Array | None
-) -> UnitFeatures:
+def _of_turns(transcript: Transcript, turns: Sequence[int], *, grams: bool, vectors: Array | None) -> UnitFeatures:
     from scipy.sparse import csr_matrix, hstack, vstack
 
     roles: list[Role] = list(dict.fromkeys(transcript.turns[turn].role for turn in turns))
     by_role = turn_features(transcript, roles)
-    places = {
-        int(turn): (role, row) for role in roles for row, turn in enumerate(by_role[role].turns.tolist())
-    }
+    places = {int(turn): (role, row) for role in roles for row, turn in enumerate(by_role[role].turns.tolist())}
     nothing = csr_matrix((1, BUCKETS))
     gram_rows, number_rows, vector_rows = [], [], []
     for turn in turns:

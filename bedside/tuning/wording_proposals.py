@@ -158,8 +158,7 @@ def reworded(rubric: Rubric, answer: Mapping[str, Any], shown: Sequence[Disagree
         if key in texts:
             data[key] = texts[key]
     data["scale"] = [
-        {**level, "descriptor": texts.get(_level_part(level["value"]), level["descriptor"])}
-        for level in data["scale"]
+        {**level, "descriptor": texts.get(_level_part(level["value"]), level["descriptor"])} for level in data["scale"]
     ]
     try:
         proposed = read(data)
@@ -169,9 +168,7 @@ def reworded(rubric: Rubric, answer: Mapping[str, Any], shown: Sequence[Disagree
     faults = [str(remark) for remark in check(proposed) if str(remark) not in known]
     if faults:
         return f"the linter objects ({faults[0]})"
-    if proposed.version == rubric.version or texts.keys() <= {
-        part for part in texts if texts[part] == parts[part]
-    }:
+    if proposed.version == rubric.version or texts.keys() <= {part for part in texts if texts[part] == parts[part]}:
         return "it changes nothing"
     return proposed
 
@@ -190,9 +187,7 @@ def _copies(text: str, conversation: str) -> bool:
     """Whether a text repeats a run of words of a conversation."""
     said = " ".join(_words(conversation))
     words = _words(text)
-    return any(
-        " ".join(words[at : at + _COPIED_WORDS]) in said for at in range(len(words) - _COPIED_WORDS + 1)
-    )
+    return any(" ".join(words[at : at + _COPIED_WORDS]) in said for at in range(len(words) - _COPIED_WORDS + 1))
 
 
 def _words(text: str) -> list[str]:
@@ -262,9 +257,7 @@ def example_pool(
     for place, unit in enumerate(units):
         if unit.consensus in levels:
             values = [float(value) for value in unit.ratings.values()]
-            length = min(
-                len(excerpt(rubric, transcripts[unit.transcript], unit.unit)) / MOST_SHOWN_CHARACTERS, 1.0
-            )
+            length = min(len(excerpt(rubric, transcripts[unit.transcript], unit.unit)) / MOST_SHOWN_CHARACTERS, 1.0)
             key = (float(np.std(values)) - 0.01 * len(values), round(length, 1), int(order[place]), unit)
             by_level.setdefault(float(unit.consensus), []).append(key)
     queues = {level: sorted(rated, key=lambda key: key[:3]) for level, rated in by_level.items()}
@@ -355,9 +348,7 @@ class TrialRatings:
         self.levels: dict[tuple[str, str], float] = {}
         self.reasons: dict[tuple[str, str], str] = {}
 
-    def groups(
-        self, units: Sequence[LabelledUnit], transcripts: Mapping[str, Transcript]
-    ) -> Iterator[UnitGroup]:
+    def groups(self, units: Sequence[LabelledUnit], transcripts: Mapping[str, Transcript]) -> Iterator[UnitGroup]:
         """What is asked about units, a group a transcript."""
         by_transcript: dict[str, list[LabelledUnit]] = {}
         for unit in units:

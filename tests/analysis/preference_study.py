@@ -42,9 +42,7 @@ class PreferenceStudy:
 
     def tell(self, name: str, system: str, case: str | None) -> None:
         """Whose a conversation is that is never shown first: a run knows it, ratings alone by a rating of it."""
-        self.rows.append(
-            (name, system, case, "transcript", "smog", "algorithm:r@1", 0, 9.0, None, None, None)
-        )
+        self.rows.append((name, system, case, "transcript", "smog", "algorithm:r@1", 0, 9.0, None, None, None))
 
     def prefer(
         self, first: tuple[str, str, str | None], second: str, rater: str, share: float | None, replicate: int = 0,
@@ -60,9 +58,7 @@ class PreferenceStudy:
         table = frame_of(self.rows)
         of_pairs = table.select(rates_pair()).to_series()
         scales = {} if scale is None else {"empathy": scale}
-        return RatingsView(
-            table.filter(~of_pairs), scales, None, "the run", preferences=table.filter(of_pairs)
-        )
+        return RatingsView(table.filter(~of_pairs), scales, None, "the run", preferences=table.filter(of_pairs))
 
 
 def simulated_study(

@@ -39,7 +39,5 @@ def view(rows: list[Row], factors: dict[str, Any] | None = None, by: str = "targ
     return RatingsView(table, {}, frame, "the run")
 
 
-def of_system(
-    system: str, values: list[float | None], metric: str = "smog", rater: str = "algorithm:r@1"
-) -> list[Row]:
+def of_system(system: str, values: list[float | None], metric: str = "smog", rater: str = "algorithm:r@1") -> list[Row]:
     return [(f"{system}{i}", system, None, metric, rater, v) for i, v in enumerate(values)]

@@ -42,9 +42,7 @@ MANIFEST: dict[str, Any] = {
 
 def words(system: str, case: str, repeat: int) -> str:
     """What a patient says: the number of words is of known spread."""
-    number = (
-        {"asthma": 10, "gout": 20, "migraine": 30}[case] + (4 if system == SYSTEMS[0] else 0) + 2 * repeat
-    )
+    number = {"asthma": 10, "gout": 20, "migraine": 30}[case] + (4 if system == SYSTEMS[0] else 0) + 2 * repeat
     return " ".join(["word"] * number)
 
 
@@ -92,9 +90,7 @@ def simulation(folder: Path) -> Path:
                         )  # fmt: skip
                     else:
                         talks.append(talk)
-                        states.append(
-                            {"id": talk["id"], "turn": 1, "purpose": "relevance", "finding": f"of {case}"}
-                        )
+                        states.append({"id": talk["id"], "turn": 1, "purpose": "relevance", "finding": f"of {case}"})
     files = {"transcripts": talks, "failed": failed, "states": states}
     for name, lines in files.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")

@@ -242,9 +242,7 @@ def test_two_raters_equal_pingouin_and_scipy(tmp_path: Path) -> None:
     long = [(i, name, value) for name, values in (("b", BEN), ("j", JUDGE)) for i, value in enumerate(values)]
     table = pl.DataFrame(long, schema=["item", "rater", "value"], orient="row").to_pandas()
     forms = pingouin.intraclass_corr(table, targets="item", raters="rater", ratings="value")
-    by_form = {
-        str(name).replace(" ", ""): value for name, value in zip(forms["Type"], forms["ICC"], strict=True)
-    }
+    by_form = {str(name).replace(" ", ""): value for name, value in zip(forms["Type"], forms["ICC"], strict=True)}
     single = next(by_form[name] for name in ("ICC2", "ICC(A,1)") if name in by_form)
     assert estimate_of(row, "icc") == pytest.approx(single, abs=1e-9)
     assert estimate_of(row, "spearman") == pytest.approx(scipy.stats.spearmanr(BEN, JUDGE).statistic)
@@ -294,10 +292,7 @@ def test_ties_of_people_are_counted_not_settled(
     anna: str, ben: str, rules: str, counts: tuple[int, ...], same: float, tmp_path: Path
 ) -> None:
     labels = {"o": "open", "c": "closed", "-": None}
-    columns = {
-        name: [labels[c] for c in own]
-        for name, own in (("anna", anna), ("ben", ben), ("algorithm:x@1", rules))
-    }
+    columns = {name: [labels[c] for c in own] for name, own in (("anna", anna), ("ben", ben), ("algorithm:x@1", rules))}
     consensus = row_of(agree(view_of(tmp_path, columns, scale=None)), "consensus")
     assert (consensus.units, consensus.ties, consensus.alone) == counts
     assert estimate_of(consensus, "percent agreement") == pytest.approx(same)
@@ -524,9 +519,7 @@ def test_metrics_that_no_two_people_both_rated_are_named(tmp_path: Path) -> None
     lines += [f"t{n},judge:m,clarity,{1 + n % 5}" for n in range(8)]
     path.write_text("\n".join(lines) + "\n")
     table = bedside.agree(path, scales="1-5")[0]
-    assert (
-        "Depth (8 units, 1 person), Tact (7 units, 1 person), Warmth (10 units, 2 people)" in table.notes[0]
-    )
+    assert "Depth (8 units, 1 person), Tact (7 units, 1 person), Warmth (10 units, 2 people)" in table.notes[0]
     apart = [record for record in table.records if record["kind"] == "people" and not record["units"]]
     assert [(each["metric"], each["raters"], each["alone"], each["estimate"]) for each in apart] == [
         ("depth", "human:ben", 8, None), ("tact", "human:anna", 7, None), ("warmth", "human:anna, human:ben", 10, None),
@@ -547,9 +540,7 @@ def test_what_people_rated_in_a_file_is_shown_without_a_scale_too(tmp_path: Path
     anna, ben, judge = [1, 2, 3, 4, 5, 4, 2, 1], [1, 2, 4, 4, 5, 5, 2, 2], [1, 2, 3, 4, 5, 5, 2, 1]
     sheet, rows = tmp_path / "sheet.csv", ["item,rater,metric,value"]
     for raters in ({"anna": anna, "ben": ben}, {"judge:m": judge}):
-        rows += [
-            f"t{n},{who},warmth,{level}" for who, levels in raters.items() for n, level in enumerate(levels)
-        ]
+        rows += [f"t{n},{who},warmth,{level}" for who, levels in raters.items() for n, level in enumerate(levels)]
         sheet.write_text("\n".join(rows) + "\n")
         bedside.import_ratings(bedside.read_run(run.path), sheet)
         people = agree(open_ratings_view(run.path))[0]
@@ -598,9 +589,7 @@ def test_weighted_statistics_are_those_of_units_that_stand_there_as_often_as_the
         assert agreement.chances == "unequal"
         whole = everything[name]
         # What divides by the number of ratings less one differs in the order of one over it.
-        near = dict.fromkeys(OF_SUMS, 1e-9) | dict.fromkeys(
-            ("alpha", "icc", "lower limit", "upper limit"), 0.03
-        )
+        near = dict.fromkeys(OF_SUMS, 1e-9) | dict.fromkeys(("alpha", "icc", "lower limit", "upper limit"), 0.03)
         for statistic in near.keys() & agreement.statistics.keys():
             expected = pytest.approx(estimate_of(whole, statistic), abs=near[statistic])
             assert estimate_of(agreement, statistic) == expected, (name, statistic)
@@ -680,7 +669,5 @@ def test_strata_of_a_plan_count_as_much_as_they_are_large(stratified_run: Run) -
     assert {len(same) for same in cells.values()} == {5}
     assert estimate_of(people, "percent agreement") == pytest.approx(expected)
     assert expected != pytest.approx(np.mean([value for same in cells.values() for value in same]))
-    crises = row_of(
-        agree(open_ratings_view(stratified_run.path, where={"kind": ("crisis",)}), metrics=["empathy"])
-    )
+    crises = row_of(agree(open_ratings_view(stratified_run.path, where={"kind": ("crisis",)}), metrics=["empathy"]))
     assert (crises.chances, crises.units, crises.cases) == ("equal", 10, 5)

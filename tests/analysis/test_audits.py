@@ -66,15 +66,11 @@ def cells(table: Table, place: int = 0) -> dict[str, str]:
 
 def test_people_who_confirm_nearly_all_are_shown_as_such() -> None:
     """36 of 40 confirmed: Wilson's interval; the judge gave 4 to everything, so that a kappa would be 0."""
-    rows: list[Audited] = [
-        (f"t{n}", 4.0, {"anna": 3.0 if n < 3 else 5.0 if n == 3 else None}) for n in range(40)
-    ]
+    rows: list[Audited] = [(f"t{n}", 4.0, {"anna": 3.0 if n < 3 else 5.0 if n == 3 else None}) for n in range(40)]
     verdict = whole(audit_view(rows))
     assert (verdict.units, verdict.answers, verdict.confirming) == (40, 40, 36)
     assert verdict.confirmed.estimate == 0.9
-    assert ends(verdict.confirmed.interval) == pytest.approx(
-        proportion_confint(36, 40, method="wilson"), abs=1e-12
-    )
+    assert ends(verdict.confirmed.interval) == pytest.approx(proportion_confint(36, 40, method="wilson"), abs=1e-12)
     assert dict(verdict.corrections) == {"lower": 3, "higher": 1}
     shown = cells(audits_table([verdict]))
     assert shown["Confirmed [95 % CI]"] == ".90 [.77, .96]"
@@ -210,8 +206,8 @@ def test_an_audit_of_a_run_stands_in_report_and_command(audited_run: Run) -> Non
 def audited_run(tmp_path: Any) -> Run:
     """A run in which anna confirms a judge everywhere and ben nowhere."""
     from bedside.annotation.items import judge_scores
-    from tests.annotation.study import EMPATHY, USERS, exported, new_study, rating_plan
     from tests.annotation.builders import pulled
+    from tests.annotation.study import EMPATHY, USERS, exported, new_study, rating_plan
 
     run = new_study(tmp_path)
     plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("anna", "ben"))
@@ -254,9 +250,7 @@ def test_answers_on_transcripts_of_one_case_are_drawn_together() -> None:
 
 def test_answers_on_units_drawn_with_unequal_chances_are_weighted() -> None:
     """Half of those drawn are crises, which people confirm in 4 of 20; but crises are a tenth: .1 · .2 + .9 · .9."""
-    rows: list[Audited] = [
-        (f"t{n}", 3.0, {"anna": None if n % 20 < (4 if n < 20 else 18) else 4.0}) for n in range(40)
-    ]
+    rows: list[Audited] = [(f"t{n}", 3.0, {"anna": None if n % 20 < (4 if n < 20 else 18) else 4.0}) for n in range(40)]
     names = [name for name, _, _ in rows]
     view = with_design(
         audit_view(rows),
@@ -273,9 +267,7 @@ def test_audited_units_that_were_picked_are_left_out_where_others_were_drawn() -
     rows: list[Audited] = [(f"t{n}", 3.0, {"anna": None if n < 10 else 4.0}) for n in range(20)]
     names = [name for name, _, _ in rows]
     cases = {name: name for name in names}
-    view = with_design(
-        audit_view(rows), cases, {name: 0.5 * (place < 10) for place, name in enumerate(names)}
-    )
+    view = with_design(audit_view(rows), cases, {name: 0.5 * (place < 10) for place, name in enumerate(names)})
     verdict = whole(view)
     assert (verdict.units, verdict.picked, verdict.confirmed.estimate) == (10, 10, 1.0)
     assert has_note(audits_table((verdict,)), "10 units picked for what they are")

@@ -50,11 +50,7 @@ LEVELS = ("8", "16")
 
 def both_levels(**means: tuple[float, float]) -> dict[tuple[str, str], float]:
     """The means of systems at 8 and at 16."""
-    return {
-        (system, level): mean
-        for system, own in means.items()
-        for level, mean in zip(LEVELS, own, strict=True)
-    }
+    return {(system, level): mean for system, own in means.items() for level, mean in zip(LEVELS, own, strict=True)}
 
 
 GPT = {("gpt", "8"): 0.40, ("gpt", "16"): 0.56, ("human", "8"): 0.64}
@@ -110,9 +106,7 @@ def test_levels_weigh_alike_however_often_each_was_run() -> None:
     of_a = view.ratings.filter(pl.col("transcript_id").str.starts_with("a-8-"))
     again = of_a.with_columns(pl.col("transcript_id") + "-again")
     place = again.select("transcript_id", pl.lit("8").alias("setting"))
-    more = replace(
-        view, ratings=pl.concat([view.ratings, again]), factors=pl.concat([definite(view.factors), place])
-    )
+    more = replace(view, ratings=pl.concat([view.ratings, again]), factors=pl.concat([definite(view.factors), place]))
     (pair,) = compare(more).pairs
     assert pair.differences == pytest.approx([0.0] * CASES)
 
@@ -181,9 +175,7 @@ def labelled_run(folder: Path, raters: tuple[str, ...]) -> Run:
             matched = [{"finding": 0, "concern": "c0", "quote": "I am afraid of the tablets"}]
             findings = [{"category": medconceal.CATEGORIES[0], "text": "x"}] * (1 + 2 * place)
             labels[rater] = {"findings": findings, "matches": matched}
-        concerns = [
-            {"id": f"c{i}", "category": medconceal.CATEGORIES[0], "text": "Tablets"} for i in range(2)
-        ]
+        concerns = [{"id": f"c{i}", "category": medconceal.CATEGORIES[0], "text": "Tablets"} for i in range(2)]
         talks.append(
             conversation(
                 ("clinician", "Go on?"), ("patient", "I am afraid of the tablets"), id=f"t{case}", system="gpt",

@@ -55,11 +55,7 @@ def only(rows: list[Row], **options: Any) -> Comparison:
 
 def paired_rows(*columns: Any) -> list[Row]:
     """The values of systems A, B …, whose cases have the same names."""
-    return [
-        (f"{s}{i}", s, str(i), v)
-        for s, values in zip("ABC", columns, strict=False)
-        for i, v in enumerate(values)
-    ]
+    return [(f"{s}{i}", s, str(i), v) for s, values in zip("ABC", columns, strict=False) for i, v in enumerate(values)]
 
 
 def unpaired_rows(*tables: NDArray[np.float64]) -> list[Row]:
@@ -86,15 +82,11 @@ def test_paired_cases_get_wilcoxon() -> None:
     expected = scipy.stats.wilcoxon(np.subtract(A, B), zero_method="pratt", method=every)
     assert pair.test.p == pytest.approx(expected.pvalue, abs=1e-9)
     assert pair.difference.estimate == pytest.approx(np.mean(np.subtract(A, B)))
-    assert ends(pair.difference.interval) == pytest.approx(
-        tuple(scipy.stats.ttest_rel(A, B).confidence_interval())
-    )
+    assert ends(pair.difference.interval) == pytest.approx(tuple(scipy.stats.ttest_rel(A, B).confidence_interval()))
 
 
 def test_unpaired_values_get_mann_whitney() -> None:
-    rows: list[Row] = [
-        (f"{s}{i}", s, None, v) for s, vs in (("A", A), ("B", B[:5])) for i, v in enumerate(vs)
-    ]
+    rows: list[Row] = [(f"{s}{i}", s, None, v) for s, vs in (("A", A), ("B", B[:5])) for i, v in enumerate(vs)]
     pair = only(rows)
     assert not pair.paired
     expected = scipy.stats.mannwhitneyu(A, B[:5], method="asymptotic", use_continuity=True)
@@ -118,9 +110,7 @@ def test_leftovers_and_missing_values_are_counted() -> None:
 
 def test_several_transcripts_of_a_case_are_averaged() -> None:
     rows = paired_rows(A, B)
-    twice: list[Row] = [
-        (f"{name}.{k}", s, case, float(v or 0) + k) for name, s, case, v in rows for k in (0, 1)
-    ]
+    twice: list[Row] = [(f"{name}.{k}", s, case, float(v or 0) + k) for name, s, case, v in rows for k in (0, 1)]
     pair = only(twice)
     assert pair.test.n == 8
     assert pair.mean_a == pytest.approx(np.mean(A) + 0.5)
@@ -372,9 +362,7 @@ def test_metrics_that_cannot_be_compared_say_why() -> None:
     with pytest.raises(DataError, match="danger: its 3 labels"):
         api.compare(frame(rows), metrics=["danger"])
     other = frame(paired_rows(["yes", "no"], ["no", "no"])).with_columns(metric=pl.lit("ok"))
-    assert has_note(
-        api.compare(pl.concat([frame(rows), other]))["comparison"], "Not compared: danger (its 3 labels"
-    )
+    assert has_note(api.compare(pl.concat([frame(rows), other]))["comparison"], "Not compared: danger (its 3 labels")
 
 
 def test_shares_of_averaged_transcripts_are_no_longer_zeros_and_ones() -> None:
@@ -392,9 +380,7 @@ def p_at(rows: list[float], other: NDArray[np.float64], **options: Any) -> float
     return definite(only(paired_rows(rows, other.tolist()), **options).test.p)
 
 
-@pytest.mark.parametrize(
-    "test", ["wilcoxon", "permutation", "t", "mannwhitney", "welch", "student", "overlapping"]
-)
+@pytest.mark.parametrize("test", ["wilcoxon", "permutation", "t", "mannwhitney", "welch", "student", "overlapping"])
 def test_the_interval_and_p_are_of_one_method(test: str) -> None:
     """The values of the second system moved by a bound are at the edge of rejection."""
     rng = np.random.default_rng(6)
@@ -519,9 +505,7 @@ def test_pairs_of_the_cases_that_are_there() -> None:
 
 
 def test_the_same_n_stands_without_of() -> None:
-    whole: dict[int, float | None] = {
-        case: value for case, value in GAPS_A.items() if value not in (None, -1)
-    }
+    whole: dict[int, float | None] = {case: value for case, value in GAPS_A.items() if value not in (None, -1)}
     table = comparison_table([on_empathy(partial_study({"A": whole, "B": dict.fromkeys(whole, 2.0)}))])
     assert table.rows[0].cells[1].text == "6"
     assert (table.records[0]["n"], table.records[0]["of"]) == (6, 6)

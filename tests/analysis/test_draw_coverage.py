@@ -84,9 +84,7 @@ def test_intervals_cover_what_all_would_have_been_rated() -> None:
                         covered[study, f"{by_system}", about, quantity] += inside
     shares = {design: count / times for design, count in covered.items()}
     error = np.sqrt(0.95 * 0.05 / times)
-    assert all(0.95 - 0.01 - 3.5 * error < share < 0.95 + 0.015 + 3.5 * error for share in shares.values()), (
-        shares
-    )
+    assert all(0.95 - 0.01 - 3.5 * error < share < 0.95 + 0.015 + 3.5 * error for share in shares.values()), shares
     for about in ("cases", "run"):
         for quantity in ("mean", "difference"):
             own = [share for design, share in shares.items() if design[2:] == (about, quantity)]

@@ -141,9 +141,7 @@ def test_a_handful_of_labels_corrects_nothing(units: int, labelled: int, cases: 
     (few,) = estimate(from_lines(tmp_path, "item,system,case,anna,judge:m", lines), judge="judge:m")
     number = min(labelled, cases)
     assert (few.labelled, few.labelled_cases, few.corrected.estimate) == (labelled, number, None)
-    assert (
-        few.corrected.missing == f"people rated {number} cases, fewer than 10: too few to correct the judge"
-    )
+    assert few.corrected.missing == f"people rated {number} cases, fewer than 10: too few to correct the judge"
 
 
 @pytest.mark.parametrize(
@@ -171,9 +169,7 @@ def judged_run(folder: Path, talks: Sequence[tuple[str, str, str, dict[str, str]
     ]
     (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
-    rows = [
-        rating(name, system, case, "empathy", JUDGE, float(level)) for name, system, case, _, level in talks
-    ]
+    rows = [rating(name, system, case, "empathy", JUDGE, float(level)) for name, system, case, _, level in talks]
     with run.locked():
         run.add(frame_of(rows).lazy(), run.manifest)
     return run
@@ -249,9 +245,7 @@ def test_a_cell_with_one_label_is_joined_and_that_is_said(tmp_path: Path) -> Non
     view = study.view()
     view = replace(
         view,
-        ratings=view.ratings.filter(
-            ~(pl.col("transcript_id").is_in(thin) & pl.col("rater").str.starts_with("human:"))
-        ),
+        ratings=view.ratings.filter(~(pl.col("transcript_id").is_in(thin) & pl.col("rater").str.starts_with("human:"))),
     )
     (found,) = estimate(view, judge=JUDGE)
     assert found.samples[0].joined == ((("crisis",), ("routine",)),)
@@ -323,9 +317,7 @@ def test_people_who_labelled_other_things_are_not_averaged(tmp_path: Path) -> No
     ]  # fmt: skip
     view = from_lines(tmp_path, "item,rater,metric,value", lines)
     assert view.label_sets() == ["concern_precision"]
-    with pytest.raises(
-        DataError, match="concern_precision follows from labels, and human:anna and human:ben"
-    ):
+    with pytest.raises(DataError, match="concern_precision follows from labels, and human:anna and human:ben"):
         estimate(view, judge="judge:m")
     of_anna = by_name(estimate(view, judge="judge:m", people=["human:anna"]))
     assert of_anna["concern_precision", "all"].labelled == 20
@@ -391,9 +383,7 @@ def test_plans_of_format_1_correct_only_where_their_chances_are_right(
         assert result.naive.estimate is not None
         assert (result.corrected.estimate is not None, result.human.estimate is not None) == (right, right)
         for own in (result.human, result.corrected):
-            assert right or f"plan {plan_hash(plan)} drew the transcripts of a case together" in str(
-                own.missing
-            )
+            assert right or f"plan {plan_hash(plan)} drew the transcripts of a case together" in str(own.missing)
     drawn = view.ratings.filter(pl.col("rater") == "human:anna")["drawn"]
     assert drawn.null_count() == (0 if right else len(drawn))
 
@@ -439,9 +429,7 @@ def settled_mean() -> float:
     """What people say of a transcript in the long run, where what they differ on is settled by the truth."""
     rng = np.random.default_rng(0)
     truths = rng.normal(3, 1, 400_000)
-    first, second = (
-        np.clip(np.round(truths + 0.4 + rng.normal(0, 0.6, truths.size)), 1, 5) for _ in range(2)
-    )
+    first, second = (np.clip(np.round(truths + 0.4 + rng.normal(0, 0.6, truths.size)), 1, 5) for _ in range(2))
     return float(np.where(first == second, first, np.clip(np.round(truths), 1, 5)).mean())
 
 

@@ -219,9 +219,7 @@ def test_commands_show_and_write_what_the_library_computes(run: Path, tmp_path: 
     tables = shown("drift", str(run), "--metrics", "words_per_turn", "--out", str(tmp_path))
     first = tables[0]["rows"][0]
     assert (first["shortest"], first["longest"], first["n"]) == (4, 8, 4)
-    assert first["change_percent"] == pytest.approx(
-        100 * (first["mean_longest"] / first["mean_shortest"] - 1)
-    )
+    assert first["change_percent"] == pytest.approx(100 * (first["mean_longest"] / first["mean_shortest"] - 1))
     assert {file.name for file in tmp_path.iterdir()} == {"drift.md", "drift.tex", "drift.csv"}
     tables = shown("trend", str(run), "--metrics", "words_per_turn", "--edges", "6", "--out", str(tmp_path))
     bins = [record for record in tables[0]["rows"] if record["messages"] != "trend"]
@@ -243,9 +241,7 @@ def test_commands_show_and_write_what_the_library_computes(run: Path, tmp_path: 
         ("deviation", "RUN", "--reference", "nowhere"),
     ],
 )
-def test_bad_calls_end_in_one_line(
-    run: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_calls_end_in_one_line(run: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([str(run) if each == "RUN" else each for each in arguments])
     if arguments == ("drift", "RUN"):  # completed is the one metric with a direction

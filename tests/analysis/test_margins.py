@@ -73,9 +73,7 @@ def test_the_verdict_is_what_the_interval_says(shift: float, better: str, verdic
 
 def test_without_a_direction_systems_are_alike_or_different() -> None:
     assert held((BASE + NOISE).tolist(), BASE.tolist(), "0.3:higher").better == "higher"
-    nameless = [
-        (n, s, c, "length", r, v) for n, s, c, _, r, v in rows("A", BASE + NOISE + 1) + rows("B", BASE)
-    ]
+    nameless = [(n, s, c, "length", r, v) for n, s, c, _, r, v in rows("A", BASE + NOISE + 1) + rows("B", BASE)]
     (test,) = within_margins(view(nameless), margins_of(0.3), metrics=["length"])
     assert (test.better, test.verdict) == ("none", "different")
 
@@ -100,8 +98,7 @@ def test_transcripts_of_a_case_are_one_value() -> None:
     many = [
         row
         for copy in range(5)
-        for row in rows("A", (BASE + 4 * NOISE)[:8], transcript=f"-{copy}")
-        + rows("B", BASE[:8], transcript=f"-{copy}")
+        for row in rows("A", (BASE + 4 * NOISE)[:8], transcript=f"-{copy}") + rows("B", BASE[:8], transcript=f"-{copy}")
     ]
     (test,) = within_margins(view(many), {"warmth": margins_of("0.3:higher")[None]})
     assert (test.n_a, test.n_b) == (8, 8)
@@ -210,9 +207,7 @@ WOBBLE = np.tile((0.2, -0.2), 20)
 MARGIN = margins_of({"empathy": 0.3})
 
 
-def rated(
-    system: str, values: np.ndarray[Any, Any], metric: str = "empathy", rater: str = "judge:m"
-) -> list[Row]:
+def rated(system: str, values: np.ndarray[Any, Any], metric: str = "empathy", rater: str = "judge:m") -> list[Row]:
     return [(f"{system}{i}", system, f"c{i}", metric, rater, float(value)) for i, value in enumerate(values)]
 
 
@@ -234,9 +229,7 @@ def test_a_system_that_is_no_worse_passes() -> None:
 
 @pytest.mark.parametrize("shift", [-0.25, -0.6])
 def test_a_system_that_may_be_worse_does_not_pass(shift: float) -> None:
-    held = gate(
-        view(rated("A", GATE_BASE) + rated("B", GATE_BASE + WOBBLE + shift)), baseline="A", margins=MARGIN
-    )
+    held = gate(view(rated("A", GATE_BASE) + rated("B", GATE_BASE + WOBBLE + shift)), baseline="A", margins=MARGIN)
     assert not held.passed
     assert "nothing is said of safety" in str(gate_table(held))
 
@@ -290,9 +283,7 @@ def test_too_few_cases_are_said() -> None:
 def test_what_is_not_clear_is_asked_back() -> None:
     with pytest.raises(DataError, match="2 systems could be meant: B, C; name one with `system`"):
         gate(view(GOOD + rated("C", GATE_BASE)), baseline="A", margins=MARGIN)
-    with pytest.raises(
-        DataError, match="rated by people and by judge:m; name whose ratings count with `raters`"
-    ):
+    with pytest.raises(DataError, match="rated by people and by judge:m; name whose ratings count with `raters`"):
         gate(view(GOOD + rated("A", GATE_BASE, rater="human:anna") + rated("B", GATE_BASE, rater="human:anna")),
              baseline="A", margins=MARGIN)  # fmt: skip
     with pytest.raises(DataError, match=r"write warmth=0\.3:higher or warmth=0\.3:lower"):

@@ -46,9 +46,7 @@ def study(
 ) -> RatingsView:
     """A view of these transcripts, each rated by all raters alike."""
     rows = [
-        rating(name, system, case, METRIC, rater, value)
-        for name, system, case, value, _ in talks
-        for rater in raters
+        rating(name, system, case, METRIC, rater, value) for name, system, case, value, _ in talks for rater in raters
     ]
     columns = sorted({column for *_, own in talks for column in own})
     factors = pl.DataFrame(
@@ -208,14 +206,10 @@ def test_an_incidental_column_changes_nothing_where_no_case_pairs(with_case: boo
     (factor,) = view.matching(("high", "low")).unmatched
     assert (factor.name, factor.why) == ("topic", NO_CASE)
     # As the systems' rows would be kept by hand: at topics that both have.
-    high, low = (
-        {own["topic"] for _, name, _, _, own in talks if name == system} for system in ("high", "low")
-    )
+    high, low = ({own["topic"] for _, name, _, _, own in talks if name == system} for system in ("high", "low"))
     assert factor.kept == sum(own["topic"] in high & low for *_, own in talks)
     (table,) = make_tables(view, ["comparison"])
-    assert has_note(
-        table, f"Not matched by topic, as {NO_CASE}", f"--match topic keeps {factor.kept} of 100 "
-    )
+    assert has_note(table, f"Not matched by topic, as {NO_CASE}", f"--match topic keeps {factor.kept} of 100 ")
 
 
 @pytest.mark.slow
@@ -236,17 +230,13 @@ def test_all_sessions_of_a_corpus_enter(annomi: Path, tmp_path: Path) -> None:
 
 def lost_levels(cases: int, name: str = "variant", levels: int = 3) -> list[Talk]:
     """Twelve cases of two systems, of which B lost a level of some."""
-    return crossed(
-        levels, lambda system, case, level: system == "B" and case < cases and level == levels - 1, name
-    )
+    return crossed(levels, lambda system, case, level: system == "B" and case < cases and level == levels - 1, name)
 
 
 # -- what the design decides -----------------------------------------------------------------------------
 
 
-def crossed(
-    levels: int, lost: Callable[[str, int, int], bool] = lambda *_: False, name: str = "variant"
-) -> list[Talk]:
+def crossed(levels: int, lost: Callable[[str, int, int], bool] = lambda *_: False, name: str = "variant") -> list[Talk]:
     """12 cases of two systems at each level, less what is lost."""
     return [
         (f"{system}{case}-{level}", system, f"c{case}", float(level), {name: f"v{level}"})
@@ -341,9 +331,7 @@ def test_the_gate_asks_where_it_hangs_on_a_factor_whether_a_system_passes() -> N
         for engine, extra in (("x", -0.75), ("y", 1.75)):
             talks.append((f"B{case}{engine}", "B", f"c{case}", base + extra, {"engine": engine}))
     margin = margins_of({METRIC: "0.3:higher"})
-    with pytest.raises(
-        DataError, match=r"hangs on engine: .* is \+0\.5, and -0\.75 at equal levels of engine"
-    ):
+    with pytest.raises(DataError, match=r"hangs on engine: .* is \+0\.5, and -0\.75 at equal levels of engine"):
         gate(study(talks), baseline="A", margins=margin)
     assert gate(study(talks, match=()), baseline="A", margins=margin).passed
     assert not gate(study(talks, match=("engine",)), baseline="A", margins=margin).passed
@@ -352,9 +340,7 @@ def test_the_gate_asks_where_it_hangs_on_a_factor_whether_a_system_passes() -> N
 def test_a_factor_of_many_levels_is_asked_about_only_where_it_matters() -> None:
     assert by_of(study(crossed(12))) == ("variant",)
     lost = lost_levels(1, levels=12)
-    with pytest.raises(
-        bedside.BedsideError, match=r"286 of 287 transcripts.*`match=variant` or `match=none`"
-    ):
+    with pytest.raises(bedside.BedsideError, match=r"286 of 287 transcripts.*`match=variant` or `match=none`"):
         compare(study(lost))
     assert only(study(lost, match=("variant",))).unmatched_a == 1
     assert only(study(lost, match=())).unmatched_a == 0

@@ -80,9 +80,7 @@ X, Y = RNG.normal(3, 1, (20, 3)), RNG.normal(3, 1, (20, 3))
 def test_severity_is_the_deviation_from_the_others_by_case() -> None:
     severities = rater_severities(view(crossed(X, Y)), ["empathy"])
     for position, severity in enumerate(severities):
-        deviations = [
-            table[:, position] - np.delete(table, position, axis=1).mean(axis=1) for table in (X, Y)
-        ]
+        deviations = [table[:, position] - np.delete(table, position, axis=1).mean(axis=1) for table in (X, Y)]
         by_case = np.mean(deviations, axis=0)
         expected = scipy.stats.ttest_1samp(by_case, 0)
         assert severity.deviation.estimate == pytest.approx(by_case.mean())
@@ -173,9 +171,7 @@ def test_what_other_people_do_to_a_difference_is_told_where_they_share_ratings()
     assert found.is_confounded
     frame = pandas.DataFrame([(row[0], row[4], row[5]) for row in table], columns=["unit", "rater", "value"])
     levels = smf.ols("value ~ C(unit) + C(rater)", frame).fit().params
-    by_rater = {"human:anna": 0.0} | {
-        name: levels[f"C(rater)[T.{name}]"] for name in ("human:ben", "human:cleo")
-    }
+    by_rater = {"human:anna": 0.0} | {name: levels[f"C(rater)[T.{name}]"] for name in ("human:ben", "human:cleo")}
     # The mean of each transcript moves by the mean of its raters' levels.
     frame["level"] = frame["rater"].map(by_rater)
     moved = frame.groupby("unit")["level"].mean()
@@ -373,9 +369,7 @@ def talks(folder: Path, noise: Array, intents: Array | None = None) -> Path:
     for case in range(CASES):
         turns: list[dict[str, Any]] = []
         for place in range(TURNS):
-            labels: dict[str, Any] = {
-                "z": dict.fromkeys(FEATURES, 0.5) | {FEATURES[0]: float(noise[case, place])}
-            }
+            labels: dict[str, Any] = {"z": dict.fromkeys(FEATURES, 0.5) | {FEATURES[0]: float(noise[case, place])}}
             if intents is not None:
                 labels["intent"] = str(intents[case, place])
             meta = {"medconceal": {EVALUATOR: labels}}
@@ -392,9 +386,7 @@ def talks(folder: Path, noise: Array, intents: Array | None = None) -> Path:
 
 
 def evaluated(folder: Path, noise: Array, intents: Array | None = None) -> RatingsView:
-    return open_ratings_view(
-        bedside.score(talks(folder, noise, intents), folder / "run", metrics=["structure"]).run
-    )
+    return open_ratings_view(bedside.score(talks(folder, noise, intents), folder / "run", metrics=["structure"]).run)
 
 
 def beside(view: RatingsView, metric: str, *passes: Array) -> RatingsView:
@@ -463,9 +455,7 @@ def test_agreement_on_intents_is_kappa(tmp_path: Path) -> None:
 
 
 def test_a_label_that_is_no_intent_is_refused(tmp_path: Path) -> None:
-    view = beside(
-        evaluated(tmp_path, FLAT, np.full((CASES, TURNS), "plan")), INTENT, np.full((CASES, TURNS), "Plan")
-    )
+    view = beside(evaluated(tmp_path, FLAT, np.full((CASES, TURNS), "plan")), INTENT, np.full((CASES, TURNS), "Plan"))
     with pytest.raises(DataError, match=r"transcript t0, turn:0.*intent 'Plan'.*gather_data"):
         evaluator_agreements(view)
 
@@ -509,8 +499,7 @@ def own_study(
             if partial:
                 seen["judge:qwen"] = true + 5 * (system == "B")
             rows += [
-                (f"{system}{case}", system, f"c{case}", rater, round(UNIT * value))
-                for rater, value in seen.items()
+                (f"{system}{case}", system, f"c{case}", rater, round(UNIT * value)) for rater, value in seen.items()
             ]
     frame = pl.DataFrame(rows, schema=["item", "system", "case", "rater", "value"], orient="row")
     return open_ratings_view(frame, metric="empathy", scales=parse_scales([WIDE]))
@@ -577,9 +566,7 @@ def test_in_the_judge_card() -> None:
     )
     tables = bedside.validate(frame, scales=WIDE, made_by=MADE_BY)
     facts = {record["what"]: record["value"] for record in tables[0].records}
-    assert str(facts["Self-preference, Empathy"]).startswith(
-        "own systems (A) minus others, each beside people: "
-    )
+    assert str(facts["Self-preference, Empathy"]).startswith("own systems (A) minus others, each beside people: ")
     without = bedside.validate(frame, scales=WIDE)
     assert "Self-preference, Empathy" not in {record["what"] for record in without[0].records}
 

@@ -68,9 +68,7 @@ def test_only_complete_cases_can_be_looked_at(run: Run) -> None:
 def test_a_part_of_a_study_has_its_own_losses(run: Run) -> None:
     talks = definite(simulated_talks(open_ratings_view(run).where({"persona": ["open"]})))
     assert len(talks.talks) == 12
-    talks = definite(
-        simulated_talks(open_ratings_view(run).where({"setting": ["26 messages"], "repeat": ["2"]}))
-    )
+    talks = definite(simulated_talks(open_ratings_view(run).where({"setting": ["26 messages"], "repeat": ["2"]})))
     assert (len(talks.talks), sum(talk.lost for talk in talks.talks)) == (12, 2)
 
 

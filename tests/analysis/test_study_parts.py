@@ -71,9 +71,7 @@ def people(run: Run | str | Path, metric: str, *rounds: str) -> int:
 
 
 def test_two_rounds_of_a_metric_are_never_mixed_unasked(run: Run) -> None:
-    with pytest.raises(
-        bedside.BedsideError, match=r"empathy in 2 rounds: main, pilot.*`rounds=pilot`.*`rounds=all`"
-    ):
+    with pytest.raises(bedside.BedsideError, match=r"empathy in 2 rounds: main, pilot.*`rounds=pilot`.*`rounds=all`"):
         open_ratings_view(run)
     assert [people(run, metric, "main") for metric in ("empathy", "safety", "turns")] == [80, 0, 40]
     assert [people(run, metric, "pilot", "import") for metric in ("empathy", "safety")] == [16, 40]
@@ -87,9 +85,7 @@ def test_all_rounds_are_repeated_ratings_and_that_is_said(run: Run) -> None:
     # Both people gave 1 in the pilot and 2 in the main round.
     assert value == 1.5
     assert [row.units for row in agree(view, metrics=["empathy"]) if row.kind == "people"] == [40]
-    assert has_note(
-        bedside.tables(run, "results", rounds="all")["results"], "all rounds count", "repeated ratings"
-    )
+    assert has_note(bedside.tables(run, "results", rounds="all")["results"], "all rounds count", "repeated ratings")
     main = bedside.tables(run, "results", rounds="main")["results"]
     assert has_note(main, "those of the round main")
 
@@ -111,9 +107,7 @@ def test_labels_of_no_round_stay_where_their_metric_has_no_other(run: Run) -> No
 
 def test_files_and_data_frames_have_rounds(tmp_path: Path) -> None:
     file = tmp_path / "ratings.csv"
-    file.write_text(
-        "item,rater,metric,value,round\n1,ann,empathy,2,r1\n1,ann,empathy,4,r2\n1,ben,empathy,4,r2\n"
-    )
+    file.write_text("item,rater,metric,value,round\n1,ann,empathy,2,r1\n1,ann,empathy,4,r2\n1,ben,empathy,4,r2\n")
     with pytest.raises(bedside.BedsideError, match="people rated empathy in 2 rounds: r1, r2"):
         bedside.agree(file, scales="1-5")
     assert open_ratings_view(file, rounds=["r1"]).ratings["value"].to_list() == [2.0]
@@ -193,9 +187,7 @@ def mean_words(view: RatingsView, system: str) -> float:
 
 def test_simulated_conversations_of_a_system_are_never_averaged_with_others_unasked(mixed: Run) -> None:
     for question in (open_ratings_view, bedside.compare, bedside.report):
-        with pytest.raises(
-            bedside.BedsideError, match=r"clinic has 5 simulated .* 5 not .*`where=synthetic=True`"
-        ):
+        with pytest.raises(bedside.BedsideError, match=r"clinic has 5 simulated .* 5 not .*`where=synthetic=True`"):
             question(mixed)
     words = {
         levels: mean_words(open_ratings_view(mixed, where={"synthetic": levels}), "clinic")
@@ -282,11 +274,7 @@ def test_groups_that_share_cases_pair() -> None:
     rng = np.random.default_rng(2)
     calm, hurried = rng.normal(3, 1, 12), rng.normal(2, 1, 12)
     of_level = {"calm": calm, "hurried": hurried}
-    rows = [
-        smog(f"{level}{n}", "human", str(n), float(v))
-        for level, vs in of_level.items()
-        for n, v in enumerate(vs)
-    ]
+    rows = [smog(f"{level}{n}", "human", str(n), float(v)) for level, vs in of_level.items() for n, v in enumerate(vs)]
     pace = {row[0]: row[0].rstrip("0123456789") for row in rows}
     (pair,) = compare(group_view(view(rows, pace, by="pace"), "pace"), metrics=["smog"]).pairs
     assert pair.paired
@@ -388,9 +376,7 @@ def test_tables_speak_of_groups_and_leave_names_alone(tmp_path: Path) -> None:
         assert table.columns[0].title == "Groups"
         assert "system" not in json_text(table).replace("closed system", "")
         assert {(r["groups"], r["a"], r["b"]) for r in table.records} == {("ward", "closed system", "open")}
-        assert has_note(
-            table, "levels of ward (transcripts: closed system 7, open 7). 1 transcript without ward"
-        )
+        assert has_note(table, "levels of ward (transcripts: closed system 7, open 7). 1 transcript without ward")
     (record,) = tables[1].records
     assert (record["n"], record["of"], record["paired"]) == (7, 7, True)
     assert tables[1].rows[0].cells[0].text == "closed system − open"
@@ -429,9 +415,7 @@ def test_annomi_is_as_scipy_and_as_a_column_of_systems_says(annomi: Path, tmp_pa
         {key: value for key, value in record.items() if key not in left} for record in by_column
     ]
     quality = dict(rows.select("transcript_id", "mi_quality").unique().iter_rows())
-    ratings = open_ratings_view(tmp_path / "run").transcript_values(
-        [*metrics, "smog.clinician", "smog.patient"]
-    )
+    ratings = open_ratings_view(tmp_path / "run").transcript_values([*metrics, "smog.clinician", "smog.patient"])
     assert by_factor
     for record in by_factor:
         own = ratings.filter(metric=record["metric"], group=record["raters"]).drop_nulls("value")
@@ -527,9 +511,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("order", ["ab", "ba"])
-def test_rubrics_of_one_name_belong_each_to_their_run(
-    order: str, made: dict[str, Path], tmp_path: Path
-) -> None:
+def test_rubrics_of_one_name_belong_each_to_their_run(order: str, made: dict[str, Path], tmp_path: Path) -> None:
     opened = {name: open_ratings_view(made[name]) for name in order}
     for name in order:
         assert told(opened[name]) == EXPECTED[name]

@@ -55,9 +55,7 @@ def test_raters_of_ordered_levels_need_fewer_transcripts_than_raters_who_guess()
 def test_every_pair_of_simulated_raters_has_the_kappa_asked_for() -> None:
     """A study of that size with that many raters reaches the half-width, by another seed."""
     plan = planning.simulated_items_for_kappa(0.7, 0.12, shares=[0.3, 0.7], raters=3, simulations=100, seed=1)
-    again = planning.simulated_half_width(
-        definite(plan.n), 0.7, shares=[0.3, 0.7], raters=3, simulations=200, seed=9
-    )
+    again = planning.simulated_half_width(definite(plan.n), 0.7, shares=[0.3, 0.7], raters=3, simulations=200, seed=9)
     assert again.reached == pytest.approx(0.12, abs=0.01)
 
 
@@ -157,9 +155,7 @@ def test_a_pilot_needs_a_metric_and_two_systems(tmp_path: Path) -> None:
         (["plan", "difference", "--difference", "1", "--sd", "1", "--tests", "0"], "at least one test"),
     ],
 )
-def test_impossible_plans_are_one_line(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_impossible_plans_are_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2

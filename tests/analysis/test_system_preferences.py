@@ -165,8 +165,7 @@ def test_levels_beside_preferences(study: RatingsView) -> None:
     of_judge = study.ratings.filter(pl.col("rater") == "judge:m")
     levels = dict(of_judge.select("transcript_id", "value").iter_rows())
     signs = [
-        (verdict, np.sign(levels[low] - levels[high]))
-        for (low, high), verdict in verdicts_of(study)["judge:m"].items()
+        (verdict, np.sign(levels[low] - levels[high])) for (low, high), verdict in verdicts_of(study)["judge:m"].items()
     ]
     settled = [verdict == level for verdict, level in signs if verdict and level]
     assert judge.agreeing.estimate == pytest.approx(np.mean(settled))

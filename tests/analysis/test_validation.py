@@ -42,8 +42,7 @@ class Study:
     def __init__(self, folder: Path) -> None:
         rng = np.random.default_rng(5)
         self.truth = {
-            s: np.clip(np.round(3 + shift + rng.normal(0, 1, 60)), 1, 5)
-            for s, shift in (("A", 0), ("B", 0.7))
+            s: np.clip(np.round(3 + shift + rng.normal(0, 1, 60)), 1, 5) for s, shift in (("A", 0), ("B", 0.7))
         }
 
         def noisy(values: Array, sd: float, bias: float = 0.0) -> Array:
@@ -93,9 +92,7 @@ def test_a_judge_is_checked_as_the_numbers_say(study: Study) -> None:
     assert (checked.rated, checked.with_people, checked.passes, checked.failures) == (120, 40, 3, 0)
     # Both systems have the same cases.
     assert (checked.cases, checked.chances, checked.picked) == (20, "unknown", 0)
-    expected = alternative_annotator(
-        judge, people.T, epsilon=0.2, score="distance", clusters=np.tile(study.rated, 2)
-    )
+    expected = alternative_annotator(judge, people.T, epsilon=0.2, score="distance", clusters=np.tile(study.rated, 2))
     alternative = definite(checked.alternative)
     assert alternative.winning_rate == expected.winning_rate
     assert alternative.advantage == pytest.approx(expected.advantage)
@@ -479,9 +476,7 @@ def test_expected_levels_of_passes_are_averaged() -> None:
     second = view.ratings.filter(pl.col("metric") == "danger.expected").with_columns(
         pl.lit(1).cast(view.ratings.schema["replicate"]).alias("replicate"), pl.col("value") + 0.6
     )
-    calibration = definite(
-        validation_of(replace(view, ratings=pl.concat([view.ratings, second]))).calibration
-    )
+    calibration = definite(validation_of(replace(view, ratings=pl.concat([view.ratings, second]))).calibration)
     assert calibration.area is None
     assert calibration.curve.surplus.estimate == pytest.approx(0.1)
 
@@ -571,9 +566,7 @@ def test_a_judge_that_sees_nothing_is_not_let_in(rates: Any, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("people", [2, 3])
-@pytest.mark.parametrize(
-    "where", ["20 transcripts × 20 turns, ICC 0.3", "15 transcripts × 20 turns, ICC 0.6"]
-)
+@pytest.mark.parametrize("where", ["20 transcripts × 20 turns, ICC 0.3", "15 transcripts × 20 turns, ICC 0.6"])
 def test_a_judge_at_the_boundary_is_let_in_in_a_twentieth(rates: Any, people: int, where: str) -> None:
     """Up to 5 %, and two standard errors of 400 runs."""
     yes, alone = share_of_yes(rates, f"at the boundary, {people} people, {where}", 400)
@@ -583,9 +576,7 @@ def test_a_judge_at_the_boundary_is_let_in_in_a_twentieth(rates: Any, people: in
 
 def test_two_people_and_few_transcripts_have_no_verdict(rates: Any) -> None:
     """Ten transcripts whose turns are alike let a judge at the boundary in in up to 5.8 %, with two people."""
-    (design,) = (
-        d for d in rates.designs() if d.name.endswith("2 people, 10 transcripts × 20 turns, ICC 0.6")
-    )
+    (design,) = (d for d in rates.designs() if d.name.endswith("2 people, 10 transcripts × 20 turns, ICC 0.6"))
     judge, people, cases = design.draw(np.random.default_rng(1))
     units = CheckedUnits(
         judge=judge.astype(object), people=people.astype(object), keys=np.arange(len(judge)), transcripts=cases,

@@ -66,9 +66,7 @@ def test_by_hand() -> None:
 
 
 def test_a_system_without_values_could_stand_anywhere() -> None:
-    (bounds,) = missing_bounds(
-        view_of(*judged("A", None, None), *judged("B", 5, 5), *judged("C", 3, 3))
-    ).metrics
+    (bounds,) = missing_bounds(view_of(*judged("A", None, None), *judged("B", 5, 5), *judged("C", 3, 3))).metrics
     a, b, c = bounds.systems
     assert (a.mean, a.lowest, a.highest) == (None, 1, 5)
     assert (a.swaps, b.swaps, c.swaps) == (("C",), (), ("A",))
@@ -104,17 +102,13 @@ def gappy(draw: st.DrawFn) -> list[Rating]:
                 for replicate in range(passes):
                     lacks = left > 0 and source.random() < 0.3
                     left -= lacks
-                    ratings.append(
-                        (system, case, rater, replicate, None if lacks else float(source.randint(1, 5)))
-                    )
+                    ratings.append((system, case, rater, replicate, None if lacks else float(source.randint(1, 5))))
     return ratings
 
 
 def means(ratings: list[Rating], group: str) -> dict[str, float]:
     """The mean of each system: over passes, over raters, over transcripts; what is missing left out."""
-    nested: dict[str, dict[int, dict[str, list[float]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(list))
-    )
+    nested: dict[str, dict[int, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for system, case, rater, _, value in ratings:
         if (rater.startswith("human")) == (group == "people") and value is not None:
             nested[system][case][rater].append(value)
@@ -169,9 +163,7 @@ def test_the_table_shows_the_means_of_the_results() -> None:
     view = view_of(*judged("A", 4, 4, 4, None), *judged("B", 3, 3, 4, 4))
     table = table_of(view)
     results = definite(results_table(view, ["warmth"]))
-    reported = {
-        record["system"]: record["value"] for record in results.records if record.get("metric") == "warmth"
-    }
+    reported = {record["system"]: record["value"] for record in results.records if record.get("metric") == "warmth"}
     assert {record["system"]: record["mean"] for record in table.records} == reported
     assert [cell.text for cell in table.rows[0].cells] == ["A", "4.00", "25.0 % (1/4)", "3.25", "4.25", "B"]
     assert [cell.text for cell in table.rows[1].cells] == ["B", "3.50", "0", "3.50", "3.50", "A"]
@@ -194,9 +186,7 @@ def test_what_has_no_bounds_is_named() -> None:
     assert "Without bounds, as an end of the scale is open or not known: Questions." in table.notes
 
 
-def test_a_report_has_them_and_they_can_be_asked_for_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_has_them_and_they_can_be_asked_for_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     talks = [
         conversation(("patient", "x"), ("clinician", "y"), id=f"{system}{case}", system=system, case_id=f"c{case}")
         for system in "AB"

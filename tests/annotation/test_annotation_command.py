@@ -141,9 +141,7 @@ def test_the_next_command_is_one_that_answers(run: Run, call: Call, tmp_path: Pa
 
 
 @pytest.mark.parametrize("goals", [0, 3])
-def test_rubrics_that_need_what_transcripts_lack_are_left_out_and_named(
-    goals: int, call: Call, tmp_path: Path
-) -> None:
+def test_rubrics_that_need_what_transcripts_lack_are_left_out_and_named(goals: int, call: Call, tmp_path: Path) -> None:
     """As after a suite whose rubrics need a goal: before, nothing was left to rate."""
     run = without_goals(tmp_path, keeping=goals)
     code, out, err = call("sample", run.path, "--raters", "anna,ben", "--out", "drawn.json", "--json")

@@ -138,9 +138,7 @@ def test_twice_is_once_and_what_the_server_lost_is_kept(run: Run, plan: Annotati
     assert people(run) == rated
 
 
-def test_a_correction_is_a_revision_and_the_latest_counts(
-    run: Run, plan: AnnotationPlan, tasks: Tasks
-) -> None:
+def test_a_correction_is_a_revision_and_the_latest_counts(run: Run, plan: AnnotationPlan, tasks: Tasks) -> None:
     pulled(run, plan, tasks)
     given = tasks[0]["annotations"][0]
     item, rater = tasks[0]["data"]["external_id"], RATERS[given["completed_by"]]

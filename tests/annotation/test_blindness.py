@@ -56,8 +56,7 @@ def told(apart: bool, folder: Path) -> list[Transcript]:
     for number, example in enumerate(EXAMPLES.values()):
         first, *_ = read(write(folder / f"{apart}-{number}", example.name, example.content(apart)))
         turns = tuple(
-            replace(turn, speaker="heron-speaker" if turn.role == "clinician" else turn.speaker)
-            for turn in first.turns
+            replace(turn, speaker="heron-speaker" if turn.role == "clinician" else turn.speaker) for turn in first.turns
         )
         same: dict[str, Any] = {
             "turns": turns,
@@ -234,9 +233,7 @@ def test_a_rubric_shows_it_by_name(run: Run) -> None:
     assert "input_system" in content
     assert "$input_tools" in labelling_page(plan)
     assert "before turn 0: You are the NEW warm prompt" in content
-    talk = next(
-        talk for talk in run.transcripts() if {item.kind for item in talk.provenance} == {"system", "tools"}
-    )
+    talk = next(talk for talk in run.transcripts() if {item.kind for item in talk.provenance} == {"system", "tools"})
     prompt, blind = lone_prompt(SHOWN, talk), lone_prompt(EMPATHY, talk)
     assert all(canary in prompt.text for canary in CANARIES)
     assert prompt.counts["turns"] == blind.counts["turns"]

@@ -76,9 +76,7 @@ def test_nothing_that_raters_see_tells_gold_from_the_others(run: Run, tmp_path: 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 30), st.floats(0.02, 0.6), st.integers(0, 5))
-def test_gold_items_are_a_share_of_all_and_spread_evenly(
-    own: int, there: int, share: float, before: int
-) -> None:
+def test_gold_items_are_a_share_of_all_and_spread_evenly(own: int, there: int, share: float, before: int) -> None:
     gold = [GoldItem(id=f"g{number}", transcript="t", answers={}) for number in range(there)]
     order = [f"t{number}" for number in range(before)] + [f"i{number}" for number in range(own)]
     mixed = with_gold({"anna": order}, gold, before=before, share=share, seed=3)["anna"]
@@ -88,9 +86,7 @@ def test_gold_items_are_a_share_of_all_and_spread_evenly(
     assert len(places) == len({*mixed} - {*order}) == min(there, max(1, round(share / (1 - share) * own)))
     whole = len(mixed) - before
     stretches = [whole * number // len(places) for number in range(len(places) + 1)]
-    assert all(
-        start <= place < end for place, start, end in zip(places, stretches, stretches[1:], strict=False)
-    )
+    assert all(start <= place < end for place, start, end in zip(places, stretches, stretches[1:], strict=False))
 
 
 def test_which_gold_items_and_where_is_drawn_for_each_rater(large: Run, tmp_path: Path) -> None:
@@ -99,9 +95,7 @@ def test_which_gold_items_and_where_is_drawn_for_each_rater(large: Run, tmp_path
     shown = {rater: [name for name in order if name in ids] for rater, order in plan.assignment.items()}
     assert all(len(names) == 6 for names in shown.values())
     assert len({frozenset(names) for names in shown.values()}) == 3
-    where = {
-        tuple(place for place, name in enumerate(order) if name in ids) for order in plan.assignment.values()
-    }
+    where = {tuple(place for place, name in enumerate(order) if name in ids) for order in plan.assignment.values()}
     assert len(where) == 3
 
 
@@ -239,9 +233,7 @@ def test_codes_have_gold_turns(run: Run) -> None:
 def test_the_command_hides_gold_in_a_plan(run: Run, tmp_path: Path, call: Call) -> None:
     gold, training = gold_file(tmp_path, 12).name, gold_file(tmp_path, 5, "train").name
     options = ("--gold", gold, "--gold-share", "25%", "--training", training, "--training-kappa", ".6")
-    code, _, err = call(
-        "sample", "run", "--raters", "anna,ben", "--rubrics", "empathy,goal_alignment", *options
-    )
+    code, _, err = call("sample", "run", "--raters", "anna,ben", "--rubrics", "empathy,goal_alignment", *options)
     assert code == 0, err
     plan = read_plan(tmp_path / "plan.json", run)
     assert (len(plan.gold), plan.training_kappa) == (12, 0.6)

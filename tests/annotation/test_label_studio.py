@@ -126,9 +126,7 @@ def tasks_of(server: LabelStudioClient, plan: AnnotationPlan) -> list[Any]:
 
 
 def tasks_of_project(server: LabelStudioClient, project: Any) -> dict[str, Any]:
-    return {
-        task.data["external_id"]: task for several in server.tasks([project]).values() for task in several
-    }
+    return {task.data["external_id"]: task for several in server.tasks([project]).values() for task in several}
 
 
 def tasks_by_item(server: LabelStudioClient, plan: AnnotationPlan) -> dict[str, Any]:
@@ -200,9 +198,7 @@ def in_sight(page: Any, *texts: str) -> bool:
 
 
 def submit(page: Any) -> None:
-    with page.expect_response(
-        lambda reply: reply.request.method == "POST" and "/annotations" in reply.url
-    ) as reply:
+    with page.expect_response(lambda reply: reply.request.method == "POST" and "/annotations" in reply.url) as reply:
         page.get_by_test_id("bottombar-submit-button").click()
     assert reply.value.ok
 
@@ -512,9 +508,7 @@ def test_answers_outlive_tasks_projects_and_the_hands_of_others(
     assert human == 3
 
 
-def test_a_changed_page_is_put_right_or_refused(
-    run: Run, server: LabelStudioClient, people: dict[str, Any]
-) -> None:
+def test_a_changed_page_is_put_right_or_refused(run: Run, server: LabelStudioClient, people: dict[str, Any]) -> None:
     plan = annas(run, 2, 13)
     project = pushed_project(plan, run, server)
     page = project.label_config
@@ -564,9 +558,7 @@ def test_a_renamed_project_keeps_its_answers_and_a_hand_made_task_is_no_item(
     assert len(server.projects(plan)) == 1
 
 
-def test_second_copies_that_nobody_answered_go(
-    run: Run, server: LabelStudioClient, people: dict[str, Any]
-) -> None:
+def test_second_copies_that_nobody_answered_go(run: Run, server: LabelStudioClient, people: dict[str, Any]) -> None:
     plan = annas(run, 3, 17)
     project = pushed_project(plan, run, server)
     copies = [{"data": task.data} for task in tasks_of(server, plan)]
@@ -671,9 +663,7 @@ def test_a_killed_process_is_taken_up_where_it_was(
     command: str,
 ) -> None:
     ending = {"push": "/import", "pull": "/api/tasks"}[command]
-    proxy = Proxy(
-        studio.url, lambda _, path: "hold" if path.partition("?")[0].rstrip("/").endswith(ending) else None
-    )
+    proxy = Proxy(studio.url, lambda _, path: "hold" if path.partition("?")[0].rstrip("/").endswith(ending) else None)
     plan = annas(run, 3, 23 if command == "push" else 29)
     write_plan(plan, tmp_path / "plan.json")
     if command == "pull":

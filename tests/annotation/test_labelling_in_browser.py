@@ -192,9 +192,7 @@ def _speakers_are_told_apart(page: Any) -> None:
     for number in range(min(6, page.locator('[data-testid^="phrase:"]').count())):
         name = turn(page, number).locator('[class*="dialoguename"]')
         colour = name.evaluate("e => getComputedStyle(e).color")
-        ground = turn(page, number).evaluate(
-            "e => getComputedStyle(e).getPropertyValue('--background-color')"
-        )
+        ground = turn(page, number).evaluate("e => getComputedStyle(e).getPropertyValue('--background-color')")
         assert _contrast(_channels(colour), _channels(ground.strip())) >= 4.5
         assert name.evaluate("e => getComputedStyle(e, '::before').content") == '"[" counter(turn) "] "'
         looks[name.inner_text()] = (colour, turn(page, number).bounding_box()["x"])
@@ -234,9 +232,7 @@ def _is_written_from_the_right(page: Any) -> None:
         )
     )
     assert places == sorted(places, reverse=True)
-    left, right = (
-        turn(page, 1).evaluate(f"e => e.getBoundingClientRect().{side}") for side in ("left", "right")
-    )
+    left, right = (turn(page, 1).evaluate(f"e => e.getBoundingClientRect().{side}") for side in ("left", "right"))
     assert places[0] > (left + right) / 2
 
 
@@ -334,9 +330,7 @@ def test_turns_are_coded_in_the_order_spoken_with_the_keys_beside_the_codes(desk
             press(page, "2")
             missing = next(at for at, name in enumerate(names) if at and name == "Clinician")
             refused(page, "Please code every turn: Question")
-            marked = page.evaluate(
-                "() => window.Htx.annotationStore.selected.selectedRegions.map(r => r.start)"
-            )
+            marked = page.evaluate("() => window.Htx.annotationStore.selected.selectedRegions.map(r => r.start)")
             assert marked == [str(missing)]  # the first turn without the code
             press(page, "u", "Alt+.")
             for at, name in enumerate(names):

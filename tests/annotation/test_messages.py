@@ -67,9 +67,7 @@ def changed_plan(run: Run, folder: Path, old: str, new: str) -> Any:
 def settled(run: Run, folder: Path, *adjudicators: str, beyond: int = 0) -> Any:
     plan = rating_plan(run, raters=("anna", "ben"), per=1)
     said = {"anna": {"empathy": "1", "goal_alignment": "1"}, "ben": {"empathy": "5", "goal_alignment": "1"}}
-    keep_answers(
-        run, plan, [rater_answer(plan.items[0].id, rater, choices) for rater, choices in said.items()]
-    )
+    keep_answers(run, plan, [rater_answer(plan.items[0].id, rater, choices) for rater, choices in said.items()])
     return adjudicate(Run(run.path), plan, adjudicators, beyond=beyond)
 
 
@@ -126,9 +124,7 @@ CASES: dict[str, Callable[[Run, Path], Any]] = {
     ),
     "somebody's own disagreement": lambda run, folder: settled(run, folder, "Anna"),
     "nothing that differs": lambda run, folder: settled(run, folder, "dora", beyond=4),
-    "nobody who takes over": lambda run, folder: reassign(
-        run, rating_plan(run, raters=("anna", "ben")), "ben"
-    ),
+    "nobody who takes over": lambda run, folder: reassign(run, rating_plan(run, raters=("anna", "ben")), "ben"),
     "shares that are damaged": damaged_shares,
     "answers that are damaged": damaged_store,
     "two windows": two_windows,
@@ -137,12 +133,10 @@ CASES: dict[str, Callable[[Run, Path], Any]] = {
 }
 GOLDEN = {
     "a cell that is no choice": (
-        "FOLDER/files/anna.xlsx: sheet Answers, row 2, column empathy: '9' is not a choice; choose one of "
-        "1, 2, 3, 4, 5"
+        "FOLDER/files/anna.xlsx: sheet Answers, row 2, column empathy: '9' is not a choice; choose one of 1, 2, 3, 4, 5"
     ),
     "a row without an item": (
-        "FOLDER/files/anna.csv: row that ends in line 11: the row has no item; copy item and rater from "
-        "the rows above"
+        "FOLDER/files/anna.csv: row that ends in line 11: the row has no item; copy item and rater from the rows above"
     ),
     "a row that changed hands": (
         "FOLDER/files/anna.csv: row that ends in line 11: the row was made for anna, and its rater is "
@@ -190,8 +184,7 @@ GOLDEN = {
         "an overlap from 1 to their number"
     ),
     "gold that is trained by": (
-        "`gold`: transcript 'known-0' is in the training set and among the gold items; leave it out of "
-        "one of them"
+        "`gold`: transcript 'known-0' is in the training set and among the gold items; leave it out of one of them"
     ),
     "somebody's own disagreement": (
         "`adjudicators`: Anna rated transcript 'secretfile-GPT-Secret-4'; name somebody who didn't"
@@ -203,8 +196,7 @@ GOLDEN = {
     ),
     "nobody who takes over": "`to`: all others have what ben hasn't answered; name somebody new",
     "shares that are damaged": (
-        "FOLDER/run/annotations/HASH/reassigned.json: the file of who rates what now is damaged; restore "
-        "it from a copy"
+        "FOLDER/run/annotations/HASH/reassigned.json: the file of who rates what now is damaged; restore it from a copy"
     ),
     "answers that are damaged": (
         "FOLDER/run/annotations/HASH/answers.jsonl:5: the store of answers is damaged; restore it from a copy"

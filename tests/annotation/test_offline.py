@@ -224,9 +224,7 @@ def test_the_same_ratings_come_out_of_every_form(run: Run, tmp_path: Path, name:
             }
         if name == "one code":
             given = {field: value for field, value in given.items() if not field.startswith("client_talk")}
-        return {
-            field: value for field, value in given.items() if not field.startswith(LACKING.get(form, ("-",)))
-        }
+        return {field: value for field, value in given.items() if not field.startswith(LACKING.get(form, ("-",)))}
 
     expected = from_server(run, tmp_path, plan, say)
     assert len(expected) == count
@@ -358,9 +356,7 @@ def test_an_item_answered_twice_is_named_with_both_rows(run: Run, tmp_path: Path
     other = Path(shutil.copy(path, tmp_path / "again.csv"))
     assert len(collected(run, plan, path, other).answers) == 2
     fill_csv(other, lambda row: row.update(empathy="4"))
-    with pytest.raises(
-        InputError, match=r"anna\.csv: row that ends in line \d+ and .*again\.csv.*in two ways"
-    ):
+    with pytest.raises(InputError, match=r"anna\.csv: row that ends in line \d+ and .*again\.csv.*in two ways"):
         collected(run, plan, path, other)
     rows = list(csv.reader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -447,9 +443,7 @@ def test_every_mode_is_held_or_refused_in_a_line(run: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_files_tell_raters_neither_system_nor_judge_nor_each_other(
-    tool: Any, run: Run, tmp_path: Path
-) -> None:
+def test_files_tell_raters_neither_system_nor_judge_nor_each_other(tool: Any, run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, by=("system",), per=3, raters=("xaver", "yolanda", "zofia"))
     for folder in export_files(plan, run, tool, tmp_path / tool):
         text = "".join(path.read_text("utf-8") for path in sorted(folder.rglob("*")) if path.is_file())
@@ -463,9 +457,7 @@ def test_files_tell_raters_neither_system_nor_judge_nor_each_other(
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_the_same_export_again_changes_nothing_and_a_correction_is_one(
-    tool: Any, run: Run, tmp_path: Path
-) -> None:
+def test_the_same_export_again_changes_nothing_and_a_correction_is_one(tool: Any, run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, rubrics=(EMPATHY,), per=4, raters=("anna", "ben"))
     folders = export_files(plan, run, tool, tmp_path / tool)
     item = plan.items[0].id
@@ -538,9 +530,7 @@ def test_what_fits_no_task_is_told(run: Run, tmp_path: Path) -> None:
 
 def test_who_answered_whose_tasks_is_asked_not_guessed(run: Run, tmp_path: Path) -> None:
     plan = rating_plan(run, rubrics=(EMPATHY,), per=4, raters=("anna", "ben"))
-    anna, ben = (
-        argilla(folder, fours) for folder in export_files(plan, run, "argilla", tmp_path / "argilla")
-    )
+    anna, ben = (argilla(folder, fours) for folder in export_files(plan, run, "argilla", tmp_path / "argilla"))
     records = json.loads(anna.read_text("utf-8"))
     user = records[0]["responses"]["empathy"][0]["user_id"]
     records[1]["responses"]["empathy"].append({"value": "2", "user_id": "owner"})

@@ -306,9 +306,7 @@ def test_a_page_is_in_the_language_of_its_rubrics_and_records_the_same(
         own = [name for name in data if name == "title" or name.startswith(("said_", "judge_mark"))]
         assert [name for name in own if data[name] and data[name] == same[name]] == []
         # Whose task it is and which levels the judge gave are the same.
-        shown, expected = (
-            {name for name in of if name.startswith(("judge_", "input_"))} for of in (data, same)
-        )
+        shown, expected = ({name for name in of if name.startswith(("judge_", "input_"))} for of in (data, same))
         assert shown == expected
 
 
@@ -350,9 +348,7 @@ def test_scripts_and_page_hold_no_words_of_their_own_and_every_text_is_said() ->
     for name in SCRIPTS:
         script = PAGE.joinpath(name).read_text("utf-8")
         said |= set(re.findall(r'say\("(\w+)"', script))
-        said |= {
-            f"{key}_{form}" for key in re.findall(r'counting\("(\w+)"', script) for form in ("one", "many")
-        }
+        said |= {f"{key}_{form}" for key in re.findall(r'counting\("(\w+)"', script) for form in ("one", "many")}
         code = re.sub(r"(?m)^\s*(//|/?\*).*$|/\*\*.*?\*/", "", script)
         literals = re.findall(r'"([^"\n]*)"', code) + re.findall(r"`([^`\n]*)`", code)
         texts = [re.sub(r"\$\{[^}]*\}", "", text) for text in literals]

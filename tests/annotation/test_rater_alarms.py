@@ -128,9 +128,7 @@ def anyhow(truth: float, place: float, rng: np.random.Generator) -> float:
     ],
     ids=["one level", "drift", "anyhow", "tiring"],
 )
-def test_careless_raters_are_noticed(
-    habit: Habit, kinds: set[str], design: dict[str, Any], least: float
-) -> None:
+def test_careless_raters_are_noticed(habit: Habit, kinds: set[str], design: dict[str, Any], least: float) -> None:
     studies = budget(10, 100)
     seen, others = 0, Counter[bool]()
     for seed in range(studies):

@@ -101,9 +101,7 @@ def test_the_chance_of_the_draw_stays_with_the_rating(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("aim", "chance"), [("kappa", None), ("disagreement", 0.0)])
-def test_a_follow_up_is_of_the_same_round_and_not_drawn_alone(
-    aim: Aim, chance: float | None, run: Run
-) -> None:
+def test_a_follow_up_is_of_the_same_round_and_not_drawn_alone(aim: Aim, chance: float | None, run: Run) -> None:
     plan = rating_plan(run, by=("system",), per=2, overlap=1, round="main")
     answered(run, plan, 3)
     following = follow_up_plan(run, plan, propose(run, plan, aim=aim, count=4))

@@ -37,9 +37,7 @@ from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, new_study, rat
 def test_strata_are_counted_and_filled_as_far_as_there_is_any(run: Run) -> None:
     plan = rating_plan(run, by=("system", "length"), per=2)
     assert [(s.factors, s.available, s.wanted, s.drawn) for s in plan.strata] == [
-        ({"system": system, "length": length}, 3, 2, 2)
-        for system in sorted(SYSTEMS)
-        for length in ("10", "20")
+        ({"system": system, "length": length}, 3, 2, 2) for system in sorted(SYSTEMS) for length in ("10", "20")
     ]
     assert len(plan.items) == 8
     every = rating_plan(run, by=("system",), per=100)
@@ -256,9 +254,7 @@ def test_a_plan_is_read_as_it_was_written(run: Run, tmp_path: Path) -> None:
         ("Warmth", "Coldness", "the wording of empathy is not that of version"),
     ],
 )
-def test_a_plan_that_was_changed_is_refused(
-    run: Run, tmp_path: Path, old: str, new: str, message: str
-) -> None:
+def test_a_plan_that_was_changed_is_refused(run: Run, tmp_path: Path, old: str, new: str, message: str) -> None:
     path = tmp_path / "plan.json"
     write_plan(rating_plan(run), path)
     path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
@@ -266,9 +262,7 @@ def test_a_plan_that_was_changed_is_refused(
         read_plan(path)
 
 
-@pytest.mark.parametrize(
-    "text", [None, "", "[]", "{", '{"format": 3}', '{"format": 1, "mode": "rate", "extra": 1}']
-)
+@pytest.mark.parametrize("text", [None, "", "[]", "{", '{"format": 3}', '{"format": 1, "mode": "rate", "extra": 1}'])
 def test_what_is_no_plan_is_refused_in_one_line(tmp_path: Path, text: str | None) -> None:
     path = tmp_path / "plan.json"
     if text is not None:

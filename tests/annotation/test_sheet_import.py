@@ -123,17 +123,14 @@ def test_who_says_the_chances_needs_no_plan(study: Planned) -> None:
     def found(last: str) -> Any:
         chances = [f"{1 / 6:.4f}"] * (len(drawn) - 1) + [last]
         rows = [
-            f"{name},anna,empathy,{study.level[name]:.0f},{chance}"
-            for name, chance in zip(drawn, chances, strict=True)
+            f"{name},anna,empathy,{study.level[name]:.0f},{chance}" for name, chance in zip(drawn, chances, strict=True)
         ]
         path.write_text("\n".join(["item,rater,metric,value,drawn", *rows]))
         assert imported(study, path).plan is None
         (estimated,) = estimate(study.view(), judge=JUDGE)
         return estimated
 
-    assert found(f"{1 / 6:.4f}").human.estimate == pytest.approx(
-        np.mean([study.level[name] for name in drawn])
-    )
+    assert found(f"{1 / 6:.4f}").human.estimate == pytest.approx(np.mean([study.level[name] for name in drawn]))
     assert found("0.5").corrected.missing.startswith("the chances stated for these ratings differ")
 
 
@@ -142,12 +139,8 @@ def test_who_rated_everything_needs_no_draw_and_some_of_all_are_no_sample(study:
     path = sheet(study, study.names[:40], "some.csv")
     assert imported(study, path).plan is None
     assert estimate(study.view(), judge=JUDGE)[0].corrected.estimate is None
-    assert imported(study, path, plan=plan_hash(plan), round="named").plan == plan_hash(plan), (
-        "said by somebody"
-    )
-    assert imported(study, sheet(study, study.names), round="all").plan is None, (
-        "a plan of all fits every sheet"
-    )
+    assert imported(study, path, plan=plan_hash(plan), round="named").plan == plan_hash(plan), "said by somebody"
+    assert imported(study, sheet(study, study.names), round="all").plan is None, "a plan of all fits every sheet"
     (found,) = estimate(study.view(rounds=["all"]), judge=JUDGE, about="run")
     assert found.corrected.estimate == pytest.approx(study.truth.mean())
     assert found.samples[0].undrawn is None
@@ -163,9 +156,7 @@ def test_each_rater_can_hand_in_a_part(study: Planned) -> None:
 
 
 def test_two_plans_that_fit_are_named_and_nothing_is_imported(study: Planned) -> None:
-    small, large = (
-        kept(study.run, study.plan(per=per, round=name)) for per, name in ((20, "pilot"), (40, ""))
-    )
+    small, large = (kept(study.run, study.plan(per=per, round=name)) for per, name in ((20, "pilot"), (40, "")))
     assert set(names(small)) < set(names(large))
     path = sheet(study, names(small))
     both = sorted((plan_hash(small), plan_hash(large)))
@@ -176,9 +167,7 @@ def test_two_plans_that_fit_are_named_and_nothing_is_imported(study: Planned) ->
     assert imported(study, path, plan="pilot").plan == plan_hash(small)
     assert set(people(study.run)["drawn"]) == {20 / 300}
     assert imported(study, path, plan=plan_folder(study.run, large) / "plan.json").plan == plan_hash(large)
-    assert imported(study, sheet(study, names(large))).plan == plan_hash(large), (
-        "the small one hasn't all of it"
-    )
+    assert imported(study, sheet(study, names(large))).plan == plan_hash(large), "the small one hasn't all of it"
     path = sheet(study, names(small))
     assert imported(study, path, plan="pilot", round="again").added == 20
     assert set(people(study.run)["round"]) == {"pilot", round_of(large), "again"}

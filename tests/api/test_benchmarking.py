@@ -38,9 +38,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {
         name: path.read_bytes()
         for name, path in files.items()
-        if name not in OWN
-        and not name.endswith(("-wal", "-shm", ".html"))
-        and not Path(name).name.startswith(".")
+        if name not in OWN and not name.endswith(("-wal", "-shm", ".html")) and not Path(name).name.startswith(".")
     }
 
 
@@ -204,9 +202,7 @@ def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Pa
     grown = bedside.extend_benchmark(tmp_path / "bench", clinician="script:brisk")
     assert grown.complete
     assert {record["system"] for record in grown.leaderboard.records} == {"tiny", "script:brisk"}
-    assert [record["toy"] for record in grown.leaderboard.records if record["system"] == "tiny"][:1] == [
-        False
-    ]
+    assert [record["toy"] for record in grown.leaderboard.records if record["system"] == "tiny"][:1] == [False]
 
 
 @pytest.mark.slow
@@ -241,9 +237,7 @@ def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path) ->
         first = done.leaderboard.records[0]
         assert first["cost_a_conversation"] > 0
         with pytest.raises(BedsideError, match="what tiny costs isn't known"):
-            bedside.benchmark(
-                "medconceal", tmp_path / "other", clinician="rules", judges=server.judge, max_cost=1.0
-            )
+            bedside.benchmark("medconceal", tmp_path / "other", clinician="rules", judges=server.judge, max_cost=1.0)
     assert not (tmp_path / "other").exists()
 
 
@@ -283,9 +277,7 @@ def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> Non
     cases.unlink()
     with pytest.raises(BedsideError, match="No such file"):
         bedside.extend_benchmark(out, clinician="rules")
-    assert sorted(json.loads((out / "benchmark.json").read_text())["depends on"]["clinicians"]) == [
-        "script:brisk"
-    ]
+    assert sorted(json.loads((out / "benchmark.json").read_text())["depends on"]["clinicians"]) == ["script:brisk"]
 
 
 @pytest.mark.slow
@@ -385,8 +377,6 @@ def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
         summary = done.judged[0].judges[0]
         exact = {plan.rubric: plan.calls for plan in planned}
         assert {count.rubric: count.calls for count in summary.rubrics if count.rubric in exact} == exact
-        assert asked[1]["cost"] == pytest.approx(
-            (asked[1]["input_tokens"] + 2 * asked[1]["output_tokens"]) / 1e6
-        )
+        assert asked[1]["cost"] == pytest.approx((asked[1]["input_tokens"] + 2 * asked[1]["output_tokens"]) / 1e6)
         more = bedside.preview_benchmark("medconceal", **given, repeats=5)["benchmark_plan"].records
         assert more[1]["calls"] == 5 * asked[1]["calls"]

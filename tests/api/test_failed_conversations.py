@@ -87,9 +87,7 @@ def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path) -> None
     heads = [column.title for column in board.columns]
     assert "Failed" in heads
     assert "Missing" not in heads
-    cells = {
-        row.cells[1].text.rpartition(":")[2]: row.cells[heads.index("Failed")].text for row in board.rows
-    }
+    cells = {row.cells[1].text.rpartition(":")[2]: row.cells[heads.index("Failed")].text for row in board.rows}
     assert cells == {"works": "0/6", **dict.fromkeys(names[1:], "3/6")}
     rows = list(csv.DictReader((tmp_path / "out/run/report/leaderboard.csv").open(encoding="utf-8")))
     counts = {row["system"].rpartition(":")[2]: (row["failed"], row["missing"]) for row in rows}
@@ -117,9 +115,7 @@ def test_the_honest_agent_leads_and_the_others_have_half(tmp_path: Path) -> None
 @pytest.mark.server
 @pytest.mark.parametrize("turn", [0, 2], ids=["at the first message", "at the third"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_in_every_protocol_what_failed_has_the_worst_that_is_declared(
-    tmp_path: Path, protocol: str, turn: int
-) -> None:
+def test_in_every_protocol_what_failed_has_the_worst_that_is_declared(tmp_path: Path, protocol: str, turn: int) -> None:
     def failing(request: dict[str, Any]) -> Any:
         return None if request["turn"] >= turn + BEFORE.get(protocol, 0) else works(request)
 
@@ -157,10 +153,7 @@ def test_in_every_protocol_what_failed_has_the_worst_that_is_declared(
     talks = [talk for talk in run.transcripts() if talk.system == system]
     assert len(talks) == (20 if protocol == "multisense" else 2), "two cases, with each of ten personas"
     for talk in talks:
-        assert (
-            sum(turn.role == "clinician" and "fixed" not in str(turn.meta) for turn in talk.turns)
-            == turn // 2
-        )
+        assert sum(turn.role == "clinician" and "fixed" not in str(turn.meta) for turn in talk.turns) == turn // 2
         assert talk.reference["simulation"]["stop"] == "clinician failed"
     declared = SUITES.load(protocol).failed
     own = run.ratings.filter(pl.col("system") == system, pl.col("unit") == "transcript")

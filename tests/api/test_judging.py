@@ -62,9 +62,7 @@ def test_a_run_is_judged_by_its_folder_and_a_model(run: bedside.Run, server: Jud
     assert judged(again.run).equals(judged(found.run))
 
 
-def test_it_is_what_the_command_does(
-    tmp_path: Path, server: JudgeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_what_the_command_does(tmp_path: Path, server: JudgeServer, capsys: pytest.CaptureFixture[str]) -> None:
     how = ("--suite", "calm-it", "--judge", server.judge, "--passes", "2", "--out", str(tmp_path / "a"))
     with pytest.raises(SystemExit) as ended:
         main(["score", str(TALKS), *how])
@@ -85,9 +83,7 @@ def test_it_works_in_a_running_loop(run: bedside.Run, server: JudgeServer) -> No
     async def cell() -> int:
         first = bedside.judge(run, server.judge, rubrics="empathy")
         await asyncio.sleep(0)
-        return sum(
-            judge.ratings for judge in bedside.judge(first.run, server.judge, rubrics="partnership").judges
-        )
+        return sum(judge.ratings for judge in bedside.judge(first.run, server.judge, rubrics="partnership").judges)
 
     assert asyncio.run(cell()) == 12
     assert set(judged(bedside.read_run(run.path))["metric"]) == {"empathy", "partnership"}
@@ -122,9 +118,7 @@ def test_a_run_without_text_is_judged_from_what_is_in_memory(tmp_path: Path, ser
     )
     assert judged(found.run)["value"].count() == 12
     assert found.run.index["id"].len() == 12
-    with pytest.raises(
-        bedside.BedsideError, match="in memory when they were scored, and the run keeps no text"
-    ):
+    with pytest.raises(bedside.BedsideError, match="in memory when they were scored, and the run keeps no text"):
         bedside.judge(found.run, server.judge, rubrics="partnership")
     again = bedside.judge(given, server.judge, rubrics="partnership", out=tmp_path / "run", metrics="turns")
     assert set(judged(again.run)["metric"]) == {"empathy", "partnership"}

@@ -42,9 +42,7 @@ EXAMPLE = [json.loads(line) for line in (bedside.EXAMPLES / "transcripts.jsonl")
 JUDGE = "judge:m"
 
 
-def talk(
-    name: str, system: str | None = "S", case: str | None = None, words: str = "How was your week?"
-) -> Transcript:
+def talk(name: str, system: str | None = "S", case: str | None = None, words: str = "How was your week?") -> Transcript:
     turns = (Turn(0, "clinician", "c", words, {}), Turn(1, "patient", "p", f"Hard, {name}.", {}))
     return Transcript(id=name, turns=turns, system=system, case_id=case)
 
@@ -57,9 +55,7 @@ def rated(
     run: Run, rows: Iterable[tuple[str, str, str, float | None]], round: str = "", chance: float | None = None
 ) -> Run:
     """The run with ratings of transcripts: id, metric, rater and value; a missing one says why."""
-    of = {
-        name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()
-    }
+    of = {name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()}
     cells = [
         (
             name,
@@ -104,9 +100,7 @@ def test_systems_scored_apart_and_merged_are_what_scoring_them_together_gives(tm
     together = score(files, tmp_path / "together").run
     assert_frame_equal(merged.ratings.sort(KEY), together.ratings.sort(KEY))
     assert_frame_equal(merged.index.sort("id"), together.index.sort("id"))
-    assert [each.to_json() for each in merged.transcripts()] == [
-        each.to_json() for each in together.transcripts()
-    ]
+    assert [each.to_json() for each in merged.transcripts()] == [each.to_json() for each in together.transcripts()]
     for key in ("count", "turns", "text", "skipped", "inputs", "options"):
         assert merged.manifest["transcripts"][key] == together.manifest["transcripts"][key], key
     (own,), (whole,) = merged.manifest["scorings"], together.manifest["scorings"]
@@ -160,12 +154,8 @@ def test_runs_without_systems_are_told_of(tmp_path: Path, call: Call) -> None:
 
 def test_what_stands_in_both_is_there_once_and_a_value_stands_for_a_missing_one(tmp_path: Path) -> None:
     talks = [talk("a"), talk("b")]
-    one = rated(
-        small_run(tmp_path / "one", talks), [("a", "warmth", JUDGE, 3.0), ("b", "warmth", JUDGE, None)]
-    )
-    two = rated(
-        small_run(tmp_path / "two", talks), [("a", "warmth", JUDGE, 3.0), ("b", "warmth", JUDGE, 4.0)]
-    )
+    one = rated(small_run(tmp_path / "one", talks), [("a", "warmth", JUDGE, 3.0), ("b", "warmth", JUDGE, None)])
+    two = rated(small_run(tmp_path / "two", talks), [("a", "warmth", JUDGE, 3.0), ("b", "warmth", JUDGE, 4.0)])
     structure = one.ratings.filter(pl.col("metric") != "warmth").height
     done = merge([one, two], tmp_path / "out")
     assert (done.shared, done.repeated, done.filled) == (2, structure + 1, 1)
@@ -206,9 +196,7 @@ def test_one_name_for_two_things_is_refused(tmp_path: Path) -> None:
                 "own_suite": None,
                 "metrics": ["early_open_question_ratio"],
             }
-            data[key] = (
-                {"title": str(place)} if key == "own_suite" else {"behaviour": {"early_turns": 3 + place}}
-            )
+            data[key] = {"title": str(place)} if key == "own_suite" else {"behaviour": {"early_turns": 3 + place}}
             run = small_run(tmp_path / f"run-{number}-{place}", [talk(f"{number}{place}")])
             runs.append(tell_suite(run, data))
         message = refused(runs, tmp_path / "out")
@@ -237,15 +225,11 @@ def test_another_scale_and_a_run_without_text_are_refused(tmp_path: Path) -> Non
     assert "have different scales of warmth: 1, 2, 3, 4, 5, and 1, 2, 3, 4, 5, 6, 7" in message
     for run, scale in ((one, "1-5"), (two, "1-5")):
         again = small_run(tmp_path / f"{run.path.name}-again", run.transcripts())
-        (tmp_path / "ratings.csv").write_text(
-            f"item,rater,metric,value\n{run.index['id'][0]},anna,warmth,3\n"
-        )
+        (tmp_path / "ratings.csv").write_text(f"item,rater,metric,value\n{run.index['id'][0]},anna,warmth,3\n")
         bedside.import_ratings(again.path, tmp_path / "ratings.csv", scales=[scale])
     merged = merge([tmp_path / "one-again", tmp_path / "two-again"], tmp_path / "imported").run
     assert len({entry["file"] for entry in merged.manifest["imports"]}) == 2
-    assert (
-        sum("imported from ratings.csv" in words for words in methods(merged, open_ratings_view(merged))) == 2
-    )
+    assert sum("imported from ratings.csv" in words for words in methods(merged, open_ratings_view(merged))) == 2
     wordless = small_run(tmp_path / "wordless", [talk("c")], text=False)
     assert f"{one.path} keeps what was said and {wordless.path} doesn't" in refused(
         [wordless, one.path], tmp_path / "out"
@@ -377,9 +361,7 @@ def test_what_people_rated_in_each_run_stands_for_the_transcripts_of_that_run_al
 def test_a_run_that_nobody_rated_has_no_corrected_figure_and_says_why(tmp_path: Path) -> None:
     judge = np.random.default_rng(1).integers(1, 6, 80)
     one = judged_cases(tmp_path / "rated", "S", range(40), judge)
-    one = rated(
-        one, [(f"S{case}", "empathy", "human:anna", float(judge[case])) for case in range(20)], "main", 0.5
-    )
+    one = rated(one, [(f"S{case}", "empathy", "human:anna", float(judge[case])) for case in range(20)], "main", 0.5)
     two = judged_cases(tmp_path / "unrated", "S", range(40, 80), judge)
     (whole,) = estimate(open_ratings_view(merge([one, two], tmp_path / "out").run), judge=JUDGE)
     assert whole.naive.estimate == pytest.approx(judge.mean())
@@ -398,8 +380,7 @@ def test_a_run_that_nobody_rated_has_no_corrected_figure_and_says_why(tmp_path: 
 def test_what_people_rate_after_the_merge_is_a_sample_of_all(tmp_path: Path) -> None:
     judge = np.random.default_rng(1).integers(1, 6, 80)
     runs = [
-        judged_cases(tmp_path / name, "S", cases, judge)
-        for name, cases in (("a", range(40)), ("b", range(40, 80)))
+        judged_cases(tmp_path / name, "S", cases, judge) for name, cases in (("a", range(40)), ("b", range(40, 80)))
     ]
     merged = merge(runs, tmp_path / "out").run
     rows = [(f"S{case}", "empathy", "human:anna", float(judge[case])) for case in range(0, 80, 3)]
@@ -413,9 +394,7 @@ def test_runs_merged_twice_keep_apart_what_was_drawn_apart(tmp_path: Path) -> No
     runs = []
     for place, name in enumerate("abc"):
         run = judged_cases(tmp_path / name, "S", range(30 * place, 30 * place + 30), judge)
-        rows = [
-            (f"S{30 * place + k}", "empathy", "human:anna", float(1 + place)) for k in range(5 + 5 * place)
-        ]
+        rows = [(f"S{30 * place + k}", "empathy", "human:anna", float(1 + place)) for k in range(5 + 5 * place)]
         runs.append(rated(run, rows, "main", len(rows) / 30))
     nested = merge([merge(runs[:2], tmp_path / "ab").run, runs[2]], tmp_path / "abc").run
     flat = merge(runs, tmp_path / "flat").run
@@ -447,9 +426,7 @@ def planned(run: Run, per: int, level: Callable[[str, str], int], **options: Any
 def test_agreement_weighs_each_runs_units_by_its_own_chances(tmp_path: Path) -> None:
     """Ten of fifty were drawn in one run and ten of twenty in the other; raters agree in the first alone."""
     judge = np.full(70, 3)
-    one = planned(
-        judged_cases(tmp_path / "one", "S", range(50), judge), 10, lambda name, _: 1 + int(name[1:]) % 5
-    )
+    one = planned(judged_cases(tmp_path / "one", "S", range(50), judge), 10, lambda name, _: 1 + int(name[1:]) % 5)
     two = planned(
         judged_cases(tmp_path / "two", "S", range(50, 70), judge), 10,
         lambda name, rater: 1 + (int(name[1:]) + (rater == "ben")) % 5,

@@ -16,9 +16,7 @@ from tests.judges.llm.server import JudgeServer
 TALKS = bedside.EXAMPLES / "transcripts.jsonl"
 STUDY = bedside.EXAMPLES / "study.csv"
 SCALES = ("empathy=1-5", "safe=0,1")
-FUNCTIONS = {
-    name: getattr(bedside, name) for name in bedside.__all__ if inspect.isfunction(getattr(bedside, name))
-}
+FUNCTIONS = {name: getattr(bedside, name) for name in bedside.__all__ if inspect.isfunction(getattr(bedside, name))}
 #: Arguments that take several things, by function, with one that is there.
 SEVERAL: dict[str, dict[str, Any]] = {
     "agree": {"rounds": "all", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
@@ -69,9 +67,7 @@ NO_NAMES = {"to_convokit", "from_convokit", "read_run", "report"}
 
 
 def test_every_argument_of_several_is_tried_below() -> None:
-    kinds = re.compile(
-        r"\b(Names|Paths|TranscriptInput|RubricNames|Iterable|Sequence|Collection|list|tuple)\b"
-    )
+    kinds = re.compile(r"\b(Names|Paths|TranscriptInput|RubricNames|Iterable|Sequence|Collection|list|tuple)\b")
     for name, function in FUNCTIONS.items():
         several = {
             parameter.name
@@ -159,9 +155,7 @@ def test_judges_take_a_lone_name(run: bedside.Run) -> None:
 
 def test_simulations_take_a_lone_name() -> None:
     lone = bedside.preview_simulation(None, "note2chat", clinician="rules", settings="26-messages")
-    assert lone == bedside.preview_simulation(
-        None, "note2chat", clinician=["rules"], settings=["26-messages"]
-    )
+    assert lone == bedside.preview_simulation(None, "note2chat", clinician=["rules"], settings=["26-messages"])
     with pytest.raises(bedside.BedsideError, match="`settings`: names are text, and 3 is not"):
         bedside.preview_simulation(None, "note2chat", clinician="rules", settings=3)  # type: ignore[arg-type]
     for lengths in (30, [30]):
@@ -190,9 +184,7 @@ def test_a_lone_file_of_answers_is_one_file(tmp_path: Path) -> None:
 
 def test_benchmarks_take_a_lone_name(tmp_path: Path) -> None:
     lone = bedside.preview_benchmark("note2chat", clinician="rules", settings="26-messages", sample=1)
-    assert lone == bedside.preview_benchmark(
-        "note2chat", clinician=["rules"], settings=["26-messages"], sample=1
-    )
+    assert lone == bedside.preview_benchmark("note2chat", clinician=["rules"], settings=["26-messages"], sample=1)
     for argument in ("judges", "settings"):
         with pytest.raises(bedside.BedsideError, match=f"`{argument}`: names are text, and 3 is not"):
             bedside.benchmark("note2chat", tmp_path / "none", clinician="rules", **{argument: 3})  # type: ignore[arg-type]
@@ -205,9 +197,7 @@ def test_columns_are_a_mapping() -> None:
 
 
 def test_levels_stand_under_their_factor(run: bedside.Run) -> None:
-    with pytest.raises(
-        bedside.BedsideError, match="`where`: 'setting' doesn't say what its names stand under"
-    ):
+    with pytest.raises(bedside.BedsideError, match="`where`: 'setting' doesn't say what its names stand under"):
         bedside.agree(STUDY, where="setting", scales=SCALES)  # type: ignore[arg-type]
     with pytest.raises(bedside.BedsideError, match="`where`: names are text, and 8 is not"):
         bedside.tables(run, where={"setting": [8]})  # type: ignore[list-item]
@@ -216,9 +206,7 @@ def test_levels_stand_under_their_factor(run: bedside.Run) -> None:
 def test_the_statistics_open_by_themselves() -> None:
     """A module for each file of the folder, as type checkers see them, too."""
     folder = Path(bedside.__file__).parent / "stats"
-    assert dir(bedside.stats) == sorted(
-        file.stem for file in folder.glob("*.py") if not file.stem.startswith("_")
-    )
+    assert dir(bedside.stats) == sorted(file.stem for file in folder.glob("*.py") if not file.stem.startswith("_"))
     assert bedside.stats.two_raters.kappa([1, 2, 3], [1, 3, 3]).estimate == pytest.approx(0.5)
     assert set(re.findall(r"^        (\w+),$", (folder / "__init__.py").read_text("utf-8"), re.M)) == set(
         dir(bedside.stats)

@@ -30,9 +30,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Transcript, ...]:
     out = tmp_path_factory.mktemp("interviews")
     write_dialogues(SIMULATOR.cases, out / "dialogues", Asking("rules"))
     written = read_talks(out / "dialogues" / "transcripts.jsonl")
-    write_thoughts(
-        [talk for talk in written if talk.case_id in (TEST, "cough-week")], out / "t", Asking("rules")
-    )
+    write_thoughts([talk for talk in written if talk.case_id in (TEST, "cough-week")], out / "t", Asking("rules"))
     return read_talks(out / "t" / "transcripts.jsonl")
 
 
@@ -58,9 +56,7 @@ def made(talks: Any, out: Path, actor: Any = "rules", **options: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_what_was_cut_off_goes_on_to_the_same_bytes_and_asks_nothing_twice(
-    talks: Any, tmp_path: Path
-) -> None:
+def test_what_was_cut_off_goes_on_to_the_same_bytes_and_asks_nothing_twice(talks: Any, tmp_path: Path) -> None:
     whole, parts = Told(), Told(60)
     made(talks, tmp_path / "whole", whole)
     assert {role for role, *_ in whole.sites} == {"clinician", "evaluator"}
@@ -109,9 +105,7 @@ def test_a_case_that_is_kept_for_testing_gets_no_candidates(talks: Any, tmp_path
         ({"number": 1}, "2 or more"),
     ],
 )
-def test_what_means_nothing_is_refused(
-    talks: Any, tmp_path: Path, options: dict[str, Any], problem: str
-) -> None:
+def test_what_means_nothing_is_refused(talks: Any, tmp_path: Path, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         made(talks, tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
@@ -119,9 +113,7 @@ def test_what_means_nothing_is_refused(
 
 def test_interviews_that_cannot_be_used_are_named(talks: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="same"):
-        write_candidates(
-            talks, tmp_path / "o", Asking("rules", temperature=0.0), clinician="rules", patient="rules"
-        )
+        write_candidates(talks, tmp_path / "o", Asking("rules", temperature=0.0), clinician="rules", patient="rules")
     write_dialogues(SIMULATOR.cases, tmp_path / "dialogues", Asking("rules"))
     with pytest.raises(InputError, match="no message of the interviews has a thought"):
         made(read_talks(tmp_path / "dialogues" / "transcripts.jsonl"), tmp_path / "o")
@@ -134,9 +126,7 @@ def test_interviews_that_cannot_be_used_are_named(talks: Any, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_the_commands_make_candidates_and_pairs(
-    talks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_make_candidates_and_pairs(talks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "talks.jsonl"
     path.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
     asked = ("note2chat", "candidates", path, "--clinician", "rules", "--evaluator", "rules")

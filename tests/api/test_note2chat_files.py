@@ -94,9 +94,7 @@ def test_a_case_that_is_kept_for_testing_is_not_rolled_out(folder: Path) -> None
 def labelled(name: str, case: str, elicited: int, rank: int | None) -> Transcript:
     findings = [{"message": 2 if number < elicited else None} for number in range(4)]
     whole = {"findings": findings, "diagnosis_rank": rank}
-    turns = [
-        {"role": "clinician" if number % 2 else "patient", "text": f"{name} {number}"} for number in range(4)
-    ]
+    turns = [{"role": "clinician" if number % 2 else "patient", "text": f"{name} {number}"} for number in range(4)]
     text = {"id": name, "case_id": case, "turns": turns, "reference": {"note2chat": {"judge:j": whole}}}
     path = Path(f"{name}.jsonl")
     path.write_text(json.dumps(text))
@@ -394,9 +392,7 @@ def test_no_call_for_thoughts_holds_what_the_interview_does_not() -> None:
 
 @pytest.mark.server
 @pytest.mark.slow
-def test_a_server_that_misbehaves_leaves_records_that_are_made_in_the_next_run(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_server_that_misbehaves_leaves_records_that_are_made_in_the_next_run(folder: Path, tmp_path: Path) -> None:
     talks = read_talks(folder / "dialogues" / "transcripts.jsonl")
 
     def misbehaving(request: Received, number: int) -> Action:
@@ -420,6 +416,4 @@ def test_a_server_that_misbehaves_leaves_records_that_are_made_in_the_next_run(
     assert again.calls.asked == 0
     for talk in read_talks(tmp_path / "thoughts" / "transcripts.jsonl"):
         thoughts = [turn.meta.get("thought") for turn in talk.of("clinician")]
-        assert all(
-            thought is None or json.loads(thought)["plan"] == "because of turn 0" for thought in thoughts
-        )
+        assert all(thought is None or json.loads(thought)["plan"] == "because of turn 0" for thought in thoughts)

@@ -40,9 +40,7 @@ def test_one_limit_counts_for_interviews_and_their_check(tmp_path: Path) -> None
     )  # fmt: skip
     assert len(asked) == few.talks.requests + few.checked.requests == 12
     assert few.checked.counts.unfinished > 0
-    whole = roll_out(
-        SIMULATOR.cases, tmp_path / "r", Asking(checker), clinician=clinician, patient="rules", repeats=1
-    )
+    whole = roll_out(SIMULATOR.cases, tmp_path / "r", Asking(checker), clinician=clinician, patient="rules", repeats=1)
     assert whole.checked.counts.unfinished == 0
     # None of them names the diagnosis, and nothing was asked twice.
     assert whole.best.best == ()
@@ -60,9 +58,7 @@ def interviewing(request: Received, number: int) -> Action:
         return Action(text=json.dumps({"message": "Where is it?", "diagnoses": ranking}))
     if "candidate" in schema["properties"]:
         return Action(text='{"candidate": null}')
-    return Action(
-        text=json.dumps({"opening": False, "last": None, "patient_first": None, "doctor_first": None})
-    )
+    return Action(text=json.dumps({"opening": False, "last": None, "patient_first": None, "doctor_first": None}))
 
 
 @pytest.mark.server

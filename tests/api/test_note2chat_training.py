@@ -77,9 +77,7 @@ def test_notes_become_cases_and_cases_interviews(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("until", [1, 30])
-def test_what_was_cut_off_goes_on_to_the_same_bytes_and_asks_nothing_twice(
-    tmp_path: Path, until: int
-) -> None:
+def test_what_was_cut_off_goes_on_to_the_same_bytes_and_asks_nothing_twice(tmp_path: Path, until: int) -> None:
     whole, parts = Calls(), Calls(until)
     cases = SIMULATOR.cases
     write_dialogues(cases, tmp_path / "whole", Asking(whole))
@@ -96,9 +94,7 @@ def test_what_was_cut_off_goes_on_to_the_same_bytes_and_asks_nothing_twice(
 
 def test_a_limit_stops_and_a_replay_asks_nobody(tmp_path: Path) -> None:
     actor = Calls()
-    few = write_dialogues(
-        SIMULATOR.cases, tmp_path / "d", Asking(actor, settings=SimulationSettings(max_calls=20))
-    )
+    few = write_dialogues(SIMULATOR.cases, tmp_path / "d", Asking(actor, settings=SimulationSettings(max_calls=20)))
     assert few.counts.unfinished > 0
     assert len(actor.sites) <= 20
     write_dialogues(SIMULATOR.cases, tmp_path / "d", Asking(actor))

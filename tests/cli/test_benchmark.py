@@ -27,10 +27,7 @@ def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, tmp_path
     assert out.lstrip().startswith("Leaderboard")
     assert "script:brisk (toy)" in out
     assert "4 conversations of 4 in bench/talks; 100 calls of actors and 0 of judges asked now." in out
-    assert (
-        "No judge was named: what follows from the suite's 10 rubrics is missing. bedside score bench/talks"
-        in out
-    )
+    assert "No judge was named: what follows from the suite's 10 rubrics is missing. bedside score bench/talks" in out
     assert "The report: bench/run/report/report.html" in out
     code, out, _ = call("benchmark", "run", "medconceal", *TOYS, "--json")
     (table,) = json.loads(out)
@@ -42,9 +39,7 @@ def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, tmp_path
     assert "the benchmark in this folder is another one: clinicians (without: rules-toy)" in err
     err = refusal(call, "benchmark", "medconceal", *TOYS, "--clinician", "rules", "--seed", "4")
     assert "seed (0, now 4)" in err
-    _, out, _ = call(
-        "benchmark", "--sample", "2", "medconceal", *TOYS[:4], "--clinician", "rules", "--replay"
-    )
+    _, out, _ = call("benchmark", "--sample", "2", "medconceal", *TOYS[:4], "--clinician", "rules", "--replay")
     assert "; 0 calls of actors" in out, "options may come first"
 
 
@@ -87,9 +82,7 @@ def test_a_dry_run_has_all_three_steps_and_writes_nothing(call: Call, tmp_path: 
         (["--clinician", "rules"], "PROTOCOL"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
-    call: Call, tmp_path: Path, arguments: list[str], says: str
-) -> None:
+def test_what_is_wrong_is_said_in_one_line(call: Call, tmp_path: Path, arguments: list[str], says: str) -> None:
     assert says in refusal(call, "benchmark", *arguments)
     assert not (tmp_path / "bench").exists()
 

@@ -311,9 +311,7 @@ def test_a_report_of_a_run_that_people_are_rating(call: Call, tmp_path: Path) ->
 def test_the_next_step_of_a_plan_elsewhere_finds_its_run(call: Call, tmp_path: Path) -> None:
     call("score", EXAMPLES / "transcripts.jsonl", "--out", "study", "--metrics", "turns")
     (tmp_path / "plans").mkdir()
-    _, _, err = call(
-        "sample", "study", "--rubrics", "empathy", "--raters", "anna,ben", "--out", "plans/a.json"
-    )
+    _, _, err = call("sample", "study", "--rubrics", "empathy", "--raters", "anna,ben", "--out", "plans/a.json")
     step = err.partition(" or bedside ")[2].split()
     assert step == ["annotate", "export", "plans/a.json", "--run", "study"]
     assert call(*step)[0] == 0
@@ -357,9 +355,7 @@ def test_read_asks_about_ratings_that_can_be_read_in_two_ways(call: Call, tmp_pa
     assert "Metric warmth" in call("read", path, "--form", "by_metric")[1]
     assert "'by_rates'" in refused(call, tmp_path, "read", path, "--form", "by_rates")
     assert "2 files were given" in refused(call, tmp_path, "read", path, path, "--form", "by_rater")
-    assert "one of transcripts" in refused(
-        call, tmp_path, "read", path, "--form", "by_rater", "--format", "rows"
-    )
+    assert "one of transcripts" in refused(call, tmp_path, "read", path, "--form", "by_rater", "--format", "rows")
 
 
 def test_read_is_told_what_it_asks_of_ratings(call: Call, tmp_path: Path) -> None:
@@ -398,9 +394,7 @@ def test_read_is_told_what_it_asks_of_ratings(call: Call, tmp_path: Path) -> Non
         ("colour,size\nred,1\nblue,2\n", "no column holds the text"),
     ],
 )
-def test_read_shows_the_error_of_what_the_columns_say_it_is(
-    call: Call, tmp_path: Path, text: str, said: str
-) -> None:
+def test_read_shows_the_error_of_what_the_columns_say_it_is(call: Call, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "sheet.csv"
     path.write_text(text)
     assert said in refused(call, tmp_path, "read", path)
@@ -420,9 +414,7 @@ def test_what_says_how_a_file_is_read_is_refused_beside_a_run(call: Call, tmp_pa
         ["--columns", "item=a"], ["--header-row", "2"], ["--form", "long"], ["--sheet", "A"], ["--encoding", "ascii"]
     ):  # fmt: skip
         assert f"run: {option[0]} says how a file" in refused(call, tmp_path, "agree", "run", *option)
-    assert "--form says how" in refused(
-        call, tmp_path, "deviation", "run", "--reference", "run", "--form", "long"
-    )
+    assert "--form says how" in refused(call, tmp_path, "deviation", "run", "--reference", "run", "--form", "long")
     # Of a run and a file, the file is meant.
     table = tmp_path / "turns.csv"
     table.write_text("talk,rater,metric,value\nx,a,turns,3\ny,a,turns,5\nz,a,turns,4\n")
@@ -431,9 +423,7 @@ def test_what_says_how_a_file_is_read_is_refused_beside_a_run(call: Call, tmp_pa
 
 
 def test_scoring_says_what_was_read_and_keeps_it(call: Call, tmp_path: Path) -> None:
-    talks = write_lines(
-        tmp_path / "t.jsonl", talk("a", turns=[*TALK["turns"], {"role": "Mother", "text": "Hm."}])
-    )
+    talks = write_lines(tmp_path / "t.jsonl", talk("a", turns=[*TALK["turns"], {"role": "Mother", "text": "Hm."}]))
     _, out, err = call("score", talks, "--out", "run", "--roles", "Mother=other")
     assert "other: Mother (1)" in err
     assert "Mother" not in out
@@ -507,9 +497,7 @@ def bad(name: str) -> Callable[[Path], Path]:
         (folder / "talks" / "notes.dat").write_bytes(b"x")
         return folder / "talks"
 
-    makers: dict[str, Callable[[Path], Path]] = {
-        key: value for key, value in locals().items() if callable(value)
-    }
+    makers: dict[str, Callable[[Path], Path]] = {key: value for key, value in locals().items() if callable(value)}
     return makers[name]
 
 
@@ -579,9 +567,7 @@ def test_a_foreign_folder(call: Call, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
     write_lines(tmp_path / "a.jsonl", talk("a"))
-    assert "mine: this exists and is not a run" in refused(
-        call, tmp_path, "score", "a.jsonl", "--out", "mine"
-    )
+    assert "mine: this exists and is not a run" in refused(call, tmp_path, "score", "a.jsonl", "--out", "mine")
     assert "mine: the folder is not a run" in refused(call, tmp_path, "report", "mine")
     assert "no such run" in refused(call, tmp_path, "agree", "nowhere")
 
@@ -609,9 +595,7 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         finally:
             os._exit(99)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
-    assert log.read_text() == (
-        "bedside: locked/run: can't be written (Permission denied); choose another place\n"
-    )
+    assert log.read_text() == ("bedside: locked/run: can't be written (Permission denied); choose another place\n")
     assert list(locked.iterdir()) == []
 
 

@@ -34,9 +34,7 @@ def test_a_case_that_is_no_case_is_told_with_its_line(call: Call, tmp_path: Path
     assert "own.yaml:2: error: chrat: unknown key; did you mean chart" in " ".join(noted.split())
 
 
-def test_vignettes_that_are_not_about_mental_health_are_left_out_and_counted(
-    call: Call, tmp_path: Path
-) -> None:
+def test_vignettes_that_are_not_about_mental_health_are_left_out_and_counted(call: Call, tmp_path: Path) -> None:
     source, out = table(tmp_path, "medqa.csv", ROW, OTHER), tmp_path / "own.yaml"
     code, said, noted = call("simulators", "convert", source, "--out", out)
     assert (code, said) == (0, f"Wrote 1 case to {out}.\n")

@@ -192,9 +192,7 @@ def test_ratings_are_of_the_transcripts(transcripts: dict[str, Transcript]) -> N
     assert list(long[0]) == ["item", "rater", "metric", "value"]
     keys = [(row["item"], row["metric"], row["rater"]) for row in long]
     assert len(set(keys)) == len(keys)
-    assert set(product(transcripts, RUBRICS, CODERS)) - set(keys) == {
-        ("careless-heart", "partnership", "anna")
-    }
+    assert set(product(transcripts, RUBRICS, CODERS)) - set(keys) == {("careless-heart", "partnership", "anna")}
     assert set(keys) <= set(product(transcripts, RUBRICS, CODERS))
     assert {row["value"] for row in long} == set("12345")
 

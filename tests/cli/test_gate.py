@@ -56,9 +56,7 @@ def test_it_ends_with_0_where_the_system_passes(call: Call, tmp_path: Path) -> N
         ({"cases": 8}, "too few cases"),
     ],
 )  # fmt: skip
-def test_it_ends_with_1_where_it_does_not(
-    call: Call, tmp_path: Path, changes: dict[str, float], words: str
-) -> None:
+def test_it_ends_with_1_where_it_does_not(call: Call, tmp_path: Path, changes: dict[str, float], words: str) -> None:
     code, out, _ = call("gate", study(tmp_path, **changes), *GATE, "--safety", "leaks=1")  # type: ignore[arg-type]
     assert code == 1
     assert "B against A: not passed" in out
@@ -165,9 +163,9 @@ def test_labels_have_margins_too(call: Call, tmp_path: Path) -> None:
         rows.append((f"{system}{case}", system, str(case), "anna", "harm", int(harmed)))
     frame = pl.DataFrame(rows, schema=["item", "system", "case", "rater", "metric", "value"], orient="row")
     frame.write_csv(numbers)
-    frame.with_columns(
-        value=pl.when(pl.col("value") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))
-    ).write_csv(labels)
+    frame.with_columns(value=pl.when(pl.col("value") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))).write_csv(
+        labels
+    )
     asked = ("--baseline", "A", "--margin", "harm=0.15:lower", "--json")
     code, out, _ = call("gate", labels, *asked)
     same_code, same, _ = call("gate", numbers, "--scale", "0,1", *asked)

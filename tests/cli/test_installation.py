@@ -43,9 +43,7 @@ def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.Monke
 
 def test_places_that_do_not_answer(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(
-            ["doctor", "--judge", "http://127.0.0.1:9/v1#m", "--label-studio", "http://127.0.0.1:9", "--json"]
-        )
+        main(["doctor", "--judge", "http://127.0.0.1:9/v1#m", "--label-studio", "http://127.0.0.1:9", "--json"])
     assert ended.value.code == 1
     rows = {row["what"]: row for row in json.loads(capsys.readouterr().out)[0]["rows"]}
     assert rows["http://127.0.0.1:9"]["good"] is False

@@ -99,10 +99,7 @@ def test_a_study(call: Call, tmp_path: Path) -> None:
     assert tables(call, "sample", "run", *sampled)
     files = tables(call, "annotate", "export", "plan.json", "--format", "csv")["files"]
     assert all((tmp_path / row["file"]).is_file() for row in files)
-    assert (
-        tables(call, "annotate", "import", "plan.json", *(row["file"] for row in files))["answers"][0]["new"]
-        == 0
-    )
+    assert tables(call, "annotate", "import", "plan.json", *(row["file"] for row in files))["answers"][0]["new"] == 0
     assert tables(call, "annotate", "status", "plan.json")
     links = tables(call, "annotate", "page", "plan.json", "--links")["links"]
     assert {row["rater"] for row in links} == {"anna", "ben"}
@@ -171,8 +168,6 @@ def table_names(path: Path) -> Iterator[str]:
 
 def test_names_of_tables_are_of_one_style() -> None:
     """Words joined by underscores, as docs/json.md says."""
-    names = {
-        name: path.name for path in Path(bedside.__file__).parent.rglob("*.py") for name in table_names(path)
-    }
+    names = {name: path.name for path in Path(bedside.__file__).parent.rglob("*.py") for name in table_names(path)}
     assert {"judge_card_", "missing_bounds", "imported"} <= set(names)
     assert not {name: path for name, path in names.items() if not re.fullmatch(r"[a-z0-9_ ]*", name)}

@@ -69,9 +69,7 @@ def offered(option: Any) -> set[str]:
         ("report", "best", get_args(Best)),
     ],
 )
-def test_what_an_option_offers_is_what_the_library_takes(
-    command: str, name: str, choices: tuple[str, ...]
-) -> None:
+def test_what_an_option_offers_is_what_the_library_takes(command: str, name: str, choices: tuple[str, ...]) -> None:
     option = parameter(command, name)
     assert offered(option) == set(choices)
     if "bedside" not in option.help and "{" not in option.help:

@@ -139,16 +139,12 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
         (["--clinician", "rules"], "--protocol"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
-    call: Call, tmp_path: Path, arguments: list[str], says: str
-) -> None:
+def test_what_is_wrong_is_said_in_one_line(call: Call, tmp_path: Path, arguments: list[str], says: str) -> None:
     assert says in refusal(call, "simulate", *arguments)
     assert not (tmp_path / "talks").exists()
 
 
-def test_a_key_that_is_missing_is_said_before_anything_runs(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_missing_is_said_before_anything_runs(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     arguments = ("simulate", "--protocol", "note2chat", "--clinician", "openai/gpt-5-mini")
     assert "OPENAI_API_KEY is not set" in refusal(call, *arguments)
@@ -235,9 +231,7 @@ def test_the_protocols_are_listed_and_shown(call: Call) -> None:
 def test_time_at_the_keyboard_is_for_somebody_who_sits_there(call: Call) -> None:
     said = refusal(call, "simulate", "--protocol", "medconceal", "--clinician", "rules", "--minutes", 5)
     assert "--minutes: nobody sits at the keyboard" in said
-    said = refusal(
-        call, "simulate", "--protocol", "medconceal", "--clinician", "rules", "--patient", "human:b"
-    )
+    said = refusal(call, "simulate", "--protocol", "medconceal", "--clinician", "rules", "--patient", "human:b")
     assert "--evaluator: a person plays the patient" in said
 
 

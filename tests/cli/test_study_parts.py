@@ -102,9 +102,7 @@ def test_kinds_are_declared_where_talks_are_scored(call: Call, tmp_path: Path) -
     assert "Kinds: condition target_length · outcome setting" in out
     code, _, err = call("score", "talks.jsonl", "--out", "other", "--conditions", "sitting")
     assert code == 2
-    assert "--conditions: no transcript has the factor 'sitting'; did you mean setting" in " ".join(
-        err.split()
-    )
+    assert "--conditions: no transcript has the factor 'sitting'; did you mean setting" in " ".join(err.split())
     assert not (tmp_path / "other").exists()
 
 
@@ -151,10 +149,7 @@ def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> 
     assert "choose one with --round round 2" in err
     code, out, err = call("report", "run", "--round", "round 1", "--where", "setting=open", "--methods")
     assert code == 0, err
-    assert (
-        "Only transcripts with setting open are looked at. People's ratings are those of the round round 1."
-        in out
-    )
+    assert "Only transcripts with setting open are looked at. People's ratings are those of the round round 1." in out
     code, _, err = call(
         "report",
         "run",
@@ -194,9 +189,7 @@ def test_levels_are_had_one_by_one(tmp_path: Path) -> None:
     pairs = found.levels["open"].results.pairs
     alone = bedside.compare(run, metrics="empathy", rounds="round 1", where={"setting": "open"})
     assert [pair.difference for pair in pairs] == [pair.difference for pair in alone.results.pairs]
-    assert (
-        "p-values are corrected within setting open, not over its levels." in found["comparison-open"].notes
-    )
+    assert "p-values are corrected within setting open, not over its levels." in found["comparison-open"].notes
     with pytest.raises(bedside.BedsideError, match="each of the levels guarded, open has results of its own"):
         found.results  # noqa: B018
 
@@ -234,7 +227,5 @@ def test_transcripts_without_the_factor_are_counted_under_the_last_level() -> No
         ("3 rated transcripts without target_length: in none of these answers.",),
     ]
     nowhere = view(rows, dict.fromkeys(lengths))
-    with pytest.raises(
-        DataError, match="no transcript that was chosen has target_length; name another factor"
-    ):
+    with pytest.raises(DataError, match="no transcript that was chosen has target_length; name another factor"):
         by_level(nowhere, "target_length", answer)

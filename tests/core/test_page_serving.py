@@ -62,10 +62,7 @@ def test_pages_of_others_are_refused(place: PagePlace, origin: str, host: str, a
 def test_what_raters_type_is_told_from_where_it_listens(tmp_path: Path) -> None:
     assert PagePlace().address == "http://127.0.0.1:8086"
     assert PagePlace(host="::1").address == "http://[::1]:8086"
-    assert (
-        PagePlace(host="10.0.0.5", certificate=tmp_path, key=tmp_path, port=443).address
-        == "https://10.0.0.5:443"
-    )
+    assert PagePlace(host="10.0.0.5", certificate=tmp_path, key=tmp_path, port=443).address == "https://10.0.0.5:443"
     assert not PagePlace(host="0.0.0.0").address.startswith("http://0.0.0.0")
     assert checked_place(PagePlace(public="https://a.example/x/")).address == "https://a.example/x"
 

@@ -32,9 +32,7 @@ READERS: list[Callable[[Path], Any]] = [
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_what_is_missing_or_a_folder_is_told_in_the_same_words(
-    read: Callable[[Path], Any], tmp_path: Path
-) -> None:
+def test_what_is_missing_or_a_folder_is_told_in_the_same_words(read: Callable[[Path], Any], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         read(tmp_path / "none.json")
     with pytest.raises(InputError, match="the file can't be read"):

@@ -38,9 +38,7 @@ def test_other_packages_add_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert colours.all() == {"blue": "#00f", "red": "#f00"}
 
 
-def test_two_entries_of_one_name_are_refused_with_both_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_entries_of_one_name_are_refused_with_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     colours = _colours(tmp_path, monkeypatch, red="COLOUR = '#f00'\n")
     file = install_package(tmp_path, monkeypatch, "paints", "RED = '#e00'\n", {GROUP: {"red": "paints:RED"}})
     with pytest.raises(RegistryError) as caught:
@@ -65,9 +63,7 @@ def test_two_data_files_of_one_name_are_refused_with_both_files(
     assert f"'red': {tmp_path / package / 'red.txt'} and {file}; " in str(caught.value)
 
 
-def test_a_misspelt_name_is_answered_with_the_nearest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_misspelt_name_is_answered_with_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     colours = _colours(tmp_path, monkeypatch, red="", green="", yellow="")
     with pytest.raises(RegistryError) as caught:
         colours.load("grene")

@@ -38,9 +38,7 @@ def test_what_people_write_stays() -> None:
         assert terminal_text(text) == text
 
 
-def test_lines_and_tables_command_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_and_tables_command_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     # Typer leaves colours out where no terminal reads; here one does.
     monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
     for command in COMMANDS:

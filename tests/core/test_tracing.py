@@ -79,8 +79,7 @@ class Collector:
                 for scope in resource.scope_spans:
                     for span in scope.spans:
                         values = {
-                            item.key: getattr(item.value, item.value.WhichOneof("value"))
-                            for item in span.attributes
+                            item.key: getattr(item.value, item.value.WhichOneof("value")) for item in span.attributes
                         }
                         spans.append((span.name, values))
                         assert not span.events
@@ -147,9 +146,7 @@ def test_variables_that_cannot_be_read_are_one_line(call: Call, monkeypatch: pyt
     monkeypatch.setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "many")
     code, out, err = call(*SCORED, "--trace", "http://127.0.0.1:9")
     assert (code, out) == (2, "")
-    assert err.startswith(
-        "bedside: --trace: OpenTelemetry can't begin (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT must be"
-    )
+    assert err.startswith("bedside: --trace: OpenTelemetry can't begin (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT must be")
     assert err.count("\n") == 1
 
 

@@ -10,8 +10,7 @@ from bedside.core.errors import RegistryError
 from bedside.core.yaml_files import MOST_BYTES, keys_and_values, plain_yaml
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
 MERGES = "a: &a {x: 1, y: 2}\n" + "".join(
     f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n"

@@ -121,9 +121,7 @@ def _refuse_files() -> None:
                     if _in_use(path):
                         raise PermissionError(errno.EACCES, "it is in use (as Windows says)", os.fspath(path))
                 if paths == 2 and os.path.isdir(arguments[1]):
-                    raise PermissionError(
-                        errno.EACCES, "a folder is there (as Windows says)", os.fspath(arguments[1])
-                    )
+                    raise PermissionError(errno.EACCES, "a folder is there (as Windows says)", os.fspath(arguments[1]))
             return work(*arguments, **named)
 
         return refuse

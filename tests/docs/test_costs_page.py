@@ -36,9 +36,7 @@ def test_the_dry_run_is_the_one_that_is_printed(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_sum_is_tokens_times_price() -> None:
-    calls, tokens = re.search(
-        r"^(\d+) calls, about ([\d,]+) tokens in; cost \$0\.20", PAGE, re.MULTILINE
-    ).groups()  # type: ignore[union-attr]
+    calls, tokens = re.search(r"^(\d+) calls, about ([\d,]+) tokens in; cost \$0\.20", PAGE, re.MULTILINE).groups()  # type: ignore[union-attr]
     million = int(tokens.replace(",", "")) / 1e6
     assert f"Here {million:g} million tokens in at $0.25 are ${million * 0.25:.2f}" in PAGE
     replies = int(calls) * 135 / 1e6

@@ -77,14 +77,11 @@ def test_the_criterion_is_one(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_tests_pass(tmp_path: Path) -> None:
     turns = [
-        {"role": role, "content": text}
-        for role, text in (("user", "I sleep badly."), ("assistant", "Since when?")) * 2
+        {"role": role, "content": text} for role, text in (("user", "I sleep badly."), ("assistant", "Since when?")) * 2
     ]
     (tmp_path / "talks.json").write_text(json.dumps([{"name": f"t{n}", "turns": turns} for n in range(4)]))
     (tmp_path / "test_talks.py").write_text(_block("python", "test_talks.py"), "utf-8")
-    with JudgeServer(
-        lambda request, number: Action(text=kind_reply(request.prompt, request.schema))
-    ) as server:
+    with JudgeServer(lambda request, number: Action(text=kind_reply(request.prompt, request.schema))) as server:
         (tmp_path / "my_models.py").write_text(MODELS.replace("JUDGE", server.judge))
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_talks.py"],

@@ -20,9 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Made pages, one an entry of a registry; all others are tested one by one.
 ENTRIES = sorted(
-    page
-    for folder in ("metrics", "rubrics", "forms", "report-tables")
-    for page in (DOCS / folder).glob("*.md")
+    page for folder in ("metrics", "rubrics", "forms", "report-tables") for page in (DOCS / folder).glob("*.md")
 )
 PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")} - {*ENTRIES})
 

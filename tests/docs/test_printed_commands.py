@@ -84,8 +84,5 @@ def test_no_page_has_a_command_that_nothing_marks_as_one(monkeypatch: pytest.Mon
     assert commands_without_prompt(unmarked) == ["bedside agree run", "docker compose run bedside doctor"]
     marked = "```console\n$ bedside scrub x\nbedside scrub looks\n```\n\n```python\nimport bedside\n```\n"
     assert not commands_without_prompt(marked)
-    pages = {
-        page.name: commands_without_prompt(page.read_text("utf-8"))
-        for page in (*PAGES, ROOT / "CONTRIBUTING.md")
-    }
+    pages = {page.name: commands_without_prompt(page.read_text("utf-8")) for page in (*PAGES, ROOT / "CONTRIBUTING.md")}
     assert not {name: lines for name, lines in pages.items() if lines}

@@ -23,6 +23,4 @@ def test_published_figures_come_out_or_differ_for_a_reason(source: ModuleType, t
     text = PAGE.read_text("utf-8")
     for one in found:
         assert one.agrees or one.why, f"{one.what}: published {one.published}, here {one.shown}"
-        assert f"| {one.what} | {one.published} | {one.shown} |" in text, (
-            f"docs/replications.md is stale: {one.what}"
-        )
+        assert f"| {one.what} | {one.published} | {one.shown} |" in text, f"docs/replications.md is stale: {one.what}"

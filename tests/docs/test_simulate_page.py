@@ -35,9 +35,7 @@ def commands() -> list[str]:
 
 def speaking(request: Received, number: int) -> Action:
     """A model that replies in the form that is wanted; patients say something else each time."""
-    return Action(
-        text=f"It is much as it was {number} days ago." if request.schema is None else fitting(request)
-    )
+    return Action(text=f"It is much as it was {number} days ago." if request.schema is None else fitting(request))
 
 
 @pytest.fixture
@@ -63,9 +61,7 @@ def webhook(tmp_path: Path) -> Iterator[int]:
         process.wait()
 
 
-def test_everything_on_it_runs(
-    call: Call, tmp_path: Path, webhook: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_on_it_runs(call: Call, tmp_path: Path, webhook: int, monkeypatch: pytest.MonkeyPatch) -> None:
     (script,) = blocks("yaml")
     (tmp_path / "careful.yaml").write_text(script)
     monkeypatch.syspath_prepend(tmp_path)
@@ -74,9 +70,7 @@ def test_everything_on_it_runs(
         for command in commands():
             if "human:" in command:
                 continue
-            typed = command.replace("openai/", f"{address}#").replace(
-                "127.0.0.1:8090", f"127.0.0.1:{webhook}"
-            )
+            typed = command.replace("openai/", f"{address}#").replace("127.0.0.1:8090", f"127.0.0.1:{webhook}")
             if "--max-cost" in typed:
                 typed += " --price in=0.1,out=0.1"
             program, *words = shlex.split(typed)

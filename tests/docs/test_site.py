@@ -32,8 +32,7 @@ DOCS = ROOT / "docs"
 CHROMIUM = shutil.which("chromium")
 #: What a browser fetches without being asked to.
 _LOADED = (
-    "//script/@src | //img/@src | //iframe/@src | //source/@src"
-    " | //link[not(@rel='canonical')]/@href | //form/@action"
+    "//script/@src | //img/@src | //iframe/@src | //source/@src | //link[not(@rel='canonical')]/@href | //form/@action"
 )
 #: What a page is made of, which must come out as on a code host.
 _PARTS = ("h1", "h2", "h3", "li", "table", "tr", "pre", "img")
@@ -101,9 +100,7 @@ def test_entries_and_public_names_have_pages(pages: dict[str, Any]) -> None:
     metrics = {f"metrics/{metric.name}" for family in FAMILIES.all().values() for metric in family.metrics}
     rubrics = {f"rubrics/{name}" for name in RUBRICS.names()}
     names = {f"reference/{name}" for name in bedside.__all__ if name not in ("stats", "__version__")}
-    assert metrics | rubrics | names | {f"reference/stats/{name}" for name in bedside.stats.__all__} <= {
-        *pages
-    }
+    assert metrics | rubrics | names | {f"reference/stats/{name}" for name in bedside.stats.__all__} <= {*pages}
     for name in names:
         heading = "".join(pages[name].xpath("//article//h1")[0].itertext())
         assert name.rpartition("/")[2] in heading
@@ -204,9 +201,7 @@ def test_a_reader_finds_a_metric(address: str, width: int) -> None:
         faults: list[str] = []
         tab.on(
             "request",
-            lambda asked: (
-                None if asked.url.startswith((address, "data:", "blob:")) else elsewhere.append(asked.url)
-            ),
+            lambda asked: None if asked.url.startswith((address, "data:", "blob:")) else elsewhere.append(asked.url),
         )
         tab.on("pageerror", lambda error: faults.append(str(error)))
         tab.goto(address)

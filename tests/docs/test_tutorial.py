@@ -53,8 +53,7 @@ def test_it_runs_whole_and_shows_what_is_stored(monkeypatch: pytest.MonkeyPatch)
             (words, numbers), (old_words, old_numbers) = parts(text), parts(shown(old)[kind])
             assert words == old_words, new.source
             assert all(
-                math.isclose(a, b, rel_tol=1e-3, abs_tol=0.011)
-                for a, b in zip(numbers, old_numbers, strict=True)
+                math.isclose(a, b, rel_tol=1e-3, abs_tol=0.011) for a, b in zip(numbers, old_numbers, strict=True)
             ), new.source
         assert new.get("execution_count") == old.get("execution_count")
 

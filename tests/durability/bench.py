@@ -45,9 +45,7 @@ CASES = {
     "report": Case("report run --format md,latex,csv,html,svg --table results,agreement -o out"),
     "sample": Case("sample run --rubrics empathy --raters anna,ben --per 2 --by system -o drawn.json"),
     "annotate-import": Case("annotate import plan.json answers.json --users 1=anna,2=ben,3=cleo --run run"),
-    "annotate-export": Case(
-        "annotate export plan.json --format csv -o to-rate --run run", refuses_again=True
-    ),
+    "annotate-export": Case("annotate export plan.json --format csv -o to-rate --run run", refuses_again=True),
     "judge": Case(
         "score in.jsonl -o run --metrics structure --judge {judge} --rubrics empathy,goal_alignment",
         steps=True,
@@ -99,9 +97,7 @@ class Bench:
             if self.case.steps:
                 continue
             one = comparable({name: content})[name]
-            assert comparable({name: shown[name]})[name] in (one, self.after[name]), (
-                f"{name} is something else"
-            )
+            assert comparable({name: shown[name]})[name] in (one, self.after[name]), f"{name} is something else"
         new = {name for name in set(shown) - set(self.after) if "sqlite" not in name}
         assert not new, f"what should not be there at all: {sorted(new)}"
 

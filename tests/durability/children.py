@@ -72,9 +72,7 @@ class Child:
         return self.log.read_text("utf-8", "replace")
 
 
-def start(
-    arguments: Sequence[str], folder: Path, before: Sequence[Before] = (), log: Path | None = None
-) -> Child:
+def start(arguments: Sequence[str], folder: Path, before: Sequence[Before] = (), log: Path | None = None) -> Child:
     """Begin a command in a folder; ``before`` it, call these in its process (they are pickled)."""
     log = log or folder.with_name(f"{folder.name}.log")
     environment = {name: os.environ[name] for name in os.environ}

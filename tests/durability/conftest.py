@@ -65,9 +65,7 @@ def _judged(folder: Path, judge: str) -> None:
     for line in (folder / "calls.jsonl").read_text().splitlines():
         call = json.loads(line)
         address = judge.partition("/v1")[0] + call["url"]
-        asked = urllib.request.Request(
-            address, json.dumps(call["body"]).encode(), {"Content-Type": "application/json"}
-        )
+        asked = urllib.request.Request(address, json.dumps(call["body"]).encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(asked) as reply:
             answers.append(answer(call["custom_id"], json.loads(reply.read())))
     write(folder / "batch.jsonl", answers)
@@ -98,7 +96,5 @@ def judge() -> Iterator[str]:
 
 
 @pytest.fixture(params=CASES, scope="package")
-def bench(
-    request: pytest.FixtureRequest, study: Path, judge: str, tmp_path_factory: pytest.TempPathFactory
-) -> Bench:
+def bench(request: pytest.FixtureRequest, study: Path, judge: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return made(CASES[request.param], study, tmp_path_factory.mktemp(request.param), judge)

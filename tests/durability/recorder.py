@@ -106,11 +106,7 @@ class _Recorder:
         """Keep how everything is."""
         now = self._tree()
         unsynced = {
-            path: None
-            if kept is None
-            else kept
-            if "sqlite" in path
-            else self.content.get(inode, self._keep(b""))
+            path: None if kept is None else kept if "sqlite" in path else self.content.get(inode, self._keep(b""))
             for path, (inode, kept) in now.items()
         }
         durable: Tree = {}
@@ -228,9 +224,7 @@ class Recording:
 
     def at(self, event: int) -> Tree:
         """What a process that is killed at this event leaves."""
-        return next(
-            trees[0] for at, *trees in json.loads((self.path / "states.json").read_text()) if at == event
-        )
+        return next(trees[0] for at, *trees in json.loads((self.path / "states.json").read_text()) if at == event)
 
     def content(self, digest: str) -> bytes:
         return (self.path / "content" / digest).read_bytes()

@@ -18,9 +18,7 @@ from openpyxl import load_workbook
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 
-_TEMPORARY = re.compile(
-    r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)"
-)
+_TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)")
 _LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.judgements-\w+\.lock)$")
 
 

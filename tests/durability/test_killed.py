@@ -59,9 +59,7 @@ def test_at_every_event(bench: Bench, tmp_path: Path) -> None:
 
 
 def _results(tree: Tree) -> Tree:
-    return {
-        name: digest for name, digest in tree.items() if not is_temporary(name) and not name.endswith(".lock")
-    }
+    return {name: digest for name, digest in tree.items() if not is_temporary(name) and not name.endswith(".lock")}
 
 
 def test_the_record_is_what_a_kill_leaves(study: Path, tmp_path: Path) -> None:

@@ -55,15 +55,11 @@ def test_at_random_moments_from_the_start(study: Path, tmp_path: Path, call: str
     draw = random.Random(call)
     program = [sys.executable, "-m", "bedside", *call.split()]
     began = time.perf_counter()
-    subprocess.run(
-        program, cwd=shutil.copytree(study, tmp_path / "undisturbed"), check=True, capture_output=True
-    )
+    subprocess.run(program, cwd=shutil.copytree(study, tmp_path / "undisturbed"), check=True, capture_output=True)
     seconds = time.perf_counter() - began
     for place in range(budget(3, 6)):
         folder = shutil.copytree(study, tmp_path / str(place))
-        process = subprocess.Popen(
-            program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(draw.uniform(0.3, seconds))  # before that, Python itself is being loaded
         process.send_signal(SIGNALS[place % 2])
         _, said = process.communicate(timeout=60)

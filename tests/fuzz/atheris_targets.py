@@ -17,9 +17,7 @@ from typing import NoReturn
 
 import atheris
 
-with atheris.instrument_imports(
-    include=["bedside.transcripts", "bedside.judges", "bedside.core.yaml_files", "yaml"]
-):
+with atheris.instrument_imports(include=["bedside.transcripts", "bedside.judges", "bedside.core.yaml_files", "yaml"]):
     import bedside.judges.reply
     import bedside.judges.rubrics.rubric_files
     import bedside.transcripts  # noqa: F401

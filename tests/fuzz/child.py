@@ -113,9 +113,7 @@ def main(*arguments: str) -> None:
         except BedsideError as raised:
             error = str(raised)
         megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-        told.append(
-            {"found": found, "error": error, "seconds": sum(os.times()[:4]) - began, "megabytes": megabytes}
-        )
+        told.append({"found": found, "error": error, "seconds": sum(os.times()[:4]) - began, "megabytes": megabytes})
     sys.stdout.write(json.dumps(told))
 
 

@@ -103,9 +103,7 @@ def json_value(random: Random, value: Any, edits: int | None = None) -> Any:
             case 3:
                 del inside[key]
             case 4:
-                inside[key] = random.choice(
-                    ([inside[key]], {"a": inside[key]}, str(inside[key]), [inside[key]] * 3)
-                )
+                inside[key] = random.choice(([inside[key]], {"a": inside[key]}, str(inside[key]), [inside[key]] * 3))
             case 5 if isinstance(inside, dict):
                 inside[random.choice(("x", "", "id", "text", "turns", str(other[1])))] = inside.pop(key)
             case 5:
@@ -124,9 +122,7 @@ def json_value(random: Random, value: Any, edits: int | None = None) -> Any:
                     return Raw(rest)
                 outer[0][outer[1]] = Raw(rest)
             case 8 if isinstance(inside, dict):
-                inside[random.choice(("x", "\x00", "²", "meta", "\u2028", "1", "-1", "999999999999"))] = _odd(
-                    random
-                )
+                inside[random.choice(("x", "\x00", "²", "meta", "\u2028", "1", "-1", "999999999999"))] = _odd(random)
             case _:
                 inside[key] = _odd(random)
         if "Raw" in {type(part).__name__ for holder, k in _places(value, []) for part in (holder[k],)}:
@@ -151,9 +147,7 @@ def text(random: Random, content: bytes) -> bytes:
             return content.decode("utf-8", "replace").encode(code, "replace")
         case 4:
             at = random.randrange(len(content) + 1)
-            odd = random.choice(
-                (b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\xc3", b"\x80", b"\xe9", b"\xf0\x9f", b"\r")
-            )
+            odd = random.choice((b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\xc3", b"\x80", b"\xe9", b"\xf0\x9f", b"\r"))
             return content[:at] + odd + content[at:]
         case 5:
             return random.choice(ENDS) + content
@@ -255,9 +249,7 @@ def yaml_text(random: Random, source: str) -> bytes:
             case 5:
                 lines[at] = random.choice((" ", "  ", "\t", "- ", "? ", "# ", "!!set ", "&a ")) + line
             case 6:
-                lines.insert(
-                    at, lead + random.choice((f"x: {scalar}", f"- {scalar}", f"{scalar}: x", scalar))
-                )
+                lines.insert(at, lead + random.choice((f"x: {scalar}", f"- {scalar}", f"{scalar}: x", scalar)))
             case _:
                 lines[at] = lead + scalar
     return text(random, "\n".join(lines).encode("utf-8", "surrogatepass"))

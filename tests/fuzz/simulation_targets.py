@@ -370,9 +370,7 @@ _STATEMENTS = (
 def _odd_cell(random: Random, table: str, column: str, log: sqlite3.Connection) -> Any:
     """A value of another kind, or what is there with something wrong in it."""
     if random.random() < 0.4:
-        return random.choice(
-            ("", "x", "{", "[]", "{}", "[1", b"", b"x", b"\xff", 1, -1, 2**62, 1.5, "[" * 2000, None)
-        )
+        return random.choice(("", "x", "{", "[]", "{}", "[1", b"", b"x", b"\xff", 1, -1, 2**62, 1.5, "[" * 2000, None))
     (value,) = log.execute(f"SELECT {column} FROM {table}").fetchone() or (None,)
     if isinstance(value, str):
         try:

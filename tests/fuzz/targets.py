@@ -94,9 +94,7 @@ class Target:
 TARGETS: dict[str, Target] = {}
 
 
-def _add(
-    name: str, make: Callable[[Random], bytes], take: Callable[[Path, bytes], None], **more: Any
-) -> None:
+def _add(name: str, make: Callable[[Random], bytes], take: Callable[[Path, bytes], None], **more: Any) -> None:
     TARGETS[name] = Target(name, make, take, **more)
 
 
@@ -350,9 +348,7 @@ def _add_readers() -> None:
     )
     about = {"a-1": {"meta": {"topic": "x", "deep": [{}]}}, "therapist": {"meta": {"role": "client"}}}
     _add("companion-convokit", partial(_make_json, [about], False), _convokit_companion)
-    _add(
-        "array-text", partial(_make_json, [{"a": ['"', "\\", {"b": [1, "]"]}]}, [], "x"], False), _array_text
-    )
+    _add("array-text", partial(_make_json, [{"a": ['"', "\\", {"b": [1, "]"]}]}, [], "x"], False), _array_text)
 
 
 def _mdd5k_label(folder: Path, data: bytes) -> None:
@@ -379,9 +375,7 @@ def _array_text(folder: Path, data: bytes) -> None:
     beginning(data)
     for chunk in (1, 7, 1 << 20):
         try:
-            found: Any = [
-                orjson.loads(item) for _, item in array_items(io.BytesIO(data).read, 1 << 20, chunk)
-            ]
+            found: Any = [orjson.loads(item) for _, item in array_items(io.BytesIO(data).read, 1 << 20, chunk)]
         except (ArrayError, orjson.JSONDecodeError):
             found = None
         try:
@@ -516,9 +510,7 @@ def _add_yaml() -> None:
         partial(_file, "default.yaml", parse_suite),
         valid=(shipped, _SUITE.encode()),
     )
-    parameters = (files("bedside.metrics.protocols.medconceal.parameters") / "default.yaml").read_text(
-        "utf-8"
-    )
+    parameters = (files("bedside.metrics.protocols.medconceal.parameters") / "default.yaml").read_text("utf-8")
     _add(
         "parameters",
         lambda random: _yaml(parameters, random),
@@ -595,9 +587,7 @@ def _make_reply(random: Random) -> bytes:
 def _reply(folder: Path, data: bytes) -> None:
     """The first byte says which rubric; what no UTF-8 is becomes lone surrogates, as some clients give them."""
     rubric, _, counts, asked = _asked()[(data[0] if data else 0) % len(_asked())]
-    text = data[1:].decode(
-        "utf-8", "surrogatepass" if b"\xed" in data and _passes(data[1:]) else "surrogateescape"
-    )
+    text = data[1:].decode("utf-8", "surrogatepass" if b"\xed" in data and _passes(data[1:]) else "surrogateescape")
     found = parse(text, rubric, counts=counts, asked=asked)
     assert (found.answer is None) != (found.problem is None)
     if found.problem is not None:
@@ -648,9 +638,7 @@ def _batch(folder: Path, data: bytes) -> None:
     path = folder / "answers.jsonl"
     path.write_bytes(data)
     answers = Answers([path])
-    client = BatchClient(
-        ModelName("openai", "m", "http://127.0.0.1:9/v1"), Sampling(probabilities=True), answers, None
-    )
+    client = BatchClient(ModelName("openai", "m", "http://127.0.0.1:9/v1"), Sampling(probabilities=True), answers, None)
     for number in (0, 1):
         request = Request.of_text("t", "{}", key=_KEY, number=number)
         try:
@@ -680,9 +668,7 @@ def _plans() -> dict[str, AnnotationPlan]:
         "rate": rating_plan(run),
         "audit": rating_plan(run, mode="audit", rubrics=(EMPATHY,), judge=JUDGE),
         "findings": rating_plan(run, mode="findings", rubrics=(RUBRICS.load("finding_extraction"),)),
-        "codes": rating_plan(
-            run, mode="codes", rubrics=(CODEBOOK.load("question"), CODEBOOK.load("client_talk"))
-        ),
+        "codes": rating_plan(run, mode="codes", rubrics=(CODEBOOK.load("question"), CODEBOOK.load("client_talk"))),
     }
 
 
@@ -819,9 +805,7 @@ def _sheets(form: Any) -> list[list[list[str]]]:
 
 def _make_sheet(random: Random) -> bytes:
     number = random.randrange(4)
-    return b"%d" % number + mutate.csv_text(
-        random, _sheets("csv")[number], (*mutate.CELLS, "anna", "ben", "open", "3")
-    )
+    return b"%d" % number + mutate.csv_text(random, _sheets("csv")[number], (*mutate.CELLS, "anna", "ben", "open", "3"))
 
 
 def _offline(name: str, folder: Path, data: bytes) -> None:
@@ -849,9 +833,7 @@ def _make_workbook(random: Random) -> bytes:
 def _plan_with_known_items() -> AnnotationPlan:
     """With a training set and gold items, of transcripts that aren't the run's."""
     cases = [
-        TrainingCase(
-            f"known-{number}", {"empathy": "4", "goal_alignment": "2"}, content=transcript.to_json().decode()
-        )
+        TrainingCase(f"known-{number}", {"empathy": "4", "goal_alignment": "2"}, content=transcript.to_json().decode())
         for number, transcript in enumerate(_run().transcripts())
     ]
     return rating_plan(_run(), training=cases[:2], gold=cases[2:4])
@@ -914,9 +896,7 @@ def _stored() -> list[list[Any]]:
     for mode, plan in _plans().items():
         run = _copy(shared() / "stored")
         keep_answers(run, plan, read_export(plan, _export(mode), RATERS, where="x").answers)
-        lines = [
-            json.loads(line) for line in (plan_folder(run, plan) / STORE).read_text("utf-8").splitlines()
-        ]
+        lines = [json.loads(line) for line in (plan_folder(run, plan) / STORE).read_text("utf-8").splitlines()]
         # The same inputs at all times.
         made.append([{**line, "received": "2026-01-01T00:00:00.000000+00:00"} for line in lines])
     return made
@@ -1095,11 +1075,7 @@ def _add_tables() -> None:
 
 
 def _make_within(random: Random) -> bytes:
-    labels = {
-        key: part
-        for key, part in _label_values("note2chat")[0].items()
-        if key in ("findings", "diagnosis_rank")
-    }
+    labels = {key: part for key, part in _label_values("note2chat")[0].items() if key in ("findings", "diagnosis_rank")}
     talk = {
         "id": _labelled()[0].id, "reference": {"note2chat": {"judge:m": labels, "human:x": labels}},
         "turns": [

@@ -40,9 +40,7 @@ def instrumented() -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.slow
 @pytest.mark.soak_only
 @pytest.mark.parametrize("name", NAMES)
-def test_no_input_that_coverage_leads_to_fails(
-    name: str, instrumented: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_no_input_that_coverage_leads_to_fails(name: str, instrumented: subprocess.Popen[str], tmp_path: Path) -> None:
     """libFuzzer adds to the folder what it finds, so it gets a copy."""
     work = tmp_path / "artifacts"
     work.mkdir()

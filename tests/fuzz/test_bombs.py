@@ -128,9 +128,7 @@ def test_a_workbook_that_understates_what_it_unpacks_to(parts: dict[str, bytes],
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["xl/sharedStrings.xml", "xl/worksheets/sheet1.xml", "xl/styles.xml"])
-def test_a_part_of_a_workbook_that_is_small_only_on_disk(
-    name: str, parts: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_part_of_a_workbook_that_is_small_only_on_disk(name: str, parts: dict[str, bytes], tmp_path: Path) -> None:
     fill = {
         "xl/sharedStrings.xml": b"<si><t>a</t></si>",
         "xl/worksheets/sheet1.xml": b"<row><c><v>1</v></c></row>",
@@ -141,9 +139,7 @@ def test_a_part_of_a_workbook_that_is_small_only_on_disk(
         "xl/worksheets/sheet1.xml": b"</sheetData>",
         "xl/styles.xml": b"</fonts>",
     }[name]
-    content = parts.get(
-        name, b'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"></sst>'
-    )
+    content = parts.get(name, b'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"></sst>')
     head, _, tail = content.partition(end)
     many = fill * (MB // len(fill))
     path = tmp_path / "t.xlsx"
@@ -178,14 +174,10 @@ def test_a_workbook_of_many_parts(parts: dict[str, bytes], tmp_path: Path) -> No
         ("word/document.xml", b"<w:p>", 100_000, "the Word document can't be read"),
     ],
 )
-def test_a_document_that_unpacks_to_too_much(
-    part: str, piece: bytes, times: int, words: str, tmp_path: Path
-) -> None:
+def test_a_document_that_unpacks_to_too_much(part: str, piece: bytes, times: int, words: str, tmp_path: Path) -> None:
     packed = zipfile.ZipFile(io.BytesIO(document("Doctor: Hello.", "Patient: Hi.")))
     parts = {name: packed.read(name) for name in packed.namelist()}
-    head, end, tail = parts.get(part, b"").partition(
-        b"<w:body>" if part.endswith("t.xml") else b"<w:docDefaults>"
-    )
+    head, end, tail = parts.get(part, b"").partition(b"<w:body>" if part.endswith("t.xml") else b"<w:docDefaults>")
     path = tmp_path / "t.docx"
     path.write_bytes(
         grown(parts, part, iter([head, end, *[piece * min(times, 1000)] * (times // min(times, 1000)), tail]))
@@ -412,9 +404,7 @@ def test_a_hundred_thousand_columns(taker: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "phrase", ["You are a ", "你是", "play the role of ", "patient ", "Du bist und spielst "]
-)
+@pytest.mark.parametrize("phrase", ["You are a ", "你是", "play the role of ", "patient ", "Du bist und spielst "])
 def test_a_prompt_that_tells_forever(phrase: str, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     said = [{"role": "system", "content": phrase * (200_000 // len(phrase))}]

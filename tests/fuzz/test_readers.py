@@ -60,12 +60,7 @@ def test_random_bytes(content: bytes, name: str, form: str | None) -> None:
 
 
 VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=5)
-    | st.sampled_from(["user", "gpt"]),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["user", "gpt"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(

@@ -76,9 +76,7 @@ def test_nothing_is_sent_once_replies_have_cost_so_much(tmp_path: Path) -> None:
         assert not few.complete
         (count,) = few.judges[0].rubrics
         assert count.cost is not None
-        assert 0.002 <= count.cost < 0.002 + 2 * count.cost / count.calls, (
-            "the one that reaches the limit is the last"
-        )
+        assert 0.002 <= count.cost < 0.002 + 2 * count.cost / count.calls, "the one that reaches the limit is the last"
         assert (server.count, count.not_asked) == (count.calls, 12 - count.calls)
         errors = set(few.run.ratings.filter(metric="empathy")["error"].drop_nulls())
         assert errors == {"not asked: the limit of 0.002 US dollars was reached"}

@@ -482,9 +482,7 @@ def test_what_can_not_be_asked_says_why(first: Transcript, second: Transcript, r
     assert asked == NotAskable("pair:secret-other", None, reason)
 
 
-@pytest.mark.parametrize(
-    "name", ["open_question", "factual_conflict", "finding_extraction", "dominant_trait"]
-)
+@pytest.mark.parametrize("name", ["open_question", "factual_conflict", "finding_extraction", "dominant_trait"])
 def test_other_rubrics_are_refused_in_a_line(name: str) -> None:
     with pytest.raises(InputError, match=f"can't be compared by {name}"):
         PairQuestion(RUBRICS.load(name))

@@ -461,9 +461,7 @@ def test_turns_without_a_code_are_counted_and_a_judge_without_any_is_an_error(tm
 def test_the_human_ceiling_stands_beside_a_judge(tmp_path: Path, annomi: Path) -> None:
     """Of session 7, which ten people coded, the judge says what one of them says of client talk."""
     (seven,) = [transcript for transcript in read_transcripts(annomi) if transcript.id == "7"]
-    talk = tuple(
-        replace(t, meta={"codes": t.meta["codes"]} if t.role == "patient" else {}) for t in seven.turns
-    )
+    talk = tuple(replace(t, meta={"codes": t.meta["codes"]} if t.role == "patient" else {}) for t in seven.turns)
     session = replace(seven, turns=talk)
     assert list(coded_by_people([session], ("client_talk",))) == [session]
     assert list(coded_by_people([session], ("question",))) == []

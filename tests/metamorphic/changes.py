@@ -98,9 +98,7 @@ def _with_ids(made: Study, names: Mapping[str, str]) -> Study:
 def cases_renamed(made: Study, folder: Path, seed: int) -> Variant:
     cases = sorted({talk["case_id"] for talk in made.talks if talk["case_id"]})
     numbers = random.Random(seed).sample(range(1000, 9999), len(cases))
-    names: dict[str | None, str | None] = {
-        case: f"p{number}" for case, number in zip(cases, numbers, strict=True)
-    }
+    names: dict[str | None, str | None] = {case: f"p{number}" for case, number in zip(cases, numbers, strict=True)}
     names[None] = None
     other = made.with_talks(lambda talk: {**talk, "case_id": names[talk["case_id"]]})
     return Variant(written_run(other, folder), {str(new): str(old) for old, new in names.items() if old})
@@ -156,9 +154,7 @@ def numbers_as_text(made: Study, folder: Path, seed: int) -> Variant:
         value = row["value"]
         return {
             **row,
-            "value": rng.choice((f"{value}.0", f" {value}", f"{value} "))
-            if isinstance(value, int)
-            else value,
+            "value": rng.choice((f"{value}.0", f" {value}", f"{value} ")) if isinstance(value, int) else value,
         }
 
     return Variant(written_run(made.with_ratings(change), folder))
@@ -227,16 +223,12 @@ def with_unrelated_metric(made: Study, folder: Path, seed: int) -> Variant:
     """A metric more that everybody rated: its rows are new, and families of tests are larger by its."""
     rng = random.Random(seed)
     new = [
-        {**row, "metric": "warmth", "value": rng.randint(1, 5)}
-        for row in made.ratings
-        if row["metric"] == "empathy"
+        {**row, "metric": "warmth", "value": rng.randint(1, 5)} for row in made.ratings if row["metric"] == "empathy"
     ]
     other = replace(made, ratings=(*made.ratings, *new), scales={**made.scales, "warmth": "1-5"})
     return Variant(
         written_run(other, folder),
-        rewriting=_without(
-            "warmth", "Warmth", "mean of absolute changes", "Ratings given", "Checked against"
-        ),
+        rewriting=_without("warmth", "Warmth", "mean of absolute changes", "Ratings given", "Checked against"),
     )
 
 
@@ -269,11 +261,7 @@ def with_other_round(made: Study, folder: Path, seed: int) -> Variant:
     for row in people:
         value = rng.randint(1, 5) if isinstance(row["value"], int) else rng.choice(("yes", "no"))
         pilot.append({**row, "value": value, "drawn": None})
-    pilot += [
-        _by_nora(row["item"], row["metric"], row["value"])
-        for row in pilot
-        if row["rater"] == people[0]["rater"]
-    ]
+    pilot += [_by_nora(row["item"], row["metric"], row["value"]) for row in pilot if row["rater"] == people[0]["rater"]]
     pairs = [
         {**row, "preferred": rng.choice(("first", "second", "tie"))}
         for row in made.pairs if ":" not in row["rater"]
@@ -297,9 +285,7 @@ def with_other_system(made: Study, folder: Path, seed: int) -> Variant:
     rng = random.Random(seed)
     source = made.systems[0]
     talks = [
-        {**talk, "id": "zinnia-" + talk["id"], "system": "zinnia"}
-        for talk in made.talks
-        if talk["system"] == source
+        {**talk, "id": "zinnia-" + talk["id"], "system": "zinnia"} for talk in made.talks if talk["system"] == source
     ]
     known = {talk["id"] for talk in made.talks if talk["system"] == source}
     ratings = [
@@ -348,9 +334,7 @@ def merged(made: Study, folder: Path, seed: int) -> Variant:
     for system in made.systems:
         talks = tuple(talk for talk in made.talks if talk["system"] == system)
         ids = {talk["id"] for talk in talks}
-        part = replace(
-            made, talks=talks, ratings=tuple(row for row in made.ratings if row["item"] in ids), pairs=()
-        )
+        part = replace(made, talks=talks, ratings=tuple(row for row in made.ratings if row["item"] in ids), pairs=())
         parts.append(written_run(part, folder / system).path)
     bedside.merge(parts, folder / "all")
     import_tables(replace(made, ratings=()), bedside.read_run(folder / "all"), folder)
@@ -435,16 +419,12 @@ def _chat(talk: Row, prompts: bool) -> Row:
     role = {"clinician": "assistant", "patient": "user"}
     messages: list[Row] = []
     if prompts:
-        messages.append(
-            {"role": "system", "content": f"You are {talk['system']}, a warm bot. Reply in two lines."}
-        )
+        messages.append({"role": "system", "content": f"You are {talk['system']}, a warm bot. Reply in two lines."})
     for number, turn in enumerate(talk["turns"]):
         if prompts and number == 2:
             call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
             messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-            messages.append(
-                {"role": "tool", "tool_call_id": "c1", "content": "Sleep: see page 3 of the leaflet."}
-            )
+            messages.append({"role": "tool", "tool_call_id": "c1", "content": "Sleep: see page 3 of the leaflet."})
         messages.append({"role": role[turn["role"]], "content": turn["text"]})
     told = {name: talk[name] for name in ("id", "system", "case_id", "language")}
     return {**told, **talk["factors"], "messages": messages}
@@ -495,9 +475,7 @@ UNCHANGED: Mapping[str, Change] = {
     "five random levels": with_factor(lambda rng, place, talk: f"site {rng.randint(1, 5)}"),
     "44 random levels": with_factor(lambda rng, place, talk: f"topic {rng.randint(1, 44)}"),
     "dates": with_factor(lambda rng, place, talk: rng.choice(_DATES)),
-    "free text": with_factor(
-        lambda rng, place, talk: f"Note {rng.randint(1, 9)}: the line was bad at the beginning."
-    ),
+    "free text": with_factor(lambda rng, place, talk: f"Note {rng.randint(1, 9)}: the line was bad at the beginning."),
     "outcomes": _with_outcomes,
     "unrelated metric": with_unrelated_metric,
     "unrelated rater": with_unrelated_rater,

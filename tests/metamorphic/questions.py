@@ -83,8 +83,7 @@ def _deviation(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
 def _report(run: Run, systems: list[str], **part: Any) -> Iterable[Table]:
     """All tables; bins of lengths that nobody named are quartiles of all systems', and are told apart."""
     return [
-        replace(table, name="quartiles") if table.name == "length" else table
-        for table in bedside.tables(run, **part)
+        replace(table, name="quartiles") if table.name == "length" else table for table in bedside.tables(run, **part)
     ]
 
 
@@ -104,9 +103,7 @@ QUESTIONS: Mapping[str, Question] = {
     "trend": _trend,
     "study size": _size,
     "report": _report,
-    "explain": lambda run, systems, **part: (
-        bedside.explain(run, f"empathy@people/{systems[0]}", **part).tables
-    ),
+    "explain": lambda run, systems, **part: bedside.explain(run, f"empathy@people/{systems[0]}", **part).tables,
 }
 
 
@@ -173,12 +170,8 @@ def numbers_of(
             kept = record if rewriting is None else rewriting(name, record)
             if kept is None:
                 continue
-            kept = _oriented(
-                {field: _orderless(field, value) for field, value in kept.items() if field not in apart}
-            )
-            key = " ".join(
-                f"{field}={kept[field]}" for field in _NAMES if isinstance(kept.get(field), str | int)
-            )
+            kept = _oriented({field: _orderless(field, value) for field, value in kept.items() if field not in apart})
+            key = " ".join(f"{field}={kept[field]}" for field in _NAMES if isinstance(kept.get(field), str | int))
             seen[key] += 1
             if seen[key] > 1:
                 key += f" #{seen[key]}"
@@ -223,9 +216,7 @@ def moved(before: Numbers, after: Numbers, *, tolerance: float = 1e-9) -> list[s
 
 def _same(one: Any, other: Any, tolerance: float) -> bool:
     if isinstance(one, int | float) and isinstance(other, int | float) and not isinstance(one, bool):
-        return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance) or (
-            one != one and other != other
-        )
+        return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance) or (one != one and other != other)
     if isinstance(one, list) and isinstance(other, list):
         return sorted(map(repr, one)) == sorted(map(repr, other))
     return bool(one == other)

@@ -83,9 +83,7 @@ def study(seed: int) -> Study:
                     own = case if not unpaired else f"{case} of {system}"
                     if rng.random() < 0.06:
                         continue
-                    talk = _talk(
-                        rng, system=system, case=own, length=length, repeat=repeat if repeats > 1 else None
-                    )
+                    talk = _talk(rng, system=system, case=own, length=length, repeat=repeat if repeats > 1 else None)
                     talks.append(talk)
                     truth[talk["id"]] = 3 + of_case + 0.5 * place + rng.normal(0, 0.4)
     raters = ["anna", "ben", "cleo", "dan"][: 2 + seed % 3]
@@ -104,9 +102,7 @@ def study(seed: int) -> Study:
                     ratings.append(_rating(talk, metric, rater, value, drawn=drawn))
         for rater in [*raters[:2], "judge:lab/model"] if in_sample else ["judge:lab/model"]:
             label = "yes" if mean + rng.normal(0, 0.7) > 3.2 else "no"
-            ratings.append(
-                _rating(talk, "plan_agreed", rater, label, drawn=drawn if ":" not in rater else None)
-            )
+            ratings.append(_rating(talk, "plan_agreed", rater, label, drawn=drawn if ":" not in rater else None))
     pairs = _pairs(rng, talks, truth, [*raters[:2], "judge:lab/model"])
     scales = {"empathy": "1-5", "partnership": "1-5", "plan_agreed": "no/yes"}
     return Study(tuple(talks), tuple(ratings), tuple(pairs), scales)
@@ -128,9 +124,7 @@ def _talk(rng: np.random.Generator, *, system: str, case: str, length: int | Non
         factors["target_length"] = length
     if repeat is not None:
         factors["repeat"] = repeat
-    name = "-".join(
-        [system, case.replace(" ", ""), *(str(part) for part in (length, repeat) if part is not None)]
-    )
+    name = "-".join([system, case.replace(" ", ""), *(str(part) for part in (length, repeat) if part is not None)])
     return {
         "id": name, "system": system, "case_id": case, "language": "en", "factors": factors, "turns": turns,
     }  # fmt: skip
@@ -148,9 +142,7 @@ def _rating(
     }  # fmt: skip
 
 
-def _pairs(
-    rng: np.random.Generator, talks: Sequence[Row], truth: dict[str, float], raters: Iterable[str]
-) -> list[Row]:
+def _pairs(rng: np.random.Generator, talks: Sequence[Row], truth: dict[str, float], raters: Iterable[str]) -> list[Row]:
     rows = []
     by_case: dict[tuple[Any, ...], list[Row]] = {}
     for talk in talks:

@@ -47,10 +47,7 @@ def _again(made: Study, talks: Iterable[Row]) -> Study:
         made,
         talks=(
             *made.talks,
-            *(
-                {**talk, "id": f"{name} again", "case_id": f"{talk['case_id']} again"}
-                for name, talk in again.items()
-            ),
+            *({**talk, "id": f"{name} again", "case_id": f"{talk['case_id']} again"} for name, talk in again.items()),
         ),
         ratings=(
             *made.ratings,
@@ -70,17 +67,13 @@ def test_all_cases_doubled_leave_means_and_kappas_and_double_n(tmp_path: Path) -
         for key, record in before.items():
             assert after[key]["value"] == pytest.approx(record["value"], abs=1e-9), key
             assert after[key]["n"] == 2 * record["n"], key
-        kappas = [
-            records(bedside.agree(run), "agreement", "metric", "between", "statistic") for run in (one, two)
-        ]
+        kappas = [records(bedside.agree(run), "agreement", "metric", "between", "statistic") for run in (one, two)]
         for key, record in kappas[0].items():
             other = kappas[1][key]
             assert (other["units"], other["cases"]) == (2 * record["units"], 2 * record["cases"])
             if key[2] in ("kappa", "ac", "percent agreement", "mae"):
                 assert other["estimate"] == pytest.approx(record["estimate"], abs=1e-9, nan_ok=True), key
-        differences = [
-            records(bedside.compare(run), "comparison", "metric", "raters", "a", "b") for run in (one, two)
-        ]
+        differences = [records(bedside.compare(run), "comparison", "metric", "raters", "a", "b") for run in (one, two)]
         for key, record in differences[0].items():
             if "quasi-F" not in record["method"]:
                 assert differences[1][key]["difference"] == pytest.approx(record["difference"], abs=1e-9), key
@@ -118,9 +111,7 @@ def test_without_a_rater_their_pairs_vanish_and_the_others_stay(tmp_path: Path) 
         )
         keys = ("metric", "kind", "between", "statistic")
         before, after = (records(bedside.agree(run), "agreement", *keys) for run in runs)
-        pairs = {
-            key: record for key, record in before.items() if " and human:" in key[2] and "cleo" not in key[2]
-        }
+        pairs = {key: record for key, record in before.items() if " and human:" in key[2] and "cleo" not in key[2]}
         assert pairs
         assert {key: after[key] for key in pairs} == pairs
         assert not any("cleo" in key[2] or "cleo" in record["raters"] for key, record in after.items())
@@ -129,11 +120,7 @@ def test_without_a_rater_their_pairs_vanish_and_the_others_stay(tmp_path: Path) 
 
 def _two_raters(made: Study, metric: str) -> tuple[list[str], list[str]]:
     by_rater = [
-        {
-            row["item"]: str(row["value"])
-            for row in made.ratings
-            if (row["rater"], row["metric"]) == (rater, metric)
-        }
+        {row["item"]: str(row["value"]) for row in made.ratings if (row["rater"], row["metric"]) == (rater, metric)}
         for rater in ("anna", "ben")
     ]
     shared = sorted(by_rater[0].keys() & by_rater[1].keys())
@@ -145,9 +132,7 @@ def test_a_label_flipped_moves_kappa_as_scikit_learn_says(tmp_path: Path) -> Non
         made = replace(study(seed), pairs=())
         flipped = {"yes": "no", "no": "yes"}
         place = next(
-            place
-            for place, row in enumerate(made.ratings)
-            if (row["rater"], row["metric"]) == ("anna", "plan_agreed")
+            place for place, row in enumerate(made.ratings) if (row["rater"], row["metric"]) == ("anna", "plan_agreed")
         )
         row = made.ratings[place]
         other = replace(
@@ -160,9 +145,7 @@ def test_a_label_flipped_moves_kappa_as_scikit_learn_says(tmp_path: Path) -> Non
         )
         for number, one in enumerate((made, other)):
             run = written_run(one, tmp_path / f"{seed}-{number}")
-            tables = bedside.agree(
-                run, metrics=["plan_agreed", "empathy"], raters=["human:anna", "human:ben"]
-            )
+            tables = bedside.agree(run, metrics=["plan_agreed", "empathy"], raters=["human:anna", "human:ben"])
             found = records(tables, "agreement", "metric", "kind", "statistic")
             assert found["plan_agreed", "people", "kappa"]["estimate"] == pytest.approx(
                 cohen_kappa_score(*_two_raters(one, "plan_agreed"))
@@ -179,9 +162,7 @@ def test_half_the_chance_is_twice_the_weight(tmp_path: Path) -> None:
         seldom = set(shared[::2])
 
         def drawn(row: Row, seldom: set[str] = seldom) -> Row:
-            return (
-                {**row, "drawn": 0.25 if row["item"] in seldom else 0.5} if ":" not in row["rater"] else row
-            )
+            return {**row, "drawn": 0.25 if row["item"] in seldom else 0.5} if ":" not in row["rater"] else row
 
         run = written_run(made.with_ratings(drawn), tmp_path / f"{seed}")
         tables = bedside.agree(run, metrics=["plan_agreed"], raters=["human:anna", "human:ben"])
@@ -204,9 +185,7 @@ def test_half_the_chance_is_twice_the_weight(tmp_path: Path) -> None:
             for system in made.systems
         }
         weights = [weight * shares[system_of[item]] for item, weight in zip(items, twice, strict=True)]
-        expected = cohen_kappa_score(
-            *([rated[item] for item in items] for rated in by_rater), sample_weight=weights
-        )
+        expected = cohen_kappa_score(*([rated[item] for item in items] for rated in by_rater), sample_weight=weights)
         assert kappa["estimate"] == pytest.approx(expected)
 
 
@@ -263,9 +242,7 @@ def test_systems_that_change_places_turn_signs(test: Any, tmp_path: Path) -> Non
 def test_a_scale_reversed_mirrors_means_and_leaves_kappa_and_p(tmp_path: Path) -> None:
     for seed in _seeds(0):
         made = replace(study(seed), pairs=())
-        other = made.with_ratings(
-            lambda row: {**row, "value": 6 - row["value"]} if row["metric"] in LEVELS else row
-        )
+        other = made.with_ratings(lambda row: {**row, "value": 6 - row["value"]} if row["metric"] in LEVELS else row)
         runs = written_run(made, tmp_path / f"{seed}"), written_run(other, tmp_path / f"{seed}-turned")
         before, after = (_means(run) for run in runs)
         for key, record in before.items():
@@ -285,16 +262,14 @@ def test_a_scale_reversed_mirrors_means_and_leaves_kappa_and_p(tmp_path: Path) -
                         field,
                     )
         compared, turned = (
-            records(bedside.compare(run, metrics=[*LEVELS]), "comparison", "metric", "raters", "a", "b")
-            for run in runs
+            records(bedside.compare(run, metrics=[*LEVELS]), "comparison", "metric", "raters", "a", "b") for run in runs
         )
         for key, record in compared.items():
             for field in ("p", "p_corrected", "n"):
                 assert turned[key][field] == pytest.approx(record[field], abs=1e-9), (key, field)
             assert turned[key]["difference"] == pytest.approx(-record["difference"], abs=1e-9)
         estimates, mirrored = (
-            records(bedside.estimate(run, metrics=[*LEVELS]), "estimate", "metric", "quantity")
-            for run in runs
+            records(bedside.estimate(run, metrics=[*LEVELS]), "estimate", "metric", "quantity") for run in runs
         )
         for key, record in estimates.items():
             offset = 0 if "−" in key[1] else 6
@@ -304,9 +279,7 @@ def test_a_scale_reversed_mirrors_means_and_leaves_kappa_and_p(tmp_path: Path) -
                         key,
                         field,
                     )
-                    assert mirrored[key][f"{field}_low"] == pytest.approx(
-                        offset - record[f"{field}_high"], abs=1e-9
-                    )
+                    assert mirrored[key][f"{field}_low"] == pytest.approx(offset - record[f"{field}_high"], abs=1e-9)
 
 
 def test_preferences_told_the_other_way_round_turn_the_place_alone(tmp_path: Path) -> None:
@@ -324,10 +297,7 @@ def test_preferences_told_the_other_way_round_turn_the_place_alone(tmp_path: Pat
         )
         asked: list[Numbers] = [answers(run, made.systems, ["preferences"])["preferences"] for run in runs]
         of_place = ("position_effect", "first")
-        kept = [
-            {key: value for key, value in numbers.items() if not key[2].startswith(of_place)}
-            for numbers in asked
-        ]
+        kept = [{key: value for key, value in numbers.items() if not key[2].startswith(of_place)} for numbers in asked]
         assert not moved(*kept, tolerance=1e-6)
         for key, value in asked[0].items():
             if key[0] == "position_bias" and key[2] == "first" and value is not None:

@@ -32,9 +32,7 @@ def _part(
         made,
         talks=talks,
         ratings=tuple(row for row in made.ratings if row["item"] in ids and rating(row)),
-        pairs=tuple(
-            row for row in made.pairs if row["first"] in ids and row["second"] in ids and rating(row)
-        ),
+        pairs=tuple(row for row in made.pairs if row["first"] in ids and row["second"] in ids and rating(row)),
     )
 
 
@@ -51,9 +49,7 @@ def test_a_level_of_a_factor_is_a_study_of_its_own(tmp_path: Path) -> None:
     for seed in range(2, 2 + 2 * SEEDS, 2):
         made = study(seed)
         run = written_run(made, tmp_path / f"{seed}")
-        short = written_run(
-            _part(made, lambda talk: talk["factors"]["target_length"] == 8), tmp_path / f"{seed}-8"
-        )
+        short = written_run(_part(made, lambda talk: talk["factors"]["target_length"] == 8), tmp_path / f"{seed}-8")
         margin = {
             "baseline": made.systems[0],
             "system": made.systems[1],
@@ -98,8 +94,7 @@ def test_a_file_of_ratings_is_answered_as_its_run(tmp_path: Path) -> None:
         run = written_run(made, tmp_path / f"{seed}")
         of = {talk["id"]: talk for talk in made.talks}
         rows = [
-            {**row, "system": of[row["item"]]["system"], "case": of[row["item"]]["case_id"]}
-            for row in made.ratings
+            {**row, "system": of[row["item"]]["system"], "case": of[row["item"]]["case_id"]} for row in made.ratings
         ]
         scales = [f"{metric}={scale}" for metric, scale in made.scales.items()]
         for form in ("csv", "xlsx"):
@@ -122,9 +117,7 @@ def test_what_a_report_writes_is_what_its_tables_hold(tmp_path: Path) -> None:
     for seed in range(SEEDS):
         run = written_run(study(seed), tmp_path / f"{seed}")
         written = bedside.report(run, tmp_path / f"report-{seed}", formats=["csv", "xlsx"])
-        sheets = openpyxl.load_workbook(
-            next(file for file in written.files if file.suffix == ".xlsx")
-        ).sheetnames
+        sheets = openpyxl.load_workbook(next(file for file in written.files if file.suffix == ".xlsx")).sheetnames
         assert len(sheets) >= len(written.tables)
         for table in written.tables:
             (file,) = (file for file in written.files if file.name == f"{table.name}.csv")

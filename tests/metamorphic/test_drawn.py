@@ -84,9 +84,7 @@ def marks(run: Run, name: str, renamed: Mapping[str, str]) -> list[list[Mark]]:
         found: list[Mark] = [("word", word) for word in words]
         found += [_line(line) for line in axis.lines]
         found += [
-            _dots(dots)
-            for dots in axis.collections
-            if hasattr(dots, "get_sizes") or dots.get_array() is not None
+            _dots(dots) for dots in axis.collections if hasattr(dots, "get_sizes") or dots.get_array() is not None
         ]
         panels.append(sorted(found, key=repr))
     return panels
@@ -158,9 +156,7 @@ def test_judge_beside_people_is_drawn_as_their_means_by_hand(written: Written) -
             if row["metric"] == "empathy" and row["replicate"] == 0:
                 given.setdefault((row["item"], row["rater"] == JUDGE), []).append(row["value"])
         both = [item for item, by_judge in given if not by_judge and (item, True) in given]
-        people, judge = (
-            np.array([np.mean(given[item, by_judge]) for item in both]) for by_judge in (False, True)
-        )
+        people, judge = (np.array([np.mean(given[item, by_judge]) for item in both]) for by_judge in (False, True))
         panels = {name: _of_empathy(run, name) for name in ("scatter", "bland_altman", "confusion")}
         points, counts = np.unique(np.column_stack([people, judge]).round(9), axis=0, return_counts=True)
         (dots,) = panels["scatter"].collections

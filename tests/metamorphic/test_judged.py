@@ -119,9 +119,7 @@ def _some(named: Mapping[str, T]) -> Mapping[str, T]:
 
 def _numbers(variant: Variant, systems: list[str]) -> dict[str, Numbers]:
     now = {first: new for new, first in variant.renamed.items()}
-    return answers(
-        variant.run, [now.get(system, system) for system in systems], ASKED, renamed=variant.renamed
-    )
+    return answers(variant.run, [now.get(system, system) for system in systems], ASKED, renamed=variant.renamed)
 
 
 def _check(before: dict[str, Numbers], after: dict[str, Numbers], name: str) -> None:

@@ -107,8 +107,7 @@ def shuffled(given: Answered, run: Run, folder: Path, rng: random.Random) -> Non
     for rater in reversed(list(given.rows)):
         names = rng.sample(list(given.rows[rater][0]), len(given.rows[rater][0]))
         rows[rater] = [
-            {name: row[name] for name in names}
-            for row in rng.sample(given.rows[rater], len(given.rows[rater]))
+            {name: row[name] for name in names} for row in rng.sample(given.rows[rater], len(given.rows[rater]))
         ]
     given.put_in(run, folder / "all", rows)
 
@@ -117,10 +116,7 @@ def in_halves(given: Answered, run: Run, folder: Path, rng: random.Random) -> No
     """Some rows of each rater first, and the others when they are done."""
     first = {row["item"] for rows in given.rows.values() for row in rows if rng.random() < 0.5}
     for number, early in enumerate((True, False)):
-        part = {
-            rater: [row for row in rows if (row["item"] in first) == early]
-            for rater, rows in given.rows.items()
-        }
+        part = {rater: [row for row in rows if (row["item"] in first) == early] for rater, rows in given.rows.items()}
         given.put_in(run, folder / str(number), part)
 
 
@@ -137,9 +133,7 @@ def twice(given: Answered, run: Run, folder: Path, rng: random.Random) -> None:
 def half_done_and_done(given: Answered, run: Run, folder: Path, rng: random.Random) -> None:
     """The files as they stood when half of them was filled in, and once more when all was."""
     empty = {
-        rater: [
-            row if place % 2 else {**row, **dict.fromkeys(RUBRIC_NAMES, "")} for place, row in enumerate(rows)
-        ]
+        rater: [row if place % 2 else {**row, **dict.fromkeys(RUBRIC_NAMES, "")} for place, row in enumerate(rows)]
         for rater, rows in given.rows.items()
     }
     given.put_in(run, folder / "early", empty)

@@ -42,7 +42,5 @@ def test_simulated_numbers_hang_on_no_order_and_no_name(names: dict[str, str], t
     before = numbers_of(plain)
     for seed in range(budget(1, 30)):
         run = _changed(tmp_path / f"{seed}", names, seed)
-        changes = moved(
-            before, numbers_of(bedside.tables(run), renamed={new: old for old, new in names.items()})
-        )
+        changes = moved(before, numbers_of(bedside.tables(run), renamed={new: old for old, new in names.items()}))
         assert not changes, "\n".join(changes[:12])

@@ -62,9 +62,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Answered:
     runs: dict[tuple[Making, int], tuple[Study, Run]] = {}
     kept: dict[tuple[Making, int, str], Numbers] = {}
 
-    def asked(
-        making: Making, seed: int, questions: tuple[str, ...], rewriting: Rewriting | None
-    ) -> dict[str, Numbers]:
+    def asked(making: Making, seed: int, questions: tuple[str, ...], rewriting: Rewriting | None) -> dict[str, Numbers]:
         made, run = runs[making, seed]
         if rewriting is not None:
             return answers(run, made.systems, questions, rewriting=rewriting)
@@ -82,9 +80,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Answered:
     return of_seed
 
 
-def _check(
-    changes: Mapping[str, Change], name: str, making: Making, answered: Answered, folder: Path
-) -> None:
+def _check(changes: Mapping[str, Change], name: str, making: Making, answered: Answered, folder: Path) -> None:
     place = list(changes).index(name)
     for seed in range(_FIRST, _FIRST + budget(0, _MANY)) if _IS_SOAK else [_SHARED[place % len(_SHARED)]]:
         questions = tuple(QUESTIONS) if _IS_SOAK else (*_ALWAYS, _OTHERS[place % len(_OTHERS)])
@@ -97,8 +93,8 @@ def _check(
         )  # fmt: skip
         for question, numbers in before(questions, variant.rewriting).items():
             differences = moved(numbers, after[question])
-            assert not differences, (
-                f"{name}, seed {seed}, {question}: {len(differences)} moved\n" + "\n".join(differences[:12])
+            assert not differences, f"{name}, seed {seed}, {question}: {len(differences)} moved\n" + "\n".join(
+                differences[:12]
             )
         shutil.rmtree(folder / str(seed))
 

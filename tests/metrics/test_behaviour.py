@@ -23,9 +23,7 @@ RULES = CODERS.load("rules").rater
 
 
 def rate(transcript: Transcript, *wanted: str, **given: Any) -> list[Value]:
-    return list(
-        FAMILY.compute(transcript, frozenset(wanted) if wanted else EVERYTHING, **FAMILY.settings(given))
-    )
+    return list(FAMILY.compute(transcript, frozenset(wanted) if wanted else EVERYTHING, **FAMILY.settings(given)))
 
 
 def anna(**codes: str) -> dict[str, Any]:
@@ -81,9 +79,7 @@ def test_missing_says_why(talk: Talk) -> None:
         "no clinician turn",
         "no codes of client talk",
     }
-    split = talk(
-        ("clinician", "Why?", {"codes": {"anna": {"question": "open"}, "ben": {"reflection": "none"}}})
-    )
+    split = talk(("clinician", "Why?", {"codes": {"anna": {"question": "open"}, "ben": {"reflection": "none"}}}))
     (value,) = rate(split, "reflection_to_question_ratio")
     assert value.error == "no rater has codes of both reflections and questions"
 
@@ -103,9 +99,7 @@ def test_early_turns(talk: Talk) -> None:
 
 
 def test_a_wrong_label_is_named_and_not_counted(talk: Talk) -> None:
-    transcript = talk(
-        ("clinician", "Why?", anna(question="Open")), ("clinician", "Where?", anna(question="open"))
-    )
+    transcript = talk(("clinician", "Why?", anna(question="Open")), ("clinician", "Where?", anna(question="open")))
     values = rate(transcript, "question", "percent_open_questions", coders="human")
     assert values[0].error == "'Open' is not one of none, open, closed"
     assert values[2].value == 100
@@ -113,9 +107,7 @@ def test_a_wrong_label_is_named_and_not_counted(talk: Talk) -> None:
 
 
 def test_the_rule_coder_refuses_other_languages(talk: Talk) -> None:
-    transcript = talk(
-        ("clinician", "最近睡得怎么样？", anna(question="open")), ("patient", "不好。"), language="zh"
-    )
+    transcript = talk(("clinician", "最近睡得怎么样？", anna(question="open")), ("patient", "不好。"), language="zh")
     values = rate(transcript, "question", "open_question_ratio")
     assert [(v.metric, v.rater, v.label or v.value) for v in values] == [
         ("question", "human:anna", "open"),

@@ -29,9 +29,7 @@ def test_structure_is_counted_in_characters(interviews: list[Transcript]) -> Non
         for role in ("clinician", "patient"):
             texts = [turn.text for turn in interview.of(role)]
             assert found["characters", role].value == sum(map(len, texts))
-            assert found["characters_per_turn", role].value == pytest.approx(
-                sum(map(len, texts)) / len(texts)
-            )
+            assert found["characters_per_turn", role].value == pytest.approx(sum(map(len, texts)) / len(texts))
             assert found["words", role].error == "the text has no spaces between words; see characters"
             assert found["talk_share", role].reason == "by characters"
         assert found["exchanges", None].value is not None
@@ -41,9 +39,7 @@ def test_structure_is_counted_in_characters(interviews: list[Transcript]) -> Non
 
 
 @pytest.mark.parametrize("family", ["readability", "coordination"])
-def test_what_is_made_for_english_is_missing_with_the_reason(
-    interviews: list[Transcript], family: str
-) -> None:
+def test_what_is_made_for_english_is_missing_with_the_reason(interviews: list[Transcript], family: str) -> None:
     for interview in interviews:
         for value in values(family, interview):
             assert value.value is None

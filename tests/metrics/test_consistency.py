@@ -215,9 +215,7 @@ def test_a_role_that_is_missing(answers: Any) -> None:
 
 def test_a_negative_window() -> None:
     with pytest.raises(RegistryError, match="window is -1"):
-        list(
-            FAMILY.compute(conversation(*TALK), frozenset({"entailment"}), **FAMILY.settings({"window": -1}))
-        )
+        list(FAMILY.compute(conversation(*TALK), frozenset({"entailment"}), **FAMILY.settings({"window": -1})))
 
 
 # -- the command line -------------------------------------------------------------------------------
@@ -263,9 +261,7 @@ def test_the_command(file: Path, folder: Path, tmp_path: Path) -> None:
     (rater,) = ratings["rater"].unique()
     assert rater.startswith("algorithm:consistency@1+model=tiny-")
     assert str(folder) not in rater
-    pair = ratings.filter(
-        pl.col("metric") == "contradiction", pl.col("transcript_id") == "t1", pl.col("value") > 0
-    )
+    pair = ratings.filter(pl.col("metric") == "contradiction", pl.col("transcript_id") == "t1", pl.col("value") > 0)
     assert pair["unit"].to_list() == ["turn:2", "turn:3"]
     assert pair["reason"].to_list()[0] == "with turn 0"
     assert pair["reason"].to_list()[1].startswith("with turn 1; compared by sentences, of which some are cut")

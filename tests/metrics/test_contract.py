@@ -120,9 +120,7 @@ def test_without_a_model_every_value_is_missing_and_says_so(name: str) -> None:
     for transcript in demonstrations(family):
         values = compute(family, transcript, all_metrics(family))
         assert {value.metric for value in values} == all_metrics(family)
-        assert {(value.value, value.label, value.error) for value in values} == {
-            (None, None, family.no_model)
-        }
+        assert {(value.value, value.label, value.error) for value in values} == {(None, None, family.no_model)}
 
 
 @pytest.mark.parametrize("name", MODELLED)
@@ -131,18 +129,14 @@ def test_a_model_that_is_not_there_is_refused(name: str, tmp_path: Path) -> None
     with pytest.raises(ModelError, match="no model is there"):
         family.rater({"model": str(tmp_path / "none")})
     with pytest.raises(ModelError, match="no model is there"):
-        compute(
-            family, conversation(*family.demonstration), all_metrics(family), model=str(tmp_path / "none")
-        )
+        compute(family, conversation(*family.demonstration), all_metrics(family), model=str(tmp_path / "none"))
 
 
 @pytest.mark.model
 @pytest.mark.parametrize("name", MODELLED)
 def test_with_a_model_every_metric_has_values(name: str, tiny: Any) -> None:
     family, given = FAMILIES.load(name), tiny(name)
-    values = [
-        v for each in demonstrations(family) for v in compute(family, each, all_metrics(family), **given)
-    ]
+    values = [v for each in demonstrations(family) for v in compute(family, each, all_metrics(family), **given)]
     assert {v.metric for v in values if v.value is not None or v.label is not None} == all_metrics(family)
     assert str(given["model"]) not in family.rater(given), "a model's place is nobody's business"
     assert "+model=" in family.rater(given)
@@ -173,11 +167,7 @@ def test_only_what_is_wanted_is_computed(trial: tuple[Family, dict[str, Any]]) -
 def demonstrations(family: Family) -> list[Transcript]:
     examples = [e for metric in family.metrics for e in metric.examples]
     made = [conversation(*example.turns, **example.transcript) for example in examples]
-    return (
-        [*made, conversation(*family.demonstration, **family.demonstration_fields)]
-        if family.demonstration
-        else made
-    )
+    return [*made, conversation(*family.demonstration, **family.demonstration_fields)] if family.demonstration else made
 
 
 def test_values_lie_in_range_on_known_units(trial: tuple[Family, dict[str, Any]]) -> None:
@@ -243,9 +233,7 @@ def test_parameters_of_another_type_are_refused() -> None:
 def test_of_a_side_that_has_no_turn_nothing_is_known(trial: tuple[Family, dict[str, Any]], role: str) -> None:
     family, given = trial
     other = {"clinician": "patient", "patient": "clinician"}[role]
-    alone = conversation(
-        (role, "How do you sleep?"), (role, "I feel tired."), (role, "It is the work, I think.")
-    )
+    alone = conversation((role, "How do you sleep?"), (role, "I feel tired."), (role, "It is the work, I think."))
     for value in compute(family, alone, all_metrics(family), **given):
         if value.role == other or value.metric in ("talk_share", "talk_time_balance", "exchanges"):
             assert value.error, value

@@ -115,9 +115,7 @@ def test_coordination_on_real_sessions_is_convokits(annomi: Path) -> None:
 
 def test_coordination_says_why_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     chinese = values("coordination", conversation(("clinician", "最近睡得怎么样？"), ("patient", "睡不好。")))
-    assert {value.error for value in chinese.values()} == {
-        "made for English; the text is not in Latin script"
-    }
+    assert {value.error for value in chinese.values()} == {"made for English; the text is not in Latin script"}
     few = values("coordination", conversation(("clinician", "The pain?"), ("patient", "The pain.")))
     assert few["coordination_mean", "clinician"].error == "no clinician turn answers a patient turn"
     assert few["coordination_article", "patient"].error == (
@@ -127,9 +125,7 @@ def test_coordination_says_why_it_is_missing(monkeypatch: pytest.MonkeyPatch) ->
         values("coordination", conversation(), least_uses=0)
     monkeypatch.setitem(sys.modules, "convokit.coordination", None)
     without = values("coordination", conversation(("clinician", "The pain?"), ("patient", "The pain.")))
-    assert {value.error for value in without.values()} == {
-        'ConvoKit is not installed; pip install "bedside[convokit]"'
-    }
+    assert {value.error for value in without.values()} == {'ConvoKit is not installed; pip install "bedside[convokit]"'}
 
 
 def balance_by_convokit(transcript: Transcript, *, all_turns: bool) -> float | None:
@@ -169,9 +165,7 @@ def test_balance_by_words_is_convokits(turns: list[tuple[str, str]], all_turns: 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(said.filter(lambda turns: len(turns) > 2), st.booleans(), st.data())
-def test_balance_by_seconds_is_convokits(
-    turns: list[tuple[str, str]], all_turns: bool, data: st.DataObject
-) -> None:
+def test_balance_by_seconds_is_convokits(turns: list[tuple[str, str]], all_turns: bool, data: st.DataObject) -> None:
     clock, timed = 0.0, []
     for role, text in turns:
         stop = clock + data.draw(st.integers(0, 40)) / 4
@@ -187,17 +181,11 @@ def test_balance_says_by_what_it_is_and_why_it_is_missing() -> None:
     assert balance(("clinician", "最近睡得怎么样？"), ("patient", "睡不好。")).reason == "by characters"
     half = balance(("clinician", "Hello there.", {"start": 0, "stop": 9}), ("patient", "Hello."))
     assert (half.value, half.reason) == (2 / 3, "by words")
-    ends = balance(
-        ("clinician", "Hello.", {"start": 0, "end": 9}), ("patient", "Hi.", {"start": 9, "end": 10})
-    )
+    ends = balance(("clinician", "Hello.", {"start": 0, "end": 9}), ("patient", "Hi.", {"start": 9, "end": 10}))
     assert (ends.value, ends.reason) == (0.9, "by seconds")
-    odd = balance(
-        ("clinician", "Hello.", {"start": 5, "stop": 3}), ("patient", "Hi.", {"start": 1, "stop": 2})
-    )
+    odd = balance(("clinician", "Hello.", {"start": 5, "stop": 3}), ("patient", "Hi.", {"start": 1, "stop": 2}))
     assert odd.error == "turn 0 stops before it starts"
-    assert (
-        balance(("clinician", "…"), ("patient", "…")).error == "neither clinician nor patient talks, by words"
-    )
+    assert balance(("clinician", "…"), ("patient", "…")).error == "neither clinician nor patient talks, by words"
 
 
 def politeness_by_convokit(transcript: Transcript, parser: Any) -> dict[str, Any]:

@@ -147,10 +147,7 @@ def test_scores_of_a_folder(folder: Path) -> None:
 
 @pytest.mark.model
 def test_long_turns_and_long_sessions_say_so(folder: Path) -> None:
-    assert (
-        values(*SAID[:4], (A, "a" * 200), model=str(folder))[0].reason
-        == "of 1 turns only the first 128 tokens"
-    )
+    assert values(*SAID[:4], (A, "a" * 200), model=str(folder))[0].reason == "of 1 turns only the first 128 tokens"
     many = values(*SAID, *((role, "abc " * 30) for role, _ in SAID * 3), model=str(folder))
     assert str(many[0].reason).startswith("the first ")
     assert str(many[0].reason).endswith("of 32 turns, which fill the model's window")

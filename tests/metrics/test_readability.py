@@ -412,9 +412,7 @@ def test_a_text_said_to_be_english_is_taken_so(language: str) -> None:
 
 def test_only_the_side_in_another_language_is_missing(talk: Callable[..., Transcript]) -> None:
     english = "What have you been doing about that, and how is it going? " * 8
-    found = values(
-        talk(("clinician", english), ("patient", FOREIGN["Spanish"] * 3), ("clinician", FOREIGN["Chinese"]))
-    )
+    found = values(talk(("clinician", english), ("patient", FOREIGN["Spanish"] * 3), ("clinician", FOREIGN["Chinese"])))
     assert found["flesch_kincaid_grade", "clinician"].value is not None
     assert "common English words" in found["flesch_kincaid_grade", "patient"].error
     assert "Latin script" in found["turn_flesch_kincaid_grade", 2].error

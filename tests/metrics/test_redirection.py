@@ -126,9 +126,7 @@ class _Model:
             found = {}
             for name in past.keys() & future.keys():
                 context = [token for text in past[name] for token in self._likelihood.encode(f"{text}\n\n")]
-                asked = Continuation(
-                    [*self._likelihood.start, *context], self._likelihood.encode(*future[name])
-                )
+                asked = Continuation([*self._likelihood.start, *context], self._likelihood.encode(*future[name]))
                 found[name] = float(self._likelihood.weigh([[asked]])[0][0].sum())
             made.append(found)
         return made
@@ -166,9 +164,7 @@ def convokit_scores(
 
 
 @pytest.mark.model
-def test_scores_are_those_of_convokit(
-    likelihood: Likelihood, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_scores_are_those_of_convokit(likelihood: Likelihood, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ours = {("t", one.turn): one.score for one in score_turns(SHORT, likelihood, 4096).scored}
     theirs = convokit_scores([SHORT], likelihood, monkeypatch, tmp_path)
     assert theirs.keys() == ours.keys()
@@ -188,9 +184,7 @@ def test_scores_of_real_sessions_are_those_of_convokit(
         if alternating and 10 <= len(roles) <= 40 and all(turn.text.strip() for turn in transcript.turns):
             real.append(transcript)
     real = real[:6]
-    ours = {
-        (each.id, one.turn): one.score for each in real for one in score_turns(each, likelihood, 4096).scored
-    }
+    ours = {(each.id, one.turn): one.score for each in real for one in score_turns(each, likelihood, 4096).scored}
     theirs = convokit_scores(real, likelihood, monkeypatch, tmp_path)
     assert len(ours) > 40
     assert theirs.keys() == ours.keys()
@@ -235,9 +229,7 @@ def test_speakers_whose_names_contain_one_another(tmp_path: Path, likelihood: Li
     roles: Any = {"client advocate": A, "client": B}
     (read,) = Reading([file], ReadOptions(roles=roles))
     wanted = [one.score for one in score_turns(SHORT, likelihood, 1024).scored]
-    assert [one.score for one in score_turns(read, likelihood, 1024).scored] == pytest.approx(
-        wanted, abs=1e-4
-    )
+    assert [one.score for one in score_turns(read, likelihood, 1024).scored] == pytest.approx(wanted, abs=1e-4)
 
 
 @pytest.mark.model
@@ -356,9 +348,7 @@ def test_in_a_long_session_each_token_is_seen_after_half_a_window_or_more(likeli
     watched: Any = Watched(likelihood)
     totals, remark = turn_likelihoods(LONG, watched, 200)
     text = "".join(f"{speech.line}\n\n" for speech in speeches(LONG))
-    assert "".join(after for _, after in watched.asked) == text[1:], (
-        "everything once, but for the first letter"
-    )
+    assert "".join(after for _, after in watched.asked) == text[1:], "everything once, but for the first letter"
     done = 1
     for number, (before, after) in enumerate(watched.asked):
         assert text[done - len(before) : done] == before
@@ -456,9 +446,7 @@ def test_a_coder_that_gives_no_such_codes_is_told() -> None:
 
 def test_deltas_by_hand() -> None:
     change, sustain = session({2: 0.0, 4: 3.0}).deltas(["delta_change_talk", "delta_sustain_talk"])
-    assert change.value == pytest.approx(
-        2 / 3 - 0
-    )  # after turn 4: change, change, neutral; before: sustain twice
+    assert change.value == pytest.approx(2 / 3 - 0)  # after turn 4: change, change, neutral; before: sustain twice
     assert sustain.value == pytest.approx(0 - 1)
     assert change.reason == "at turn 4: 2 coded patient turns before, 3 after"
     assert change.rater is not None

@@ -57,9 +57,7 @@ def test_files_of_others_forms_fit_their_schemas(schema: str, file: str) -> None
 
 
 def test_what_the_image_runs_is_a_command_and_no_root_runs_it() -> None:
-    words = {
-        word: json.loads(rest) for word, rest in re.findall(r"^(ENTRYPOINT|CMD) (.+)$", DOCKERFILE, re.M)
-    }
+    words = {word: json.loads(rest) for word, rest in re.findall(r"^(ENTRYPOINT|CMD) (.+)$", DOCKERFILE, re.M)}
     entry, command = words["ENTRYPOINT"], words["CMD"]
     assert entry == ["bedside"]
     assert command[0] == "demo"
@@ -75,9 +73,7 @@ def test_the_image_has_the_python_that_the_lock_was_made_with() -> None:
 
 def test_what_the_image_copies_is_let_in_and_is_there() -> None:
     allowed = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.M)
-    copied = [
-        name for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.M) for name in line.split()[:-1]
-    ]
+    copied = [name for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.M) for name in line.split()[:-1]]
     assert sorted(copied) == sorted(allowed)
     assert all((ROOT / name).exists() for name in copied)
 
@@ -120,10 +116,7 @@ def test_the_hosted_checks_run_what_is_here() -> None:
     assert {"3.14"} <= set(jobs["package"]["strategy"]["matrix"]["python"])
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     assert set(re.findall(r"Python :: (3\.\d+)", project)) <= set(versions)
-    assert (
-        min(versions, key=lambda text: int(text[2:]))
-        in project.partition("requires-python")[2].partition("\n")[0]
-    )
+    assert min(versions, key=lambda text: int(text[2:])) in project.partition("requires-python")[2].partition("\n")[0]
 
 
 def test_the_hosted_checks_may_write_nothing_and_run_what_was_looked_at() -> None:

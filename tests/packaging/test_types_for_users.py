@@ -50,9 +50,7 @@ def pyright(*arguments: str | Path, folder: Path) -> dict[str, Any]:
     try:
         report: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
     except ValueError:
-        pytest.skip(
-            f"pyright can't be had here: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}"
-        )
+        pytest.skip(f"pyright can't be had here: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
     return report
 
 
@@ -78,6 +76,4 @@ def test_every_public_name_has_a_type(tmp_path: Path) -> None:
     public = {f"bedside.{name}" for name in bedside.__all__ if not name.startswith("_")}
     assert public <= known.keys()
     assert {name for name in public if not known[name]} == set()
-    assert [
-        one["name"] for one in about["symbols"] if not one["isTypeKnown"] and not one["isTypeAmbiguous"]
-    ] == []
+    assert [one["name"] for one in about["symbols"] if not one["isTypeKnown"] and not one["isTypeAmbiguous"]] == []

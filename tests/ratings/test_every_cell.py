@@ -66,9 +66,7 @@ def changed(table: Table, names: int, chance: random.Random) -> Table:
             for each in rows:
                 del each[column]
         elif kind == 1:
-            rows[chance.randrange(names)][column] = chance.choice(
-                ("Session", "mood", "ben", "", "Notes", "Mood (1-5)")
-            )
+            rows[chance.randrange(names)][column] = chance.choice(("Session", "mood", "ben", "", "Notes", "Mood (1-5)"))
         elif kind == 2:
             order = chance.sample(range(width), width)
             rows = [[each[at] for at in order] for each in rows]
@@ -76,9 +74,7 @@ def changed(table: Table, names: int, chance: random.Random) -> Table:
             rows[row][column] = ""
         elif kind == 4:
             for at, each in enumerate(rows):
-                each.append(
-                    chance.choice(("extra", "")) if at == 0 else "" if at < names else chance.choice(TEXTS)
-                )
+                each.append(chance.choice(("extra", "")) if at == 0 else "" if at < names else chance.choice(TEXTS))
         else:
             rows[row][column] = chance.choice(TEXTS)
     return rows

@@ -293,9 +293,7 @@ def test_potato_takes_the_rater_from_the_folder(tmp_path: Path) -> None:
 
 def test_qualtrics_leaves_out_previews_and_stops_without_a_rater(tmp_path: Path) -> None:
     text = RATING_FORMS.load("qualtrics").example
-    path = written(
-        tmp_path, text + "2025-03-02 09:00:00,Survey Preview,R_3,me@example.org,a-2,1,1\n", "q.csv"
-    )
+    path = written(tmp_path, text + "2025-03-02 09:00:00,Survey Preview,R_3,me@example.org,a-2,1,1\n", "q.csv")
     file = read_file(path)
     assert file.ratings["transcript_id"].unique().to_list() == ["a-1"]
     assert file.account.file.left_out["previews of the survey"] == 1
@@ -310,9 +308,7 @@ def looped_survey(extra: str = "", answers: str = "") -> str:
     """Three responses with two questions in three loops, one of the loops never shown to ben, and one outside."""
     header = ["ResponseId", "Status", "RecipientEmail", *([extra] if extra else []), "age"]
     header += [f"{loop}_{question}" for loop in (1, 2, 3) for question in ("which", "Q3", "Q4_1")]
-    ids = [
-        json.dumps({"ImportId": f"{name[:2]}QID{name[2:]}" if name[0].isdigit() else name}) for name in header
-    ]
+    ids = [json.dumps({"ImportId": f"{name[:2]}QID{name[2:]}" if name[0].isdigit() else name}) for name in header]
     given = {
         "anna": [*("c-1", 4, 5), *("c-2", 3, ""), *("c-3", 1, 2)],
         "ben": [*("c-2", 2, 2), *("", "", ""), *("c-1", 5, 5)],
@@ -358,9 +354,7 @@ def test_loops_of_qualtrics_are_items(tmp_path: Path) -> None:
 
 def test_loops_beside_an_item_are_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path, looped_survey("transcript_id", "a-1"), "q.csv")
-    with pytest.raises(
-        AmbiguousError, match=r"a loop may be an item or be about that one.*`columns=item=loop`"
-    ):
+    with pytest.raises(AmbiguousError, match=r"a loop may be an item or be about that one.*`columns=item=loop`"):
         read_file(path)
     assert set(read_file(path, columns={"item": "loop"}).ratings["transcript_id"]) == {
         "1",
@@ -414,9 +408,7 @@ def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: 
     assert file.ratings.filter(transcript_id="a-1", metric="warmth", rater="human:ben")["value"].item() == 3
 
 
-def workbook(
-    path: Path, rows: list[list[object]], merged: tuple[str, ...] = (), struck: tuple[str, ...] = ()
-) -> Path:
+def workbook(path: Path, rows: list[list[object]], merged: tuple[str, ...] = (), struck: tuple[str, ...] = ()) -> Path:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
     for row in rows:
@@ -465,16 +457,12 @@ def test_struck_through_cells_are_asked_about(tmp_path: Path) -> None:
     assert left.account.file.left_out == {"texts struck through": 2}
     assert left.account.file.first_left == {"texts struck through": f"{path}:2 cell D2"}
     # What is struck through of a header or an empty cell says nothing.
-    assert (
-        read_file(workbook(tmp_path / "h.xlsx", SHEET, ("A2:A3", "A4:A5"), ("C1", "D5"))).ratings.height == 7
-    )
+    assert read_file(workbook(tmp_path / "h.xlsx", SHEET, ("A2:A3", "A4:A5"), ("C1", "D5"))).ratings.height == 7
 
 
 def test_a_corrected_answer_is_what_is_not_struck_through(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(workbook(tmp_path / "r.xlsx", SHEET, ("A2:A3", "A4:A5")), rich_text=True)
-    book.worksheets[0]["C2"] = CellRichText(
-        TextBlock(InlineFont(strike=True), "1"), TextBlock(InlineFont(), "4")
-    )
+    book.worksheets[0]["C2"] = CellRichText(TextBlock(InlineFont(strike=True), "1"), TextBlock(InlineFont(), "4"))
     book.save(tmp_path / "r.xlsx")
     with pytest.raises(AmbiguousError, match=r":2 cell C2"):
         read_file(tmp_path / "r.xlsx")
@@ -523,9 +511,7 @@ def test_three_rows_of_names_stop(tmp_path: Path) -> None:
 def test_qualtrics_is_told_by_its_third_row(tmp_path: Path) -> None:
     text = RATING_FORMS.load("qualtrics").example
     expected = keyed(read_file(example("qualtrics", tmp_path)))
-    path = written(
-        tmp_path, text.replace("ResponseId", "record_id").replace("Response ID", "Record"), "q.csv"
-    )
+    path = written(tmp_path, text.replace("ResponseId", "record_id").replace("Response ID", "Record"), "q.csv")
     assert keyed(read_file(path)) == expected
     path = workbook(tmp_path / "q.xlsx", [list(row) for row in csv.reader(io.StringIO(text))])
     assert keyed(read_file(path)) == expected

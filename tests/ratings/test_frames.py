@@ -30,9 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "ask", [bedside.agree, bedside.compare, bedside.validate, bedside.estimate, bedside.tables]
-)
+@pytest.mark.parametrize("ask", [bedside.agree, bedside.compare, bedside.validate, bedside.estimate, bedside.tables])
 def test_frames_are_asked_as_their_file_is(ask: Callable[..., Any]) -> None:
     options = {
         "scales": SCALES,
@@ -46,9 +44,7 @@ def test_frames_are_asked_as_their_file_is(ask: Callable[..., Any]) -> None:
 @pytest.mark.slow
 def test_a_number_of_a_frame_is_explained() -> None:
     of_file = bedside.explain(STUDY, "empathy", table="agreement", scales=SCALES)
-    assert str(bedside.explain(pd.read_csv(STUDY), "empathy", table="agreement", scales=SCALES)) == str(
-        of_file
-    )
+    assert str(bedside.explain(pd.read_csv(STUDY), "empathy", table="agreement", scales=SCALES)) == str(of_file)
     assert bedside.figure(pl.read_csv(STUDY), "agreement", scales=SCALES).svg() == bedside.figure(
         STUDY, "agreement", scales=SCALES
     ).svg()  # fmt: skip
@@ -141,12 +137,8 @@ def test_what_is_wrong_with_a_frame_is_told_with_its_row(spoil: Callable[[Any], 
         ("transcript_id", pl.lit("one"), "row 2: the rating stands in a row above, too"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_ratings_table(
-    run: bedside.Run, column: str, value: pl.Expr, words: str
-) -> None:
-    spoilt = (
-        run.ratings.filter(metric="empathy").sort("transcript_id", "rater").with_columns(value.alias(column))
-    )
+def test_what_is_wrong_with_a_ratings_table(run: bedside.Run, column: str, value: pl.Expr, words: str) -> None:
+    spoilt = run.ratings.filter(metric="empathy").sort("transcript_id", "rater").with_columns(value.alias(column))
     for frame in (spoilt, spoilt.to_pandas()):
         with pytest.raises(bedside.BedsideError) as error:
             bedside.agree(frame)

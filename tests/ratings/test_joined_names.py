@@ -45,9 +45,7 @@ def run(tmp_path: Path) -> Run:
     """A run that a judge rated on empathy."""
     scored = bedside.score(TALKS, tmp_path / "run", metrics=["structure"]).run
     rows = [f"t{number},judge:m,empathy,{level}" for number, level in enumerate(JUDGE)]
-    bedside.import_ratings(
-        scored, written(tmp_path, "\n".join(["item,rater,metric,value", *rows]), "judge.csv")
-    )
+    bedside.import_ratings(scored, written(tmp_path, "\n".join(["item,rater,metric,value", *rows]), "judge.csv"))
     return bedside.read_run(scored.path)
 
 
@@ -57,9 +55,7 @@ def by_people(run: Run) -> list[tuple[Any, ...]]:
 
 
 def alike(file: RatingFile) -> list[tuple[Any, ...]]:
-    return sorted(
-        file.ratings.select("transcript_id", "unit", "metric", "rater", "value", "label").iter_rows()
-    )
+    return sorted(file.ratings.select("transcript_id", "unit", "metric", "rater", "value", "label").iter_rows())
 
 
 def test_a_title_in_a_sheet_meets_the_judge(run: Run, tmp_path: Path) -> None:
@@ -69,10 +65,7 @@ def test_a_title_in_a_sheet_meets_the_judge(run: Run, tmp_path: Path) -> None:
     assert {row[0] for row in by_people(run)} == {"empathy", "Warm th"}
     judge = bedside.validate(run.path, metrics="empathy").results[0].validations[0]
     assert (judge.rated, judge.with_people) == (10, 10)
-    kappas = [
-        cohen_kappa_score(JUDGE, people, weights="quadratic", labels=[1, 2, 3, 4, 5])
-        for people in (ANNA, BEN)
-    ]
+    kappas = [cohen_kappa_score(JUDGE, people, weights="quadratic", labels=[1, 2, 3, 4, 5]) for people in (ANNA, BEN)]
     assert judge.mean is not None
     assert judge.mean.statistics["kappa"].estimate == pytest.approx(sum(kappas) / 2)
     account = bedside.read_run(run.path).manifest["imports"][-1]["account"]
@@ -102,9 +95,7 @@ def test_two_metrics_of_one_file_are_never_one(run: Run, tmp_path: Path) -> None
     sheet = written(tmp_path, wide({"Empathy": (ANNA, BEN), "EMPATHY": (BEN, ANNA)}))
     file = read_file(sheet, known=known_names(run), scales=parse_scales(["1-5"]))
     assert set(file.ratings["metric"]) == {"Empathy", "EMPATHY"}
-    assert file.account.names.apart == [
-        "'Empathy' and 'EMPATHY' both stand in the file, and stay two metrics."
-    ]
+    assert file.account.names.apart == ["'Empathy' and 'EMPATHY' both stand in the file, and stay two metrics."]
     beside = written(tmp_path, wide({"empathy": (ANNA, BEN), "Empathy": (BEN, ANNA)}), "beside.csv")
     file = read_file(beside, known=known_names(run), scales=parse_scales(["1-5"]))
     assert set(file.ratings["metric"]) == {"Empathy", "empathy"}
@@ -114,9 +105,7 @@ def test_ratings_of_turns_and_of_talks_are_two_metrics(run: Run, tmp_path: Path)
     sheet = written(tmp_path, "item,turn,rater,metric,value\nt0,0,anna,Empathy,3\nt0,1,anna,Empathy,4\n")
     file = read_file(sheet, known=known_names(run))
     assert set(file.ratings["metric"]) == {"Empathy"}
-    assert file.account.names.apart == [
-        "'Empathy' rates turns, and 'empathy' transcripts: they stay two metrics."
-    ]
+    assert file.account.names.apart == ["'Empathy' rates turns, and 'empathy' transcripts: they stay two metrics."]
     both = "item,turn,rater,metric,value\nt0,0,anna,Warmth,3\nt0,,ben,warmth,4\n"
     assert set(read_file(written(tmp_path, both)).ratings["metric"]) == {"Warmth", "warmth"}
 
@@ -157,14 +146,10 @@ def test_spellings_of_a_rater_are_one_person(run: Run, tmp_path: Path) -> None:
     rows += [f"t{number},ben,{level}" for number, level in enumerate(BEN)]
     one = written(tmp_path, "\n".join(["item,rater,empathy", *rows]))
     kappa = bedside.agree(one, scales="1-5").results[0].statistics["kappa"]
-    assert kappa.estimate == pytest.approx(
-        cohen_kappa_score(ANNA, BEN, weights="quadratic", labels=[1, 2, 3, 4, 5])
-    )
+    assert kappa.estimate == pytest.approx(cohen_kappa_score(ANNA, BEN, weights="quadratic", labels=[1, 2, 3, 4, 5]))
     first = written(tmp_path, wide({"empathy": (ANNA, BEN)}), "first.csv")
     bedside.import_ratings(run, first)
-    assert bedside.import_ratings(
-        run, written(tmp_path, wide({"empathy": (ANNA, BEN)}, ("ANNA", "Ben")), "again.csv")
-    )
+    assert bedside.import_ratings(run, written(tmp_path, wide({"empathy": (ANNA, BEN)}, ("ANNA", "Ben")), "again.csv"))
     assert [row[1] for row in by_people(run)] == ["human:anna"] * 10 + ["human:ben"] * 10
     entry = bedside.read_run(run.path).manifest["imports"][-1]["account"]
     assert entry["joined"]["raters"] == 2
@@ -419,9 +404,7 @@ def test_a_sheet_of_nothing_but_comments_says_how_to_read_them_as_labels(run: Ru
 
 def test_a_mark_behind_a_question_makes_no_other_metric(run: Run, tmp_path: Path) -> None:
     """Before, comments on ``Crisis?`` were nine labels of a metric ``Comments on crisis``."""
-    rows = [
-        f"t{number},anna,{JUDGE[number]},yes,{'see turn 3' if number < 2 else ''}" for number in range(10)
-    ]
+    rows = [f"t{number},anna,{JUDGE[number]},yes,{'see turn 3' if number < 2 else ''}" for number in range(10)]
     head = "item,rater,Empathy: *,Crisis?,Comments on crisis"
     bedside.import_ratings(run, written(tmp_path, "\n".join([head, *rows]) + "\n"))
     people = bedside.read_run(run.path).ratings.filter(pl.col("rater") == "human:anna")
@@ -437,9 +420,7 @@ def test_what_the_user_renamed_is_not_said_to_be_kept_apart_by_an_option(tmp_pat
     )
 
 
-def test_ratings_are_not_replaced_by_those_of_somebody_whose_name_is_spelt_alike(
-    run: Run, tmp_path: Path
-) -> None:
+def test_ratings_are_not_replaced_by_those_of_somebody_whose_name_is_spelt_alike(run: Run, tmp_path: Path) -> None:
     """Before, the sheet of a second person, ``a``, took the place of all that ``A`` had rated."""
 
     def sheet(rater: str, levels: list[int], name: str) -> Path:
@@ -449,15 +430,12 @@ def test_ratings_are_not_replaced_by_those_of_somebody_whose_name_is_spelt_alike
     def rated() -> dict[str, list[float]]:
         people = bedside.read_run(run.path).ratings.filter(pl.col("rater").str.starts_with("human:"))
         return {
-            str(rater): part.sort("transcript_id")["value"].to_list()
-            for (rater,), part in people.group_by("rater")
+            str(rater): part.sort("transcript_id")["value"].to_list() for (rater,), part in people.group_by("rater")
         }
 
     bedside.import_ratings(run, sheet("A", ANNA, "first.csv"))
     second = sheet("a", BEN, "second.csv")
-    with pytest.raises(
-        InputError, match=r"second.csv:2.*'a' may be 'A', who rated 't0' .*\(5 ratings .*rename=a=A"
-    ):
+    with pytest.raises(InputError, match=r"second.csv:2.*'a' may be 'A', who rated 't0' .*\(5 ratings .*rename=a=A"):
         bedside.import_ratings(bedside.read_run(run.path), second)
     assert rated() == {"human:A": ANNA}
     # Who says the same is the same, and a file may correct what it said.

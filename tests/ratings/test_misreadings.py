@@ -57,14 +57,10 @@ def test_parts_of_a_whole_are_numbers_where_all_are(
 def test_parts_of_a_whole_are_ratings_however_many_differ(tmp_path: Path) -> None:
     """A column of words of which nearly every one is another would be taken for remarks."""
     rows = "".join(f"{number},anna,{number}%,{number % 6}/5\n" for number in range(30))
-    file = read_file(
-        written(tmp_path, f"item,rater,warmth,pace\n{rows}"), scales={"pace": parse_scale("0-5")}
-    )
+    file = read_file(written(tmp_path, f"item,rater,warmth,pace\n{rows}"), scales={"pace": parse_scale("0-5")})
     assert file.ratings.filter(metric="warmth")["value"].to_list() == list(range(30))
     assert file.ratings.filter(metric="pace")["value"].to_list() == [number % 6 for number in range(30)]
-    check_refusal(
-        written(tmp_path, "item,rater,value\na,anna,80\nb,anna,80%\n"), "'80%', while others are numbers"
-    )
+    check_refusal(written(tmp_path, "item,rater,value\na,anna,80\nb,anna,80%\n"), "'80%', while others are numbers")
 
 
 # -- raters and metrics ----------------------------------------------------------------------------------
@@ -114,9 +110,7 @@ def test_answers_beside_data_of_a_task_are_named_and_several_labels_explained(tm
     assert values(read_file(path, metrics=["kindness"])) == [4]
     result = {"from_name": "code", "to_name": "text", "type": "choices", "value": {"choices": ["a", "b"]}}
     annotation = {"id": 1, "completed_by": 1, "result": [result], "was_cancelled": False}
-    several = written(
-        tmp_path, json.dumps([{"id": 1, "data": {"text": "x"}, "annotations": [annotation]}]), "l.json"
-    )
+    several = written(tmp_path, json.dumps([{"id": 1, "data": {"text": "x"}, "annotations": [annotation]}]), "l.json")
     check_refusal(several, "1 answers of several labels; a rating is one label or one number")
 
 
@@ -163,9 +157,7 @@ def test_a_case_is_no_item_where_there_is_another(tmp_path: Path) -> None:
         file = read_file(written(tmp_path, f"Case,{name},rater,score\nc,a,anna,4\nc,b,anna,3\n"))
         assert file.ratings.select("transcript_id", "case_id").rows() == [("a", "c"), ("b", "c")]
     # Of each system there is a conversation on the case: none of the columns names it.
-    check_refusal(
-        written(tmp_path, "case,system,rater,score\nc,A,anna,4\nc,B,anna,3\n"), "no column holds the item"
-    )
+    check_refusal(written(tmp_path, "case,system,rater,score\nc,A,anna,4\nc,B,anna,3\n"), "no column holds the item")
     # What stands beside the item is no metric.
     file = read_file(written(tmp_path, "item,session,rater,warmth\na,1,anna,4\nb,2,anna,3\n"))
     assert (list(file.account.metrics), file.account.file.unused) == (["warmth"], ["session"])
@@ -229,9 +221,7 @@ def test_each_column_may_have_its_own_decimals(tmp_path: Path) -> None:
         ("2,5 4,0 999", "999"),
     ],
 )
-def test_a_number_that_may_stand_for_no_answer_is_asked_about(
-    answers: str, code: str, tmp_path: Path
-) -> None:
+def test_a_number_that_may_stand_for_no_answer_is_asked_about(answers: str, code: str, tmp_path: Path) -> None:
     numbers = answers.split()
     path = of_cells(tmp_path, numbers, ";")
     check_question(path, f"`missing={code}`", "`missing=rating=`", where=f"{path}:{numbers.index(code) + 2}")
@@ -245,14 +235,10 @@ def test_a_number_that_may_stand_for_no_answer_is_asked_about(
 
 
 @pytest.mark.parametrize("typed", ["44", "22", "33", "45", "50", "55", "100", "-34"])
-@pytest.mark.parametrize(
-    "others", ["1 2 3 4 5 4 3 2", "1 2 4 5 4 5 2 1", "0 1 2 3 0 1 2 3", "1 1.5 2 3 2.5 2 3 2"]
-)
+@pytest.mark.parametrize("others", ["1 2 3 4 5 4 3 2", "1 2 4 5 4 5 2 1", "0 1 2 3 0 1 2 3", "1 1.5 2 3 2.5 2 3 2"])
 def test_a_number_far_from_all_levels_is_asked_about(others: str, typed: str, tmp_path: Path) -> None:
     path = of_cells(tmp_path, [*others.split(), typed])
-    with pytest.raises(
-        AmbiguousError, match=rf"{typed} of rating .*mend it, or `missing={typed}`.*`scales=rating="
-    ):
+    with pytest.raises(AmbiguousError, match=rf"{typed} of rating .*mend it, or `missing={typed}`.*`scales=rating="):
         read_file(path)
     assert values(read_file(path, missing=parse_missing(["rating="])))[-1] == float(typed)
     assert len(values(read_file(path, missing=parse_missing([typed])))) == 8
@@ -284,9 +270,7 @@ def test_numbers_among_their_like_are_ratings(answers: str, tmp_path: Path) -> N
 
 
 def test_what_stands_for_no_answer_is_declared_of_all_or_of_one_metric(tmp_path: Path) -> None:
-    path = written(
-        tmp_path, "item,rater,warmth,pace\na,anna,4,99\nb,anna,99,50\nc,anna,refused,99.0\nd,anna,3,80\n"
-    )
+    path = written(tmp_path, "item,rater,warmth,pace\na,anna,4,99\nb,anna,99,50\nc,anna,refused,99.0\nd,anna,3,80\n")
     with pytest.raises(InputError, match=r"'refused', while others are numbers.*`missing=refused`"):
         read_file(path, missing=parse_missing(["99"]))
     file = read_file(path, missing=parse_missing(["Warmth=99", "Refused"]))
@@ -348,9 +332,7 @@ def test_a_renaming_onto_a_name_that_is_there(tmp_path: Path) -> None:
 # -- words -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "cells", ["4 - agree,2 - disagree", "4: Agree,2", "Agree (4),Disagree (2)", "4) agree,2) no"]
-)
+@pytest.mark.parametrize("cells", ["4 - agree,2 - disagree", "4: Agree,2", "Agree (4),Disagree (2)", "4) agree,2) no"])
 def test_numbers_with_labels_are_numbers(cells: str, tmp_path: Path) -> None:
     one, two = cells.split(",")
     path = written(tmp_path, f"item,rater,value\na,anna,{one}\nb,anna,{two}\n")
@@ -362,9 +344,7 @@ def test_numbers_with_labels_are_numbers(cells: str, tmp_path: Path) -> None:
 
 def test_one_number_with_two_labels_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "item,rater,value\na,anna,4 - agree\nb,anna,4 - disagree\n")
-    with pytest.raises(
-        InputError, match=r"another label than '4 - agree'.*|.*ratings\.csv:2 and .*ratings\.csv:3"
-    ):
+    with pytest.raises(InputError, match=r"another label than '4 - agree'.*|.*ratings\.csv:2 and .*ratings\.csv:3"):
         read_file(path)
 
 
@@ -425,9 +405,7 @@ def test_the_set_is_whole_where_it_is_decided_and_asked_about_where_not(tmp_path
 
 def test_a_metric_has_the_set_that_another_of_the_file_decides(tmp_path: Path) -> None:
     five = FIVES["agreement"].split("<")
-    rows = "".join(
-        f"{at},anna,{word},{('Agree', 'Strongly agree')[at % 2]}\n" for at, word in enumerate(five)
-    )
+    rows = "".join(f"{at},anna,{word},{('Agree', 'Strongly agree')[at % 2]}\n" for at, word in enumerate(five))
     file = read_file(written(tmp_path, "item,rater,warmth,pace\n" + rows))
     assert file.scales["warmth"] == file.scales["pace"] == Scale(tuple(five), True)
     assert "as of another metric of the file" in remarks(file)
@@ -442,9 +420,7 @@ def test_a_metric_has_the_set_that_another_of_the_file_decides(tmp_path: Path) -
         (["nie", "selten", "weiß ich nicht mehr"], "weiß ich nicht mehr"),
     ],
 )
-def test_a_strange_word_among_those_of_a_set_is_asked_about(
-    words: list[str], strange: str, tmp_path: Path
-) -> None:
+def test_a_strange_word_among_those_of_a_set_is_asked_about(words: list[str], strange: str, tmp_path: Path) -> None:
     with pytest.raises(AmbiguousError) as error:
         read_file(of_cells(tmp_path, words))
     assert repr(strange) in error.value.what
@@ -453,9 +429,7 @@ def test_a_strange_word_among_those_of_a_set_is_asked_about(
     assert values(file) == words
 
 
-@pytest.mark.parametrize(
-    "words", [["change", "neutral", "sustain"], ["open", "closed", "none"], ["yes", "no"]]
-)
+@pytest.mark.parametrize("words", [["change", "neutral", "sustain"], ["open", "closed", "none"], ["yes", "no"]])
 def test_labels_that_only_share_a_word_with_a_set_stay_labels(words: list[str], tmp_path: Path) -> None:
     file = read_file(of_cells(tmp_path, words))
     assert (values(file), dict(file.scales), remarks(file)) == (words, {}, "")
@@ -503,9 +477,7 @@ def test_ordered_words_are_weighted(tmp_path: Path) -> None:
     for weights in ("linear", "quadratic"):
         (answer,) = bedside.agree(path, scales="never/rarely/often", weights=weights).results
         assert answer.level == "ordinal"
-        assert answer.statistics["kappa"].estimate == pytest.approx(
-            cohen_kappa_score(anna, ben, weights=weights)
-        )
+        assert answer.statistics["kappa"].estimate == pytest.approx(cohen_kappa_score(anna, ben, weights=weights))
     with pytest.raises(bedside.BedsideError, match=r"have no order.*low<middle<high"):
         bedside.agree(path, scales="often/never/rarely", weights="linear")
 
@@ -553,9 +525,7 @@ def test_worksheets_of_the_same_items_are_systems_and_it_is_said(tmp_path: Path)
 
 
 @pytest.mark.parametrize("names", [("rater 1", "rater 2"), ("pre", "post"), ("round 1", "round 2")])
-def test_worksheets_that_may_be_raters_or_rounds_are_asked_about(
-    names: tuple[str, str], tmp_path: Path
-) -> None:
+def test_worksheets_that_may_be_raters_or_rounds_are_asked_about(names: tuple[str, str], tmp_path: Path) -> None:
     rows: list[list[object]] = [["item", "metric", "anna", "ben"], ["a", "x", 4, 3]]
     path = workbook(tmp_path / "r.xlsx", dict.fromkeys(names, rows))
     check_question(path, "`columns=system=sheet`", sheet="all")
@@ -585,9 +555,7 @@ def test_all_worksheets_of_the_experts_are_read(call: Call) -> None:
     assert code == 0, err
     json.loads(out)
     assert "Sheets: GPT-4, GPT-3.5, LLaMA2, Mistral-v2" in err
-    (answer,) = (
-        a for a in bedside.agree(bedside.read_ratings(path, sheet="all")).results if a.metric == "Q1"
-    )
+    (answer,) = (a for a in bedside.agree(bedside.read_ratings(path, sheet="all")).results if a.metric == "Q1")
     assert (answer.units, answer.cases) == (60, 15)
     assert answer.statistics["kappa"].estimate == pytest.approx(kappa)
     assert round(kappa, 2) == 0.62
@@ -606,18 +574,14 @@ def test_a_workbook_as_it_was_published_is_read_below_its_instructions() -> None
     for sheet in book.worksheets:
         for row in sheet.iter_rows(min_row=7, values_only=True):
             expected += sum(str(cell).strip() in ("Yes", "No") for cell in row[6:9] if row[0])
-    of_questions = sum(
-        count for name, (_, count) in file.account.metrics.items() if name.strip() in ("Q1", "Q2", "Q3")
-    )
+    of_questions = sum(count for name, (_, count) in file.account.metrics.items() if name.strip() in ("Q1", "Q2", "Q3"))
     assert of_questions == expected
 
 
 # -- what is said ----------------------------------------------------------------------------------------
 
 
-def test_questions_say_what_was_read_on_standard_error_and_json_stays_pure(
-    call: Call, tmp_path: Path
-) -> None:
+def test_questions_say_what_was_read_on_standard_error_and_json_stays_pure(call: Call, tmp_path: Path) -> None:
     text = "item,rater,system,case,value\n" + "".join(
         f"{system}-{case},{who},{system},{case},{(case * 7 + len(who) + ord(system)) % 5 + 1}\n"
         for system in "AB" for case in range(8) for who in ("anna", "ben")
@@ -634,9 +598,7 @@ def test_questions_say_what_was_read_on_standard_error_and_json_stays_pure(
 
 def test_what_was_read_is_kept_in_the_manifest(call: Call, tmp_path: Path) -> None:
     run = bedside.score([bedside.EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
-    code, _, err = call(
-        "ratings", "import", run.path, bedside.EXAMPLES / "ratings-wide.csv", "--scale", "1-5"
-    )
+    code, _, err = call("ratings", "import", run.path, bedside.EXAMPLES / "ratings-wide.csv", "--scale", "1-5")
     assert code == 0, err
     assert "was read as a table with a column for each rater" in err
     (entry,) = bedside.read_run(run.path).manifest["imports"]
@@ -673,9 +635,7 @@ def test_sessions_that_repeat_for_each_participant_are_items_of_both(owner: str,
     file = read_file(written(tmp_path, f"{owner},session,rater,kindness\n{NESTED}"))
     assert file.ratings["metric"].unique().to_list() == ["kindness"]
     assert file.ratings["transcript_id"].to_list() == ["P1/1", "P1/2", "P2/1", "P2/2"]
-    assert f"An item's id is that of {owner}+session, as session repeats; `columns=item=session`" in remarks(
-        file
-    )
+    assert f"An item's id is that of {owner}+session, as session repeats; `columns=item=session`" in remarks(file)
     alone = read_file(tmp_path / "ratings.csv", columns={"item": "session"})
     assert alone.ratings["transcript_id"].n_unique() == 2
 
@@ -689,9 +649,7 @@ def test_a_participant_in_a_table_of_raters_is_no_rater(tmp_path: Path) -> None:
 
 def test_a_site_of_items_or_of_raters_is_asked_about_unless_one_rates_at_both(tmp_path: Path) -> None:
     path = written(tmp_path, f"site,item,rater,kindness\n{NESTED}")
-    with pytest.raises(
-        AmbiguousError, match=r"it may be one item or two; say `columns=item=site\+item` for two"
-    ):
+    with pytest.raises(AmbiguousError, match=r"it may be one item or two; say `columns=item=site\+item` for two"):
         read_file(path)
     both = read_file(path, columns={"item": "site+item"})
     assert both.ratings["transcript_id"].to_list() == ["P1/1", "P1/2", "P2/1", "P2/2"]
@@ -767,9 +725,7 @@ def test_a_column_that_tells_doubled_rows_apart_is_named(column: str, tmp_path: 
 
 
 @pytest.mark.parametrize("ids", [("a", "b"), ("t01", "t02"), ("session_1", "session_2"), ("12", "13")])
-def test_means_and_kappas_under_a_table_are_no_items_and_it_is_said(
-    ids: tuple[str, str], tmp_path: Path
-) -> None:
+def test_means_and_kappas_under_a_table_are_no_items_and_it_is_said(ids: tuple[str, str], tmp_path: Path) -> None:
     one, two = ids
     text = f"item,rater 1,rater 2\n{one},1,2\n{two},3,3\n,,\nMean,2,2.5\nSD,1,.7\nKappa,0.71,\n"
     file = read_file(written(tmp_path, text))
@@ -818,9 +774,7 @@ def test_rows_below_are_left_out_by_their_names_or_numbers(ids: str, below: str,
 @pytest.mark.parametrize("below", ["pilot,3,4", "Mean,3.3,3.2;pilot,3,4", "Quux,0.4,0.9"])
 def test_a_last_row_that_may_be_an_item_or_computed_is_asked_about(below: str, tmp_path: Path) -> None:
     path = written(tmp_path, ten_items(below))
-    with pytest.raises(
-        AmbiguousError, match="`columns=item=session` for an item, else remove the row"
-    ) as error:
+    with pytest.raises(AmbiguousError, match="`columns=item=session` for an item, else remove the row") as error:
         read_file(path)
     assert error.value.where == f"{path}:{12 + below.count(';')}"
     file = read_file(path, columns={"item": "session"})

@@ -145,9 +145,7 @@ def test_two_raters_called_first_and_second_are_raters(tmp_path: Path) -> None:
 def test_both_orders_and_several_raters_stand_side_by_side_and_empty_cells_are_counted(
     tmp_path: Path,
 ) -> None:
-    text = (
-        HEADER + "a,b,anna,empathy,first\nb,a,anna,empathy,first\na,b,ben,empathy,NA\na,c,anna,empathy,tie\n"
-    )
+    text = HEADER + "a,b,anna,empathy,first\nb,a,anna,empathy,first\na,b,ben,empathy,NA\na,c,anna,empathy,tie\n"
     file = read(tmp_path, text)
     assert file.ratings.height == 3
     assert file.empty == 1
@@ -181,9 +179,7 @@ def test_they_join_a_run_and_the_question_is_answered(call: Call, tmp_path: Path
     assert "8" in out
     table = Run(run.path).ratings
     imported = table.filter(table["unit"].str.starts_with("pair:"))
-    assert set(imported.select("system", "label", "value", "round").iter_rows()) == {
-        ("A", "first", 1.0, "import")
-    }
+    assert set(imported.select("system", "label", "value", "round").iter_rows()) == {("A", "first", 1.0, "import")}
     (tmp_path / "strange.csv").write_text(HEADER + "A-0-0,Z-0-0,anna,empathy,first\n", "utf-8")
     with pytest.raises(BedsideError, match="no transcript 'Z-0-0'"):
         bedside.import_ratings(run.path, tmp_path / "strange.csv")

@@ -97,9 +97,7 @@ def test_doubled_ratings_name_both_rows(tmp_path: Path) -> None:
 
 
 def test_words_among_numbers_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"the rating of empathy is 'good', while others are numbers \(.*:2\)"
-    ):
+    with pytest.raises(InputError, match=r"the rating of empathy is 'good', while others are numbers \(.*:2\)"):
         read_file(written(tmp_path, LONG.replace("5", "good")))
 
 
@@ -159,9 +157,7 @@ def test_digits_of_other_kinds_and_endless_numbers_are_no_scale(text: str) -> No
         parse_scale(text)
 
 
-@pytest.mark.parametrize(
-    ("column", "cell"), [("turn", "1e308"), ("replicate", "3000000000"), ("replicate", "²")]
-)
+@pytest.mark.parametrize(("column", "cell"), [("turn", "1e308"), ("replicate", "3000000000"), ("replicate", "²")])
 def test_numbers_that_no_table_holds_are_refused(column: str, cell: str, tmp_path: Path) -> None:
     path = written(tmp_path, f"item,rater,value,{column}\na,anna,1,{cell}\n", "r.csv")
     with pytest.raises(InputError, match=f"the {column} '.*' is not a whole number"):
@@ -174,9 +170,7 @@ def test_a_parquet_file_of_a_few_bytes_may_not_become_a_large_table(tmp_path: Pa
     many = pl.select(item=pl.int_range(3_000_000), rater=pl.lit("anna"), value=pl.lit(1))
     many.write_parquet(path)
     check_refusal(path, "more than 2,000,000 rows")
-    long = pl.select(
-        item=pl.int_range(2000), rater=pl.lit("anna"), value=pl.lit(1), reason=pl.lit("x" * 2**20)
-    )
+    long = pl.select(item=pl.int_range(2000), rater=pl.lit("anna"), value=pl.lit(1), reason=pl.lit("x" * 2**20))
     long.write_parquet(path)
     assert path.stat().st_size < 2**20
     check_refusal(path, "1024 MB of text")

@@ -86,7 +86,5 @@ def as_items(rows: tuple[str, ...]) -> list[list[str | None]]:
 
 def as_ratings(table: list[list[int]]) -> tuple[list[int], list[int]]:
     """A table of joint counts as the two raters' ratings, levels from 1."""
-    cells = [
-        (i + 1, j + 1) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)
-    ]
+    cells = [(i + 1, j + 1) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
     return [i for i, _ in cells], [j for _, j in cells]

@@ -82,9 +82,7 @@ def test_systems_and_levels_stand_as_a_suite_lists_them_and_the_others_after() -
 
 
 def test_tables_and_the_direction_of_tests_follow_the_order() -> None:
-    ratings = [
-        rated(system, case, empathy=case + place) for place, system in enumerate("azm") for case in range(4)
-    ]
+    ratings = [rated(system, case, empathy=case + place) for place, system in enumerate("azm") for case in range(4)]
     view = ratings_view(*ratings, order=StudyOrder({"z": "Zeta", "m": "Mu"}))
     table = results(view, metrics=["empathy"])
     assert titles_of(table) == ["Metric", "Zeta", "Mu", "a"]
@@ -246,14 +244,10 @@ def test_the_numbers_agree_among_themselves_where_their_sources_say_they_do() ->
     """MedConceal: F1 of precision and recall; Note2Chat: Avg. of six columns; CALM-IT: tables 2 and A16."""
     lines = {(n.system, n.levels) for n in published_numbers("medconceal") if n.place == "Table 1"}
     for (system, levels), kind in product(lines, ("Coarse", "Fine")):
-        p, r, f1 = (
-            number("medconceal", "Table 1", f"{kind} {what}", system, *levels) for what in ("P", "R", "F1")
-        )
+        p, r, f1 = (number("medconceal", "Table 1", f"{kind} {what}", system, *levels) for what in ("P", "R", "F1"))
         assert f1 == pytest.approx(2 * p * r / (p + r), abs=0.0016)
     for average in (n for n in published_numbers("note2chat") if n.measure == "Avg."):
-        columns = [
-            number("note2chat", "Table 2", measure, average.system, *average.levels) for measure in IN_PERCENT
-        ]
+        columns = [number("note2chat", "Table 2", measure, average.system, *average.levels) for measure in IN_PERCENT]
         assert average.value == pytest.approx(np.mean(columns), abs=0.051)
     again = {(n.measure.replace("Softening", "Soften"), n.system): n.value for n in published_numbers("calm-it")
              if n.place == "Table 2"}  # fmt: skip
@@ -300,12 +294,7 @@ def printed_table(view: RatingsView, suite: str, name: str) -> Table:
 
 def count_same(table: Table) -> int:
     """Check that each number of ours is printed as the source printed it; how many there are."""
-    pairs = [
-        both
-        for texts in cells_of(table)
-        for text in texts
-        if (both := re.fullmatch(r"(\S+) \{(\S+)\}", text))
-    ]
+    pairs = [both for texts in cells_of(table) for text in texts if (both := re.fullmatch(r"(\S+) \{(\S+)\}", text))]
     assert [both[1].lstrip("+") for both in pairs] == [both[2] for both in pairs]
     return len(pairs)
 
@@ -411,9 +400,7 @@ def test_a_number_stands_beside_the_system_of_the_run_that_is_called_so_in_print
 def test_the_report_has_the_sources_tables_and_no_others_of_the_suite(suite: str, tmp_path: Path) -> None:
     run = made_run(tmp_path, suite, cases=3)
     own, *others = make_parts(open_ratings_view(run.path), settings=PRINTED, figures=False)
-    assert [table.name for table in own.tables] == [
-        table.id for table in SUITES.load(suite).as_published.tables
-    ]
+    assert [table.name for table in own.tables] == [table.id for table in SUITES.load(suite).as_published.tables]
     assert own.left_out == ()
     assert {table.name for part in others for table in part.tables} <= {"rubrics", "missing"}
 
@@ -562,18 +549,14 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> RatingsView:
             for index, stage in enumerate([*stages, "exit"])
         )
         factors = {"persona": ("openness", "neuroticism")[place % 2], "health_literacy": "basic"}
-        talks.append(
-            Transcript(id=f"{system}-{case}", turns=turns, system=system, case_id=f"c{case}", factors=factors)
-        )
+        talks.append(Transcript(id=f"{system}-{case}", turns=turns, system=system, case_id=f"c{case}", factors=factors))
     run = scored(tmp_path_factory.mktemp("staged"), talks, suite="multisense")
     rows = []
     for name, system, case in run.index.select("id", "system", "case_id").iter_rows():
         for metric, rater in product(("perceived_benefits", "conversation_flow"), (JUDGE, "human:anna")):
             rows.append(rating(name, system, case, metric, float(rng.integers(1, 5)), rater))
         rows.append(rating(name, system, case, "diagnostic_accuracy_hard", float(rng.integers(0, 2))))
-        rows.append(
-            rating(name, system, case, "smog.clinician", float(rng.normal(12, 1)), "algorithm:readability@x")
-        )
+        rows.append(rating(name, system, case, "smog.clinician", float(rng.normal(12, 1)), "algorithm:readability@x"))
     return open_ratings_view(with_rows(run, rows).path)
 
 
@@ -733,17 +716,13 @@ def test_printed_numbers_stand_beside_each_line_and_people_keep_theirs(concealed
     lines = rows_of(published(concealed, "medconceal", "confirmation", PRINTED), 3)
     assert lines["GPT-5.2", "Adaptive", "m"][1].endswith("{0.691}")
     assert lines["Qwen-3.5-9B", "8-turn", "m"][1].endswith("{0.861}")
-    human = rows_of(published(concealed, "medconceal", "intervention", PRINTED), 2)[
-        "Human clinicians", "Human"
-    ]
+    human = rows_of(published(concealed, "medconceal", "intervention", PRINTED), 2)["Human clinicians", "Human"]
     assert [text[-7:] for text in human[:2]] == ["{0.427}", "{0.487}"]
 
 
 def test_intervention_has_the_reveal_of_the_target_and_settings_apart(concealed: RatingsView) -> None:
     lines = rows_of(published(concealed, "medconceal", "intervention"), 2)
-    own = sums(
-        "intervention", SETTINGS["intervention"][1], "GPT-5.2", JUDGE, "concern_addressed", "primary_revealed"
-    )
+    own = sums("intervention", SETTINGS["intervention"][1], "GPT-5.2", JUDGE, "concern_addressed", "primary_revealed")
     assert lines["GPT-5.2", "20-turn"][:2] == [f"{total / 12:.3f}" for total in own]
 
 

@@ -84,9 +84,7 @@ def test_a_pair_and_an_agreement(view: RatingsView, tables: dict[str, Table]) ->
     assert raters == {"human:anna", "human:ben"}
 
 
-def test_a_cell_that_is_none_is_answered_with_the_nearest(
-    view: RatingsView, tables: dict[str, Table]
-) -> None:
+def test_a_cell_that_is_none_is_answered_with_the_nearest(view: RatingsView, tables: dict[str, Table]) -> None:
     with pytest.raises(DataError, match="empathy/steady"):
         explain(view, tables["results"], "empaty/steady")
 

@@ -66,9 +66,7 @@ def views(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RatingsView]:
 @pytest.fixture(scope="module")
 def drawings(views: dict[str, RatingsView]) -> dict[str, Drawing]:
     """The figures of three suites, by suite and name."""
-    return {
-        f"{suite}/{drawing.name}": drawing for suite, view in views.items() for drawing in figures_of(view)
-    }
+    return {f"{suite}/{drawing.name}": drawing for suite, view in views.items() for drawing in figures_of(view)}
 
 
 def test_suites_have_their_figures(drawings: dict[str, Drawing]) -> None:
@@ -127,9 +125,7 @@ def test_drawing_leaves_nothing_in_a_home_but_a_cache(tmp_path: Path) -> None:
         "with styled(): new_figure(1, 1)"
     )
     subprocess.run([sys.executable, "-c", code], env={**environment, "HOME": str(tmp_path)}, check=True)
-    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/*")] == [
-        ".cache/bedside/matplotlib"
-    ]
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/*")] == [".cache/bedside/matplotlib"]
 
 
 def scale_of(metric: str) -> Scale:
@@ -278,10 +274,7 @@ def test_equal_values_stand_beside_one_another_whatever_the_order_of_transcripts
     """Five equal values stand in five places; by the order of the transcripts the fives would share one."""
     strips = []
     for values in ([5, 1, 2, 3, 4] * 5, sorted([5, 1, 2, 3, 4] * 5)):
-        rows = [
-            rating(f"t{place:02}", "A", f"c{place}", "empathy", float(value))
-            for place, value in enumerate(values)
-        ]
+        rows = [rating(f"t{place:02}", "A", f"c{place}", "empathy", float(value)) for place, value in enumerate(values)]
         _, figure = drawn("points", view_of(rows, scales={"empathy": scale_of("empathy")}))
         dots = shown_axes(figure)[0].lines[0]
         strips.append(sorted(zip(dots.get_xdata(), dots.get_ydata(), strict=True)))

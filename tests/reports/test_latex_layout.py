@@ -176,9 +176,7 @@ def test_every_table_fits_its_paper(bundled: list[Table], paper: str, columns: i
 @needs_pdflatex
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2])
-def test_tables_aligned_by_siunitx_fit_their_paper(
-    bundled: list[Table], columns: int, tmp_path: Path
-) -> None:
+def test_tables_aligned_by_siunitx_fit_their_paper(bundled: list[Table], columns: int, tmp_path: Path) -> None:
     need_siunitx()
     source = document([*bundled[:20], *hostile_tables()], "a4paper", columns, siunitx=True)
     assert "S[" in source
@@ -195,9 +193,7 @@ def test_measured_widths_are_those_of_latex(tmp_path: Path) -> None:
         "É ž Å ø æ ß", SPECIAL, "“quoted” – and — … ‘so’", "中文", "→ ∞ √ Δ α ρ ω ε σ Σ μ β π · † |",
     ]  # fmt: skip
     preamble = "\n".join(latex(grid("t", ["A"], [["中", "1"]])).splitlines()[1:5])
-    lines = [
-        rf"\settowidth\measured{{{escape_latex(text)}}}\typeout{{WIDTH \the\measured}}" for text in texts
-    ]
+    lines = [rf"\settowidth\measured{{{escape_latex(text)}}}\typeout{{WIDTH \the\measured}}" for text in texts]
     source = (
         "\\documentclass[10pt]{article}\\usepackage[T1]{fontenc}\\newlength\\measured\\begin{document}\n"
         f"{preamble[: preamble.index('fi}') + 3]}\n" + "\n".join(lines) + "\\end{document}\n"
@@ -340,9 +336,7 @@ def test_what_siunitx_prints_is_what_the_table_says(tmp_path: Path) -> None:
         pytest.skip("pdftotext is not installed")
     table = signed_table()
     log_of(document([table], "a4paper", 1, siunitx=True), tmp_path)
-    done = subprocess.run(
-        ["pdftotext", "-layout", "t.pdf", "-"], cwd=tmp_path, capture_output=True, check=True
-    )
+    done = subprocess.run(["pdftotext", "-layout", "t.pdf", "-"], cwd=tmp_path, capture_output=True, check=True)
     # The dash of the font has no character in the page.
     text = done.stdout.decode().replace("\x15", "–")
     printed = [" ".join(line.split()) for line in text.splitlines()]

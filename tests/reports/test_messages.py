@@ -67,8 +67,7 @@ GOLDEN = {
         "such as calm-it, mdd5k, medconceal, multisense, note2chat"
     ),
     "against whom": (
-        "FOLDER/run: no system is called nobody, against which each would stand; known: brisk, careless, "
-        "steady"
+        "FOLDER/run: no system is called nobody, against which each would stand; known: brisk, careless, steady"
     ),
     "factor": (
         "FOLDER/run: it needs the factor task, which no transcript of this run has; give each transcript its "
@@ -77,13 +76,11 @@ GOLDEN = {
     "level": "FOLDER/run: no transcript has persona 'calm'; known: outgoing, reserved",
     "system": "FOLDER/run: no system 'stedy'; did you mean steady?",
     "no copy": (
-        "FOLDER/other: this exists and is no copy that bedside view wrote; choose another folder with "
-        "`export`"
+        "FOLDER/other: this exists and is no copy that bedside view wrote; choose another folder with `export`"
     ),
     "no export": "FOLDER/other: this exists and is no export that bedside wrote; choose another folder with `out`",
     "changed export": (
-        "FOLDER/export: the export there was changed since it was written (mine.txt); choose another folder "
-        "with `out`"
+        "FOLDER/export: the export there was changed since it was written (mine.txt); choose another folder with `out`"
     ),
     "licence": (
         "`licence`: others must know what they may do with the data, and no licence is named; name one, such "

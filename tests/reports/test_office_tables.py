@@ -210,9 +210,7 @@ def test_the_same_tables_are_the_same_bytes_and_have_no_time(monkeypatch: pytest
             assert b"dcterms:created" not in archive.read("docProps/core.xml")
 
 
-def test_without_python_docx_a_line_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_python_docx_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "docx", None)
     with pytest.raises(MissingExtraError, match=r"bedside\[forms\]"):
         write_tables([small()], tmp_path / "out", ["md", "docx"])
@@ -251,9 +249,7 @@ def test_a_report_has_one_file_of_all_tables_and_one_of_each_that_is_named(tmp_p
 
 
 @pytest.mark.slow
-def test_formats_and_columns_by_the_command(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_formats_and_columns_by_the_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scored(tmp_path, metrics=["structure"])
     asked = ("report", "run", "--table", "results", "--out", "out")
     code, out, _ = call(*asked, "--format", "latex,docx,xlsx", "--columns", "2", "--siunitx")

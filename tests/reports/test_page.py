@@ -183,9 +183,7 @@ def test_turns_of_a_report_are_isolated_from_the_names_before_them(tmp_path: Pat
     talks = [conversation(question, *[("patient", SAID)] * turns, id=f"t{turns}") for turns in (1, 2)]
     run = scored(tmp_path, file_of(tmp_path, *talks), ["turns"])
     ratings = tmp_path / "ratings.csv"
-    ratings.write_text(
-        "item,rater,metric,value,reason\nt1,anna,empathy,1,متعب.\nt2,anna,empathy,5,\n", "utf-8"
-    )
+    ratings.write_text("item,rater,metric,value,reason\nt1,anna,empathy,1,متعب.\nt2,anna,empathy,5,\n", "utf-8")
     people_rated(run, ratings)
     write_report(Run(run.path), formats=["html"], out=tmp_path / "report")
     page = (tmp_path / "report" / "report.html").read_text("utf-8")

@@ -40,9 +40,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 
 @pytest.fixture
 def opened(open_page: Callable[..., Any]) -> Opener:
-    def opener(
-        path: Path, *, width: int = 1300, height: int = 900, scheme: str = "light", silent: bool = False
-    ) -> Any:
+    def opener(path: Path, *, width: int = 1300, height: int = 900, scheme: str = "light", silent: bool = False) -> Any:
         size = {"width": width, "height": height}
         return open_page(path.as_uri(), viewport=size, color_scheme=scheme, silent=silent)
 
@@ -96,9 +94,7 @@ def test_the_first_column_stays_where_a_table_is_scrolled(phone: Any) -> None:
     for _ in range(8):
         phone.keyboard.press("ArrowRight")
     phone.wait_for_function("region => region.scrollLeft > 50", arg=region.element_handle())
-    head, number = (
-        region.locator(place).first.bounding_box() for place in ("tbody th[scope=row]", "tbody td.number")
-    )
+    head, number = (region.locator(place).first.bounding_box() for place in ("tbody th[scope=row]", "tbody td.number"))
     assert head["x"] == before["x"]
     assert number["x"] < head["x"] + head["width"]
 
@@ -137,9 +133,7 @@ def test_tables_and_figures_are_listed_by_the_numbers_of_their_captions(large: A
 
 
 def test_a_search_counts_its_hits_and_goes_from_one_to_the_next(small: Any) -> None:
-    words = small.evaluate(
-        "document.querySelector('main figure.table td[data-cell]').textContent.slice(0, 4)"
-    )
+    words = small.evaluate("document.querySelector('main figure.table td[data-cell]').textContent.slice(0, 4)")
     field, told = small.get_by_label("Search this page"), small.get_by_role("status")
     field.fill(words)
     small.wait_for_function("() => document.getElementById('hits').textContent")

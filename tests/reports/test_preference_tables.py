@@ -248,9 +248,7 @@ def test_numbers_are_those_without_preferences_and_the_tables_say_so(rated: Path
 
 
 @pytest.mark.parametrize("question", ["agree", "validate"])
-def test_where_there_is_nothing_else_the_message_names_them(
-    call: Call, compared: Path, question: str
-) -> None:
+def test_where_there_is_nothing_else_the_message_names_them(call: Call, compared: Path, question: str) -> None:
     code, _, err = call(question, compared)
     assert (code, "36 preferences" in err) == (2, True)
 

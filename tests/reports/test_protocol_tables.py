@@ -90,9 +90,7 @@ def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> No
             traced.append(medconceal.measure(talk, trace, turn_limit=parameters.measures.turn_limit))
             if labels.matches is not None:
                 findings = labels.findings or ()
-                matched.append(
-                    medconceal.score_case(talk, concerns, findings, labels.matches, trace.revealed_at)
-                )
+                matched.append(medconceal.score_case(talk, concerns, findings, labels.matches, trace.revealed_at))
         for summary in (medconceal.micro(matched), medconceal.case_level(matched)):
             for name, wanted in summary.values.items():
                 kind, _, part = name.partition(" ")
@@ -196,9 +194,7 @@ def test_the_system_that_asks_nothing_is_not_best(tmp_path: Path) -> None:
 
 
 def rows(rater: str, case: str, replicate: int, **values: float | None) -> list[Rating]:
-    return [
-        rating(case, "A", None, metric, value, rater, replicate=replicate) for metric, value in values.items()
-    ]
+    return [rating(case, "A", None, metric, value, rater, replicate=replicate) for metric, value in values.items()]
 
 
 def test_passes_are_averaged_within_a_case_and_lacking_ones_left_out() -> None:

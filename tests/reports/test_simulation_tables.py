@@ -177,9 +177,7 @@ def test_a_judge_asked_again_stands_beside_the_simulations_evaluator(tmp_path: P
     spread = table(view, "simulation_repeats").records
     ours = [record for record in spread if record.get("system") and record["raters"].startswith("algorithm")]
     assert all(record["variance_between_repeats"] == pytest.approx(0) for record in ours)
-    assert any(
-        "script:brisk" in note for note in table(view, "simulation_card").notes if note.startswith("Toys")
-    )
+    assert any("script:brisk" in note for note in table(view, "simulation_card").notes if note.startswith("Toys"))
     loss = table(view, "simulation_loss")
     assert [record["planned"] for record in loss.records] == [4, 4]
 
@@ -203,9 +201,7 @@ def test_a_simulation_that_was_moved_is_told(tmp_path: Path) -> None:
     run = simulated_run(tmp_path)
     (tmp_path / "talks").rename(tmp_path / "elsewhere")
     states = bedside.explain(run, "words.patient/rules-toy").tables["states"]
-    assert states.notes == (
-        f"They stood in {tmp_path / 'talks' / 'states.jsonl'}, which isn't there any more.",
-    )
+    assert states.notes == (f"They stood in {tmp_path / 'talks' / 'states.jsonl'}, which isn't there any more.",)
 
 
 def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:

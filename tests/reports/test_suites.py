@@ -117,9 +117,7 @@ def test_a_suite_runs_without_a_judge(name: str, tmp_path: Path) -> None:
         ("note2chat", ["history", "socrates", "replies", "pairwise"]),
     ],
 )  # fmt: skip
-def test_a_report_prints_the_tables_of_the_paper(
-    suite: str, tables: list[str], run_of: Callable[[str], Run]
-) -> None:
+def test_a_report_prints_the_tables_of_the_paper(suite: str, tables: list[str], run_of: Callable[[str], Run]) -> None:
     own, *_ = make_parts(open_ratings_view(run_of(suite).path), figures=False)
     assert [table.name for table in own.tables] == tables
     assert own.left_out == ()
@@ -131,9 +129,7 @@ def test_a_report_prints_the_tables_of_the_paper(
 
 def test_all_metrics_of_a_run_are_somewhere(run_of: Callable[[str], Run]) -> None:
     run = run_of("mdd5k")
-    shown = {
-        record.get("metric") for table in make_tables(open_ratings_view(run.path)) for record in table.records
-    }
+    shown = {record.get("metric") for table in make_tables(open_ratings_view(run.path)) for record in table.records}
     transcripts = run.ratings.filter(run.ratings["unit"] == "transcript", run.ratings["value"].is_not_null())
     assert set(transcripts["metric"]) <= shown
 

@@ -73,9 +73,7 @@ def test_shares_of_labels_and_severities_say_it_too() -> None:
         assert "estimate" not in note
 
 
-_NOUNS = (
-    "transcript|turn|rating|value|unit|case|system|rater|comparison|test|metric|pair|conversation|item|call"
-)
+_NOUNS = "transcript|turn|rating|value|unit|case|system|rater|comparison|test|metric|pair|conversation|item|call"
 
 
 def unexplained(run: Run) -> list[str]:

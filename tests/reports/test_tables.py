@@ -72,9 +72,7 @@ def evaluations(draw: st.DrawFn) -> RatingsView:
         for case in range(cases):
             if source.random() < 0.15:
                 continue
-            factors.append(
-                {"transcript_id": f"{system}-{case}", "setting": source.choice(["open", "guarded", None])}
-            )
+            factors.append({"transcript_id": f"{system}-{case}", "setting": source.choice(["open", "guarded", None])})
             for metric in METRICS:
                 for rater in RATERS[: 1 if metric.endswith("s") else 3]:
                     for replicate in range(source.choice((1, 1, 2))):
@@ -141,9 +139,7 @@ def within(bounds: tuple[float, float], low: float, high: float) -> tuple[float,
     ]),
 )  # fmt: skip
 def test_every_cell_is_recomputed(view: RatingsView, layout: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
-    table = table_of(
-        "results", view, metrics=["empathy", "safety", "smog"], rows=layout[0], columns=layout[1]
-    )
+    table = table_of("results", view, metrics=["empathy", "safety", "smog"], rows=layout[0], columns=layout[1])
     if table is None:
         shown = pl.col("metric").is_in(["empathy", "safety", "smog.clinician"])
         assert view.ratings.filter(shown)["value"].count() == 0
@@ -160,9 +156,7 @@ def test_every_cell_is_recomputed(view: RatingsView, layout: tuple[tuple[str, ..
             if expected is None:
                 assert (record["low"], record["high"]) == (None, None)
             elif str(record["metric"]).startswith("smog"):
-                assert (record["low"], record["high"]) == pytest.approx(
-                    (max(expected[0], 0), expected[1]), abs=1e-12
-                )
+                assert (record["low"], record["high"]) == pytest.approx((max(expected[0], 0), expected[1]), abs=1e-12)
             elif rated <= {0.0, 1.0} and expected[0] == expected[1]:
                 # Cases that are all alike: what wasn't seen gives the interval its width.
                 assert 0 <= record["low"] < record["value"] < record["high"] <= 1
@@ -177,9 +171,7 @@ def test_every_cell_is_recomputed(view: RatingsView, layout: tuple[tuple[str, ..
                 _, _, decimals = cell.text.partition(" ")[0].partition(".")
                 digits = 1 if len(decimals) == 1 else 2
                 assert cell.text.startswith(number(table.records[cell.record]["value"], digits))
-    counted = [
-        place for place, record in enumerate(table.records) if record["n"] and record.get("level") != "count"
-    ]
+    counted = [place for place, record in enumerate(table.records) if record["n"] and record.get("level") != "count"]
     assert set(counted) <= cells
 
 
@@ -242,9 +234,7 @@ def test_bold_is_what_intervals_of_differences_tell_apart(view: RatingsView) -> 
         return
     for line in table.rows:
         cells = {table.records[c.record]["system"]: c for c in line.cells[1:] if c.record is not None}
-        by_case = {
-            system: _cases(view, dict(table.records[cell.record or 0])) for system, cell in cells.items()
-        }
+        by_case = {system: _cases(view, dict(table.records[cell.record or 0])) for system, cell in cells.items()}
         means = {name: round(statistics.fmean(own.values()), 2) for name, own in by_case.items() if own}
         if len(means) < 2:
             assert not any(cell.bold or cell.underline for cell in cells.values())
@@ -692,9 +682,7 @@ class _Page(HTMLParser):
             if name == "id":
                 self.ids.append(str(value))
             if name in ("href", "src", "xlink:href", "data-source", "action") and value is not None:
-                (self.targets if value.startswith("#") or name == "data-source" else self.outside).append(
-                    value
-                )
+                (self.targets if value.startswith("#") or name == "data-source" else self.outside).append(value)
 
 
 @pytest.mark.slow

@@ -129,9 +129,7 @@ def two_hosts(folder: Path) -> Iterator[Hosts]:
         _must("-n", client, "route", "add", "default", "via", "10.213.2.1")
         resolver.mkdir(parents=True)
         (resolver / "resolv.conf").write_text("nameserver 10.213.2.1\noptions timeout:1 attempts:1\n")
-        hosts = Hosts(
-            client, server, other, "10.213.1.1", "10.213.2.1", folder / "heard", folder / "server-heard"
-        )
+        hosts = Hosts(client, server, other, "10.213.1.1", "10.213.2.1", folder / "heard", folder / "server-heard")
         for where, log in ((other, hosts.heard), (server, hosts.server_heard)):
             with log.open("ab") as file:  # it is emptied between two looks
                 command = hosts.command(where, sys.executable, "-c", LISTENER)

@@ -56,10 +56,7 @@ def _owners(module: str, owners: list[str]) -> list[str]:
     return [
         owner
         for owner in owners
-        if any(
-            file.as_posix().startswith((f"{place}/", f"{place}.py"))
-            for file in distribution(owner).files or ()
-        )
+        if any(file.as_posix().startswith((f"{place}/", f"{place}.py")) for file in distribution(owner).files or ())
     ]
 
 

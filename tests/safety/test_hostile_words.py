@@ -117,9 +117,7 @@ def test_files_pages_and_cells(work: Path, tmp_path: Path, capsys: pytest.Captur
     assert tables
     for path in tables:
         text = path.read_text("utf-8-sig")
-        assert not [cell for row in csv.reader(text.splitlines()) for cell in row if _FORMULA.match(cell)], (
-            path
-        )
+        assert not [cell for row in csv.reader(text.splitlines()) for cell in row if _FORMULA.match(cell)], path
     books = sorted(work.rglob("*.xlsx"))
     assert books
     for path in books:

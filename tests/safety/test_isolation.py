@@ -119,9 +119,7 @@ def test_the_hook_sees_an_attempt(tmp_path: Path) -> None:
 def test_importing_tries_nothing(tmp_path: Path) -> None:
     network.need_alone()
     environment = network.watched(tmp_path)
-    code = (
-        "import bedside, bedside.cli, bedside.judges, bedside.metrics, bedside.reports.build; bedside.score"
-    )
+    code = "import bedside, bedside.cli, bedside.judges, bedside.metrics, bedside.reports.build; bedside.score"
     subprocess.run([*network.ALONE, sys.executable, "-c", code], env=environment, check=True)
     assert (tmp_path / "watched").read_text() == ""
 
@@ -257,9 +255,7 @@ SCORE = ("score", EXAMPLE, "--rubrics", "conversation_flow", "--judge")
     ],
     ids=["address", "openai and ollama", "anthropic"],
 )
-def test_a_judge(
-    commands: list[tuple[object, ...]], refused: str, hosts: network.Hosts, tmp_path: Path
-) -> None:
+def test_a_judge(commands: list[tuple[object, ...]], refused: str, hosts: network.Hosts, tmp_path: Path) -> None:
     address = f"http://{hosts.server_address}:{PORT}"
     environment = {
         **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "no-real-key-0123456789"),

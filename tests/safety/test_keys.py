@@ -275,9 +275,7 @@ def test_providers(judges: tuple[str, str], variable: str, sandbox: Sandbox) -> 
     ],
     ids=["address and query", "base", "base query", "proxy", "no proxy", "provider", "provider's proxy"],
 )
-def test_passwords_in_addresses(
-    judges: tuple[str, ...], environment: dict[str, str], sandbox: Sandbox
-) -> None:
+def test_passwords_in_addresses(judges: tuple[str, ...], environment: dict[str, str], sandbox: Sandbox) -> None:
     scored = [(*SCORE, "--judge", judge) for judge in judges]
     examined = [("doctor", "--judge", judge) for judge in judges]
     codes = sandbox.codes(*scored, *examined, **environment)

@@ -179,7 +179,5 @@ def test_models_are_never_loaded_with_their_own_code() -> None:
 
 
 def test_shipped_data_holds_no_pickles() -> None:
-    suffixes = {
-        path.suffix for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    }
+    suffixes = {path.suffix for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert not suffixes & {".pkl", ".pickle", ".pt", ".pth", ".bin", ".joblib", ".npy", ".so", ".pyd"}

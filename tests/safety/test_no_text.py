@@ -141,9 +141,7 @@ def with_words(reply: Any, quote: str) -> Any:
 
 
 @pytest.mark.slow
-def test_the_server_quotes(
-    rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_server_quotes(rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """That the judge of the next tests says back what it has read: with text it is found all over the run."""
     with JudgeServer(quoting) as server:
         command = ["score", EXAMPLE, "--suite", "multisense", "--judge", server.judge, "--max-concurrency", 1]
@@ -201,9 +199,7 @@ def test_numbers_are_those_of_a_run_with_text(tmp_path: Path, capsys: pytest.Cap
                 command = ["score", EXAMPLE, "--suite", "note2chat", "--judge", server.judge]
                 assert run(*command, *more, "--out", tmp_path / name) == 0
     tables = [bedside.read_run(tmp_path / name).ratings for name in ("with", "without", "again")]
-    judged = [
-        table.filter(pl.col("rater").str.starts_with("judge:")).drop("reason", "error") for table in tables
-    ]
+    judged = [table.filter(pl.col("rater").str.starts_with("judge:")).drop("reason", "error") for table in tables]
     assert judged[0].height
     assert judged[0].equals(judged[1])
     assert judged[0].sort(judged[0].columns).equals(judged[2].sort(judged[2].columns))
@@ -241,9 +237,7 @@ def test_labels(rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.slow
-def test_imported_reasons(
-    rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_imported_reasons(rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (tmp_path / "ratings.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["item", "rater", "metric", "value", "reason"])

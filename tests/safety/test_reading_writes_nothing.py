@@ -100,9 +100,7 @@ def test_a_question_changes_nothing(call: Call, place: Path, question: str) -> N
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_a_reader_reads_a_change_where_it_stands_and_a_writer_puts_it_in_place(
-    place: Path, moved: bool
-) -> None:
+def test_a_reader_reads_a_change_where_it_stands_and_a_writer_puts_it_in_place(place: Path, moved: bool) -> None:
     change, height = pending(place / "run", moved=moved)
     before = state(place / "run")
     run = Run(place / "run")

@@ -18,11 +18,7 @@ def test_every_test_that_is_named_is_there() -> None:
     for file, name in named:
         path = ROOT / file
         functions = (
-            {
-                node.name
-                for node in ast.walk(ast.parse(path.read_text("utf-8")))
-                if isinstance(node, ast.FunctionDef)
-            }
+            {node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)}
             if path.is_file()
             else set()
         )

@@ -67,9 +67,7 @@ def _of_table(table: pl.DataFrame) -> Iterator[str]:
 def _of_database(path: Path) -> Iterator[str]:
     connection = sqlite3.connect(path)
     try:
-        names = [
-            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for name in names:
             for row in connection.execute(f'SELECT * FROM "{name}"'):
                 for cell in row:
@@ -116,11 +114,7 @@ def found_in(folder: Path, sought: Iterable[str]) -> list[tuple[str, str]]:
 
 def secrets_in(folder: Path, secrets: Iterable[str]) -> list[tuple[str, str]]:
     """Which of the secrets stand where, as they are or in base64."""
-    wanted = [
-        form
-        for secret in secrets
-        for form in (secret, base64.b64encode(secret.encode()).decode().rstrip("="))
-    ]
+    wanted = [form for secret in secrets for form in (secret, base64.b64encode(secret.encode()).decode().rstrip("="))]
     hits = set()
     for place, text in said_in(folder):
         hits |= {(place, each) for each in wanted if each in text}

@@ -58,9 +58,7 @@ def test_both_orders_of_every_pair_are_asked_and_written(run: Run) -> None:
     assert plan.calls == judged.calls == judged.ratings == 2 * 3 * 4
     table = preferences(run)
     talks = {
-        (f"{one}-{case}-0", f"pair:{other}-{case}-0")
-        for one, other in permutations("ABC", 2)
-        for case in range(4)
+        (f"{one}-{case}-0", f"pair:{other}-{case}-0") for one, other in permutations("ABC", 2) for case in range(4)
     }
     assert set(table.select("transcript_id", "unit").iter_rows()) == talks
     assert set(table["metric"]) == {"empathy.preference"}

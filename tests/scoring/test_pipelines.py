@@ -524,9 +524,7 @@ def failed(unit: str = "transcript", error: str = "as scripted") -> JudgeAnswer:
         ("note2chat", "factual_conflict", "factual_conflict_rate", "information_control_rate history_f1"),
     ],
 )  # fmt: skip
-def test_a_lacking_answer_is_lacking_where_needed(
-    protocol: str, rubric: str, lacking: str, kept: str
-) -> None:
+def test_a_lacking_answer_is_lacking_where_needed(protocol: str, rubric: str, lacking: str, kept: str) -> None:
     transcript, said, expected = note_case() if protocol == "note2chat" else concern_case()
     answers = said[rubric] if protocol == "note2chat" else said[rubric][:-1]
     values = derived(protocol, transcript, {**said, rubric: [*answers, failed()]})
@@ -679,9 +677,7 @@ def test_a_simulations_turn_labels_are_every_raters_and_are_asked_where_they_are
         assert talks.score(server, "--suite", "medconceal") == sent - clinician
         after = judged(talks.folder)
         key = ["transcript_id", "unit", "metric"]
-        ours = pl.col("metric").is_in([metric.name for metric in CONCERNS.metrics]) & (
-            pl.col("rater") != EVALUATOR
-        )
+        ours = pl.col("metric").is_in([metric.name for metric in CONCERNS.metrics]) & (pl.col("rater") != EVALUATOR)
         tables = [table.filter(ours).select(*key, "value", "error").sort(key) for table in (before, after)]
         assert tables[0].equals(tables[1])
         assert after.filter(metric="reveal_rate")["value"].sum() == 1

@@ -145,9 +145,7 @@ async def blocks_its_loop(request: dict[str, Any]) -> Any:
         (blocks_its_loop, "the agent gave no answer within 0.1 s"),
     ],
 )
-def test_an_agent_that_never_works_has_failed_each_conversation(
-    tmp_path: Path, agent: Any, words: str
-) -> None:
+def test_an_agent_that_never_works_has_failed_each_conversation(tmp_path: Path, agent: Any, words: str) -> None:
     made = run(tmp_path / "talks", agent, time_limit=0.1)
     assert (made.summary.counts.finished, made.summary.counts.failed) == (3, {})
     assert sum(made.summary.counts.clinician_failed.values()) == 3
@@ -173,9 +171,7 @@ def test_an_agent_that_never_works_has_failed_each_conversation(
         "I cannot assist with that.",
     ],
 )
-def test_an_agent_that_only_declines_has_failed_and_one_that_repeats_itself_hasnt(
-    tmp_path: Path, words: str
-) -> None:
+def test_an_agent_that_only_declines_has_failed_and_one_that_repeats_itself_hasnt(tmp_path: Path, words: str) -> None:
     def declines(request: dict[str, Any]) -> Any:
         return words if request["kind"] == "message" else {"findings": []}
 
@@ -339,9 +335,7 @@ def test_a_webhook_is_posted_what_a_function_is_told(tmp_path: Path, monkeypatch
         (Action(status=405), r"takes no POST \(405: as scripted\); check the address"),
     ],
 )
-def test_a_webhook_that_is_none_ends_the_run_with_one_line(
-    tmp_path: Path, action: Action, words: str
-) -> None:
+def test_a_webhook_that_is_none_ends_the_run_with_one_line(tmp_path: Path, action: Action, words: str) -> None:
     with (
         JudgeServer(lambda request, number: action, keep=False) as server,
         pytest.raises(BedsideError, match=words) as caught,

@@ -44,17 +44,13 @@ def talking(request: Received, number: int) -> Action:
     return Action(text=json.dumps({"number": len(asked)}))
 
 
-def answer(
-    calls: Path, out: Path, server: JudgeServer, spoilt: Callable[[int], bool] = lambda n: False
-) -> int:
+def answer(calls: Path, out: Path, server: JudgeServer, spoilt: Callable[[int], bool] = lambda n: False) -> int:
     """Have a server answer a file of calls, in another order; returns how many there were."""
     lines = [json.loads(line) for line in calls.read_text().splitlines()]
     answers = []
     for number, call in enumerate(lines):
         if spoilt(number):
-            answers.append(
-                {"custom_id": call["custom_id"], "response": None, "error": {"message": "expired"}}
-            )
+            answers.append({"custom_id": call["custom_id"], "response": None, "error": {"message": "expired"}})
             continue
         posted = urllib.request.Request(
             f"{server.url}/chat/completions",
@@ -63,9 +59,7 @@ def answer(
         )
         with urllib.request.urlopen(posted) as response:
             body = json.load(response)
-        answers.append(
-            {"custom_id": call["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
-        )
+        answers.append({"custom_id": call["custom_id"], "response": {"status_code": 200, "body": body}, "error": None})
     out.write_text("".join(json.dumps(line) + "\n" for line in reversed(answers)))
     return len(lines)
 
@@ -134,9 +128,7 @@ def test_each_model_has_a_file_and_a_limit_is_kept(tmp_path: Path) -> None:
         ("c-1.jsonl", "one", 4), ("c-2.jsonl", "two", 4),
     ]  # fmt: skip
     for file in files:
-        assert {json.loads(line)["body"]["model"] for line in file.path.read_text().splitlines()} == {
-            file.model
-        }
+        assert {json.loads(line)["body"]["model"] for line in file.path.read_text().splitlines()} == {file.model}
     made = run_tiny(
         tmp_path / "few", clinicians=models, patient="rules", cases=cases(4), batch_out=tmp_path / "d.jsonl",
         max_calls=3,

@@ -158,9 +158,7 @@ def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_one_line_and_the_same_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_one_line_and_the_same_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make = ConversationLog._make_tables
 
     def small(log: ConversationLog) -> None:
@@ -169,9 +167,7 @@ def test_a_full_disk_is_one_line_and_the_same_goes_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(ConversationLog, "_make_tables", small)
-        with pytest.raises(
-            RunError, match=r"the log of the simulation can't be used \(database or disk is full\)"
-        ):
+        with pytest.raises(RunError, match=r"the log of the simulation can't be used \(database or disk is full\)"):
             run_tiny(tmp_path / "talks", clinicians="rules", cases=cases(40))
     run_tiny(tmp_path / "talks", clinicians="rules", cases=cases(40))
     run_tiny(tmp_path / "whole", clinicians="rules", cases=cases(40))

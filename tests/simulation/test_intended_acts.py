@@ -112,9 +112,7 @@ def test_intervals_leave_out_whole_cases(tmp_path: Path) -> None:
             meant.append(wanted)
             coded.append(code)
         lines.append(
-            json.dumps(
-                {"id": f"t{case}", "case_id": f"c{case}", "turns": own, "factors": {"synthetic": True}}
-            )
+            json.dumps({"id": f"t{case}", "case_id": f"c{case}", "turns": own, "factors": {"synthetic": True}})
         )
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     view = open_ratings_view(scored(tmp_path, path))

@@ -31,9 +31,7 @@ def view_of(
     rows, factors = [], []
     for system, own in values.items():
         for place, value in own.items():
-            case, persona, setting, repeat = (*place, "p", "s", "1")[: len(place)] + ("p", "s", "1")[
-                len(place) - 1 :
-            ]
+            case, persona, setting, repeat = (*place, "p", "s", "1")[: len(place)] + ("p", "s", "1")[len(place) - 1 :]
             name = "/".join((system, case, persona, setting, repeat))
             error = "no answer" if value is None else None
             rows.append((name, system, case, "transcript", metric, rater, 0, value, None, None, error))
@@ -79,10 +77,7 @@ def test_means_letters_and_ranks_by_hand() -> None:
 
 
 def test_lower_is_better_turns_the_order() -> None:
-    values = {
-        name: {(f"c{case}",): base + case / 100 for case in range(10)}
-        for name, base in (("a", 5.0), ("b", 2.0))
-    }
+    values = {name: {(f"c{case}",): base + case / 100 for case in range(10)} for name, base in (("a", 5.0), ("b", 2.0))}
     found = only(view_of(values, metric="meta_probe_rate"))
     assert [(each.system, each.ranks) for each in found.systems] == [("b", (1, 1)), ("a", (2, 2))]
 
@@ -94,9 +89,7 @@ def test_a_case_counts_once_and_what_is_lost_is_matched() -> None:
         (f"c{case}", "p", setting): value + case / 1000
         for case, (setting, value) in product(range(8), (("easy", easy), ("hard", hard)))
     }
-    partial = {
-        place: value for place, value in full.items() if place[2] == "easy" or place[0] in ("c0", "c1")
-    }
+    partial = {place: value for place, value in full.items() if place[2] == "easy" or place[0] in ("c0", "c1")}
     found = only(view_of({"full": full, "partial": partial}))
     assert [standing.letters for standing in found.systems] == ["a", "a"]
     assert found.by_system["partial"].mean.estimate == pytest.approx(
@@ -189,9 +182,7 @@ def test_ranks_and_letters_hold_the_truth_where_some_differ() -> None:
         found = only(drawn(draw, effects, shares=False))
         by_system = found.by_system
         told = [
-            (a, b)
-            for a, b in combinations(effects, 2)
-            if not set(by_system[a].letters) & set(by_system[b].letters)
+            (a, b) for a, b in combinations(effects, 2) if not set(by_system[a].letters) & set(by_system[b].letters)
         ]
         ranks = {name: standing.ranks for name, standing in by_system.items()}
         held = all(r is not None and r[0] <= true[n][0] and true[n][1] <= r[1] for n, r in ranks.items())

@@ -40,9 +40,7 @@ def run(out: Path, server: JudgeServer, **arguments: Any) -> Simulation:
 
 def test_a_model_plays_every_role(tmp_path: Path) -> None:
     with JudgeServer(talking) as server:
-        made = run(
-            tmp_path / "talks", server, options={"patient_temperature": 0.5, "clinician_max_tokens": 99}
-        )
+        made = run(tmp_path / "talks", server, options={"patient_temperature": 0.5, "clinician_max_tokens": 99})
         first = next(iter(made.transcripts()))
         assert [turn.text for turn in first.turns] == ["How are you?", "I am not well."] * 2
         assert first.system == "tiny"
@@ -60,9 +58,7 @@ def test_a_model_plays_every_role(tmp_path: Path) -> None:
 
 def test_a_model_is_asked_no_more_at_once_for_playing_several_roles(tmp_path: Path) -> None:
     with JudgeServer(talking, latency=0.01) as server:
-        made = run(
-            tmp_path / "talks", server, clinicians=["rules", server.judge], cases=cases(8), max_concurrency=3
-        )
+        made = run(tmp_path / "talks", server, clinicians=["rules", server.judge], cases=cases(8), max_concurrency=3)
         assert made.summary.counts.finished == 16
         assert server.most_in_flight == 3
 
@@ -165,9 +161,7 @@ def test_a_clinicians_faults_are_results(tmp_path: Path, action: Action, reason:
 
 def test_a_clinician_that_says_nothing_at_all_has_a_transcript_without_turns(tmp_path: Path) -> None:
     def script(request: Received, number: int) -> Action:
-        return (
-            Action(text=" ") if request.prompt.startswith("You are the doctor.") else talking(request, number)
-        )
+        return Action(text=" ") if request.prompt.startswith("You are the doctor.") else talking(request, number)
 
     with JudgeServer(script) as server:
         made = run(tmp_path / "talks", server, cases=cases(1))
@@ -192,9 +186,7 @@ def test_a_limit_of_calls_leaves_the_rest_for_the_next_run(tmp_path: Path) -> No
 
 def test_a_limit_of_cost_stops_and_prices_are_counted(tmp_path: Path) -> None:
     with JudgeServer(talking) as server:
-        made = run(
-            tmp_path / "talks", server, max_cost=1e-12, prices={"tiny": Price(1.0, 1.0)}, max_concurrency=1
-        )
+        made = run(tmp_path / "talks", server, max_cost=1e-12, prices={"tiny": Price(1.0, 1.0)}, max_concurrency=1)
         assert made.summary.counts.unfinished == 3
         assert made.summary.cost > 0
         rest = run(tmp_path / "talks", server, max_cost=1.0, prices={"tiny": Price(1.0, 1.0)})

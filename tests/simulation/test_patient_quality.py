@@ -100,9 +100,7 @@ def test_hidden_texts_are_counted_by_conversation(measures: dict[tuple[str, str]
     assert measures["hidden in a request", "lab/b"].result.estimate == 0
 
 
-def test_literacy_is_paired_over_cases(
-    view: RatingsView, measures: dict[tuple[str, str], QualityMeasure]
-) -> None:
+def test_literacy_is_paired_over_cases(view: RatingsView, measures: dict[tuple[str, str], QualityMeasure]) -> None:
     assert view.factors is not None
     metric = "flesch_kincaid_grade.patient"
     values = view.transcript_values([metric]).join(view.factors, on="transcript_id")
@@ -175,9 +173,7 @@ def test_patients_are_held_against_real_ones(view: RatingsView) -> None:
     held = replace(view, reference=replace(view, name="sessions"))
     rows = [measure for measure in patient_quality(held) if measure.aspect == "sessions"]
     assert {measure.name for measure in rows} >= {"words_per_turn.patient", "flesch_reading_ease.patient"}
-    own = next(
-        measure for measure in rows if (measure.name, measure.system) == ("words_per_turn.patient", "lab/a")
-    )
+    own = next(measure for measure in rows if (measure.name, measure.system) == ("words_per_turn.patient", "lab/a"))
     texts = [PLAIN] * 3 + [LEARNED] * 2 + [f"{LEARNED} {PLAIN}"]  # of the three cases
     words = [len(f"{text} This is the story of my life.".split()) for text in texts]
     assert own.result.estimate == pytest.approx(np.mean(words))

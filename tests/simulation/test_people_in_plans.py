@@ -34,9 +34,7 @@ def cases_of(planned: SimulationPlan, person: str) -> list[str]:
         (("human:anna",), {"patient": "human:anna"}, "human:anna"),
     ],
 )
-def test_nobody_gets_a_case_twice(
-    clinicians: tuple[str, ...], fields: dict[str, object], person: str
-) -> None:
+def test_nobody_gets_a_case_twice(clinicians: tuple[str, ...], fields: dict[str, object], person: str) -> None:
     planned = plan(*clinicians, **fields)
     cases = cases_of(planned, person)
     assert sorted(cases) == sorted({case.id for case in planned.cases})
@@ -53,9 +51,7 @@ def test_others_have_all_of_theirs() -> None:
 
 
 def test_which_conversation_is_a_persons_is_drawn_by_the_seed() -> None:
-    drawn = {
-        tuple(each.setting for each in plan("human:anna", seed=seed).conversations()) for seed in range(8)
-    }
+    drawn = {tuple(each.setting for each in plan("human:anna", seed=seed).conversations()) for seed in range(8)}
     assert len(drawn) > 1, "the settings are shared out"
 
 

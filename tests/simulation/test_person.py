@@ -37,9 +37,7 @@ DIAGNOSES = {
     "type": "object",
     "properties": {
         "message": {"type": "string"},
-        "diagnoses": {
-            "anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
-        },
+        "diagnoses": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]},
     },
 }
 ENDING = {
@@ -125,9 +123,7 @@ def test_of_a_brief_that_changes_what_is_new_is_shown(tmp_path: Path) -> None:
     paper = Paper("a", "b")
     somebody = person(paper, tmp_path)
     somebody.reply("one", Call("patient", "reply", 1, "Your knee hurts.\nYou are shy."))
-    somebody.reply(
-        "one", Call("patient", "reply", 2, "Your knee hurts.\nSay now that you fell.\nYou are shy.")
-    )
+    somebody.reply("one", Call("patient", "reply", 2, "Your knee hurts.\nSay now that you fell.\nYou are shy."))
     assert paper.lines[-2:] == ["New for you:", "Say now that you fell."]
 
 
@@ -402,11 +398,7 @@ def test_what_is_hidden_is_never_shown(tmp_path: Path, monkeypatch: pytest.Monke
     talks = simulate(None, "medconceal", tmp_path / "talks", clinician="human:anna", sample=1)
     (transcript,) = talks.transcripts()
     (case,) = (case for _, case in read_cases(simulator.cases) if case.id == transcript.case_id)
-    hidden = [
-        text
-        for concern in case.hidden.concerns
-        for text in (concern.text, *concern.voiced, *concern.evidence)
-    ]
+    hidden = [text for concern in case.hidden.concerns for text in (concern.text, *concern.voiced, *concern.evidence)]
     assert hidden
     assert not [text for text in hidden if text in paper.text]
     assert case.hidden.diagnosis is None or case.hidden.diagnosis not in paper.text

@@ -36,9 +36,7 @@ def slow_score(model: Any, tokenizer: Any, start: list[int], text: str, *, total
     """The same number by one pass for each candidate, from the model's own logits."""
     import torch
 
-    said = "".join(
-        f"{'Speaker A:' if line.role == 'clinician' else 'Speaker B:'} {line.text}\n\n" for line in LINES
-    )
+    said = "".join(f"{'Speaker A:' if line.role == 'clinician' else 'Speaker B:'} {line.text}\n\n" for line in LINES)
     before = tokenizer.encode(said, add_special_tokens=False)
     line = tokenizer.encode(f"Speaker B: {text}", add_special_tokens=False)
     label = tokenizer.encode("Speaker B:", add_special_tokens=False)
@@ -207,9 +205,7 @@ def shortest(request: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_function_ranks_and_none_takes_the_first(tmp_path: Path) -> None:
     for name, ranker in (("shortest", shortest), ("none", "none")):
-        bedside.simulate(
-            None, "calm-it", tmp_path / name, clinician="rules", ranker=ranker, lengths=12, sample=1
-        )
+        bedside.simulate(None, "calm-it", tmp_path / name, clinician="rules", ranker=ranker, lengths=12, sample=1)
         states = [json.loads(line) for line in (tmp_path / name / "states.jsonl").read_bytes().splitlines()]
         ranked = [state for state in states if state["purpose"].endswith("candidates")]
         assert len(ranked) == 10

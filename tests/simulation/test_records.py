@@ -32,9 +32,7 @@ def numbers(name: str) -> Callable[[], Exchange[MadeRecord]]:
     def make() -> Exchange[MadeRecord]:
         decided = yield from together(
             *(
-                ask_for_data(
-                    Call("evaluator", part, 1, "Count.", (), name, "data", NUMBER, prompt=f"{part}@1"), number
-                )
+                ask_for_data(Call("evaluator", part, 1, "Count.", (), name, "data", NUMBER, prompt=f"{part}@1"), number)
                 for part in PARTS
             )
         )

@@ -30,9 +30,7 @@ def run(out: Path, **arguments: Any) -> Any:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        name: (folder / name).read_bytes() for name in ("transcripts.jsonl", "states.jsonl", "failed.jsonl")
-    }
+    return {name: (folder / name).read_bytes() for name in ("transcripts.jsonl", "states.jsonl", "failed.jsonl")}
 
 
 def test_conversations_are_made_and_written_in_the_order_of_cases(tmp_path: Path) -> None:
@@ -176,9 +174,7 @@ def test_what_a_case_shares_is_asked_once_for_all_clinicians(tmp_path: Path) -> 
     assert len(set.union(*by_case.values())) == 3
 
 
-def test_a_prompt_that_changed_stops_with_what_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_that_changed_stops_with_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path / "talks")
     from dataclasses import replace
 
@@ -188,17 +184,14 @@ def test_a_prompt_that_changed_stops_with_what_changed(
         while True:
             try:
                 replies = yield tuple(
-                    replace(call, brief="You are a surgeon.") if call.purpose == "speak" else call
-                    for call in calls
+                    replace(call, brief="You are a surgeon.") if call.purpose == "speak" else call for call in calls
                 )
                 calls = exchange.send(replies)
             except StopIteration as end:
                 return end.value
 
     install(monkeypatch, replace(TINY, converse=changed))
-    with pytest.raises(
-        RunError, match=r"asked at speak 1 of tiny/rules-toy/c0/short/1 has changed .*\(the brief\)"
-    ):
+    with pytest.raises(RunError, match=r"asked at speak 1 of tiny/rules-toy/c0/short/1 has changed .*\(the brief\)"):
         run(tmp_path / "talks")
 
 
@@ -252,9 +245,7 @@ def test_a_sample_of_cases_is_the_same_for_all_and_stays_where_others_go(tmp_pat
     assert [transcript.case_id for transcript in fewer.transcripts()] == names
 
 
-def test_a_price_must_be_known_where_costs_are_limited(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_price_must_be_known_where_costs_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="what tiny costs isn't known"):
         run(tmp_path / "talks", clinician="http://127.0.0.1:9/v1#tiny", max_cost=1.0)
 
@@ -271,9 +262,7 @@ def test_an_agent_without_a_price_is_refused_where_costs_are_limited(tmp_path: P
     assert run(tmp_path / "toys", clinician="script:brisk", protocol="note2chat", cases=None, max_cost=1.0)
 
 
-def test_a_preview_counts_the_calls_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_preview_counts_the_calls_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     asked: dict[str, Any] = {"clinician": ["rules", polite], "repeats": 2, "prices": {"rules": (1.0, 2.0)}}
     preview = preview_simulation(cases(), "tiny", **asked)
@@ -292,9 +281,7 @@ def test_a_preview_counts_the_calls_and_writes_nothing(
 
 
 def test_a_preview_of_many_counts_by_some(tmp_path: Path) -> None:
-    preview = preview_simulation(
-        cases(50), "tiny", clinician="http://127.0.0.1:9/v1#m", prices={"m": (1.0, 2.0)}
-    )
+    preview = preview_simulation(cases(50), "tiny", clinician="http://127.0.0.1:9/v1#m", prices={"m": (1.0, 2.0)})
     assert (preview.conversations, preview.played) == (50, 20)
     (doctor,) = [role for role in preview.roles if role.role == "clinician"]
     assert doctor.calls == 50 * 3

@@ -113,9 +113,7 @@ def test_it_comes_to_what_one_process_comes_to(tmp_path: Path, counted: Counting
     whole = simulate_plan(request().plan(), tmp_path / "whole", SimulationSettings())
     alone, counted.calls = counted.calls, Counter()
     told: list[Any] = []
-    parts = simulate_apart(
-        request().plan(), tmp_path / "parts", SimulationSettings(), OneByOne(), told.append
-    )
+    parts = simulate_apart(request().plan(), tmp_path / "parts", SimulationSettings(), OneByOne(), told.append)
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
     assert spent(tmp_path / "parts") == spent(tmp_path / "whole")
     assert counted.calls == alone, "what is shared by a case or a persona is asked once"
@@ -140,9 +138,7 @@ def test_it_goes_on_from_what_is_there(tmp_path: Path, counted: CountingAgent, w
         again = apart(tmp_path / "parts")
     else:
         apart(tmp_path / "parts")
-        again = simulate_plan(
-            request().plan(), tmp_path / "parts", SimulationSettings(replay=way == "replay")
-        )
+        again = simulate_plan(request().plan(), tmp_path / "parts", SimulationSettings(replay=way == "replay"))
     assert again.calls.asked == again.requests == 0
     assert set(counted.calls.values()) == {1}
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
@@ -291,9 +287,7 @@ def test_the_command_refuses_in_one_line(
     tmp_path: Path, more: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "talks"
-    code, _, err = command(
-        capsys, "simulate", "--protocol", "note2chat", "--clinician", "rules", "--out", out, *more
-    )
+    code, _, err = command(capsys, "simulate", "--protocol", "note2chat", "--clinician", "rules", "--out", out, *more)
     assert code == 2
     assert err.startswith(said)
     assert err.count("\n") == 1
@@ -334,9 +328,7 @@ def _advanced(begun: subprocess.Popen[str], calls: Path, target: int) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    found = subprocess.run(
-        ["pgrep", "-P", str(pid), "-f", "loky"], capture_output=True, text=True, check=False
-    )
+    found = subprocess.run(["pgrep", "-P", str(pid), "-f", "loky"], capture_output=True, text=True, check=False)
     return [int(line) for line in found.stdout.split()]
 
 

@@ -167,9 +167,7 @@ CONFIRMATION = (
 )  # fmt: skip
 
 
-def test_findings_are_entered_after_five_messages_outlast_a_kill_and_are_handed_in(
-    typed: Type, tmp_path: Path
-) -> None:
+def test_findings_are_entered_after_five_messages_outlast_a_kill_and_are_handed_in(typed: Type, tmp_path: Path) -> None:
     first = typed(*CONFIRMATION)
     shown = say(first, "/find emotional: too early", *(f"What else, {number}?" for number in range(5)))
     assert "Findings can be entered once 5 of your messages have been answered." in shown

@@ -191,9 +191,7 @@ def cases(count: int = 3) -> list[Case]:
             hidden=Hidden(
                 diagnosis=f"DIAGNOSIS{place}",
                 concerns=(
-                    HiddenConcern(
-                        id="k", category="emotional discomfort or fear", text=f"SECRET{place}", primary=True
-                    ),
+                    HiddenConcern(id="k", category="emotional discomfort or fear", text=f"SECRET{place}", primary=True),
                 ),
             ),
         )

@@ -128,9 +128,7 @@ def test_ties_and_incomplete_comparisons_are_as_statsmodels_and_choix() -> None:
         rows.append(row)
         wins.append(np.nansum(shares[:, first, second]))
         losses.append(np.nansum(1 - shares[:, first, second]))
-    model = sm.GLM(np.column_stack([wins, losses]), np.array(rows), family=sm.families.Binomial()).fit(
-        tol=1e-12
-    )
+    model = sm.GLM(np.column_stack([wins, losses]), np.array(rows), family=sm.families.Binomial()).fit(tol=1e-12)
     levels = np.concatenate([[0.0], model.params[:3]])
     assert estimates(fitted) == pytest.approx(levels - levels.mean(), abs=1e-7)
     assert fitted.position is not None
@@ -146,9 +144,7 @@ def test_ties_and_incomplete_comparisons_are_as_statsmodels_and_choix() -> None:
 def test_the_jackknife_is_close_to_leaving_out_each_case_and_to_a_sandwich() -> None:
     shares = simulated(np.random.default_rng(5), 20, np.array([0.6, 0.0, -0.6]))
     fitted = strengths(shares, "abc", flips=9)
-    without = np.array(
-        [estimates(strengths(np.delete(shares, case, 0), "abc", flips=9)) for case in range(20)]
-    )
+    without = np.array([estimates(strengths(np.delete(shares, case, 0), "abc", flips=9)) for case in range(20)])
     slow = np.sqrt(19 / 20 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
     fast = [own.standard_error for own in fitted.strengths]
     assert fast == pytest.approx(slow, rel=0.02)
@@ -261,16 +257,11 @@ def test_one_order_alone_leaves_the_place_in_the_strengths() -> None:
     assert "can't be told from the strengths" in fitted.remarks[0]
     assert fitted.strengths[0].estimate == pytest.approx(logit(8 / 12) / 2)
     # A chain of three in one order each: the place and two differences are three unknowns of three shares.
-    assert (
-        strengths(simulated(np.random.default_rng(1), 40, np.zeros(3), orders="one"), "abc").position
-        is not None
-    )
+    assert strengths(simulated(np.random.default_rng(1), 40, np.zeros(3), orders="one"), "abc").position is not None
 
 
 def test_one_case_and_none() -> None:
-    one = table(
-        [(0, 0, 1, 1.0), (0, 1, 0, 0.5), (0, 0, 2, 0.0), (0, 2, 1, 0.5), (0, 1, 2, 1.0), (0, 2, 0, 0.5)], 3
-    )
+    one = table([(0, 0, 1, 1.0), (0, 1, 0, 0.5), (0, 0, 2, 0.0), (0, 2, 1, 0.5), (0, 1, 2, 1.0), (0, 2, 0, 0.5)], 3)
     fitted = strengths(one, "abc")
     assert all(own.interval is None for own in fitted.strengths)
     assert {own.missing for own in fitted.strengths} == {

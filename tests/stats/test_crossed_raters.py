@@ -40,13 +40,9 @@ def test_the_error_is_that_of_an_analysis_of_variance() -> None:
     error = (squares["C(case)"] + squares["C(rater)"] - squares["Residual"]) / deltas.size
     assert result.standard_error == pytest.approx(np.sqrt(error))
     assert result.statistic == pytest.approx(deltas.mean() ** 2 / error)
-    assert result.details[SD_RATERS] == pytest.approx(
-        np.sqrt((squares["C(rater)"] - squares["Residual"]) / 14)
-    )
+    assert result.details[SD_RATERS] == pytest.approx(np.sqrt((squares["C(rater)"] - squares["Residual"]) / 14))
     # Cochran's critical value lies between those of t over cases and of t over raters, weighted by the mean squares.
-    critical = np.average(
-        scipy.stats.t.ppf(0.975, [13, 3]), weights=[squares["C(case)"], squares["C(rater)"]]
-    )
+    critical = np.average(scipy.stats.t.ppf(0.975, [13, 3]), weights=[squares["C(case)"], squares["C(rater)"]])
     assert scipy.stats.t.ppf(0.975, result.details[DF]) == pytest.approx(critical)
 
 
@@ -76,9 +72,7 @@ def test_a_part_that_is_next_to_nothing_leaves_the_other() -> None:
         assert result.p is not None
 
 
-def rejections(
-    raters: int, cases: int, between: float, *, paired: bool = True, runs: int = 600
-) -> tuple[float, float]:
+def rejections(raters: int, cases: int, between: float, *, paired: bool = True, runs: int = 600) -> tuple[float, float]:
     """Shares of null studies in which the quasi-F and a t test over cases of the raters' means reject at 5 %."""
     rng = np.random.default_rng(raters * 100 + cases)
     quasi = over_cases = 0

@@ -134,9 +134,7 @@ OF_TABLES: dict[str, Callable[[Any], Result]] = {
     "fleiss bca": partial(many_raters.fleiss_kappa, interval="bca", resamples=50),
     "conger": partial(many_raters.conger_kappa, scale=SCALE, weights="linear"),
     "pairwise": partial(many_raters.mean_pairwise_kappa, scale=SCALE),
-    "pairwise percentile": partial(
-        many_raters.mean_pairwise_kappa, scale=SCALE, interval="percentile", resamples=50
-    ),
+    "pairwise percentile": partial(many_raters.mean_pairwise_kappa, scale=SCALE, interval="percentile", resamples=50),
     "ac1": partial(many_raters.gwet_ac, scale=SCALE),
     "ac2": partial(many_raters.gwet_ac, scale=SCALE, weights="quadratic", interval="bca", resamples=50),
     "ac2 analytic": partial(many_raters.gwet_ac, scale=SCALE, weights="quadratic", interval="analytic"),

@@ -178,9 +178,7 @@ def test_clustered_shares_are_covered(share: float) -> None:
     for _ in range(250):
         within = np.repeat(rng.beta(share * 3, (1 - share) * 3, 16), 10)
         hits = rng.random(160) < within
-        low, high = ends(
-            diagnostic_accuracy(hits, [True] * 160, positive=True, clusters=clusters).sensitivity
-        )
+        low, high = ends(diagnostic_accuracy(hits, [True] * 160, positive=True, clusters=clusters).sensitivity)
         covered += low <= share <= high
         low, high = ends(diagnostic_accuracy(hits, [True] * 160, positive=True).sensitivity)
         plain += low <= share <= high

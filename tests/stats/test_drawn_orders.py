@@ -78,9 +78,7 @@ def test_systems_that_change_places_turn_the_sign_and_nothing_else(interval: Any
 
 def test_other_metrics_beside_it_change_no_test() -> None:
     alone = paired.permutation(X, Y, interval="bca")
-    beside = paired.permutations(
-        np.column_stack([Y, X, RNG.random(N)]), np.column_stack([X, Y, X]), interval="bca"
-    )[1]
+    beside = paired.permutations(np.column_stack([Y, X, RNG.random(N)]), np.column_stack([X, Y, X]), interval="bca")[1]
     assert numbers(beside) == numbers(alone)
 
 

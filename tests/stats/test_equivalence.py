@@ -82,9 +82,7 @@ def test_tango_interval_is_the_published_one(
     ("only_x", "only_y", "n", "difference"),
     [(5, 2, 30, -0.2), (5, 2, 30, 0.4), (0, 4, 25, 0.1), (3, 0, 9, 0.05)],
 )
-def test_tango_statistic_is_the_score_of_the_likelihood(
-    only_x: int, only_y: int, n: int, difference: float
-) -> None:
+def test_tango_statistic_is_the_score_of_the_likelihood(only_x: int, only_y: int, n: int, difference: float) -> None:
     def unlikely(share_y: float) -> float:
         shares = (share_y + difference, share_y, 1 - 2 * share_y - difference)
         counts = (only_x, only_y, n - only_x - only_y)
@@ -123,9 +121,7 @@ def test_miettinen_nurminen_is_the_score_of_the_likelihood(
 ) -> None:
     def unlikely(share_y: float) -> float:
         parts = ((ones_x, n_x, share_y + difference), (ones_y, n_y, share_y))
-        return -float(
-            sum(k * np.log(max(p, 1e-300)) + (n - k) * np.log(max(1 - p, 1e-300)) for k, n, p in parts)
-        )
+        return -float(sum(k * np.log(max(p, 1e-300)) + (n - k) * np.log(max(1 - p, 1e-300)) for k, n, p in parts))
 
     bounds = (max(0.0, -difference) + 1e-12, min(1.0, 1 - difference) - 1e-12)
     y = minimize_scalar(unlikely, bounds=bounds, method="bounded", options={"xatol": 1e-13}).x
@@ -165,16 +161,12 @@ def test_the_chance_of_proportions_is_what_simulated_studies_reach() -> None:
     rng = np.random.default_rng(9)
     paired = equivalence.paired_proportions_from_table([[360, 60], [60, 120]], margin=0.05)
     counts = rng.multinomial(600, (0.1, 0.1, 0.8), size=1500)
-    shown = [
-        min(tango_statistic(b, c, 600, -0.05), -tango_statistic(b, c, 600, 0.05)) > 1.6449
-        for b, c, _ in counts
-    ]
+    shown = [min(tango_statistic(b, c, 600, -0.05), -tango_statistic(b, c, 600, 0.05)) > 1.6449 for b, c, _ in counts]
     assert paired.details[CHANCE] == pytest.approx(np.mean(shown), abs=0.05)
     unpaired = equivalence.unpaired_proportions(ones(60, 100), ones(60, 100), margin=0.2)
     drawn = rng.binomial(100, 0.6, size=(1500, 2))
     shown = [
-        miettinen_nurminen_statistic(ones_x=a, n_x=100, ones_y=b, n_y=100, difference=-0.2) > 1.6449
-        for a, b in drawn
+        miettinen_nurminen_statistic(ones_x=a, n_x=100, ones_y=b, n_y=100, difference=-0.2) > 1.6449 for a, b in drawn
     ]
     assert unpaired.details[CHANCE_ONE_SIDED] == pytest.approx(np.mean(shown), abs=0.05)
 
@@ -232,9 +224,7 @@ def test_what_can_not_be_tested_has_a_reason() -> None:
         assert result.missing
 
 
-@pytest.mark.parametrize(
-    ("x", "y"), [(ones(1, 1), ones(1, 1)), (ones(0, 3), ones(3, 3)), (ones(0, 5), ones(0, 5))]
-)
+@pytest.mark.parametrize(("x", "y"), [(ones(1, 1), ones(1, 1)), (ones(0, 3), ones(3, 3)), (ones(0, 5), ones(0, 5))])
 def test_proportions_at_the_ends_have_intervals(x: list[int], y: list[int]) -> None:
     for test in (equivalence.paired_proportions, equivalence.unpaired_proportions):
         result = test(x, y, margin=0.1)

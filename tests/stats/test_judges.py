@@ -145,9 +145,7 @@ def test_differences() -> None:
     rng = np.random.default_rng(4)
     parts = [rng.normal(size=size) for size in (40, 40, 200, 40, 40, 200)]
     pair = prediction_powered.paired_difference(*parts)
-    direct = prediction_powered.mean(
-        parts[0] - parts[3], parts[1] - parts[4], parts[2] - parts[5], interval="t"
-    )
+    direct = prediction_powered.mean(parts[0] - parts[3], parts[1] - parts[4], parts[2] - parts[5], interval="t")
     assert (pair.estimate, pair.interval) == (direct.estimate, direct.interval)
     apart = prediction_powered.unpaired_difference(*parts, interval="normal")
     x, y = prediction_powered.mean(*parts[:3]), prediction_powered.mean(*parts[3:])
@@ -175,9 +173,7 @@ def test_rogan_gladens_interval_holds_its_estimate_and_stands_a_single_hit() -> 
         ones, zeros, n = rng.integers(1, 12, 3)
         verdicts = [(rng.random(size) < chance).astype(float) for size, chance in ((ones, 0.7), (zeros, 0.3))]
         human = np.repeat([1.0, 0.0], [ones, zeros])
-        found = prediction_powered.rogan_gladen(
-            human, np.concatenate(verdicts), (rng.random(n) < 0.5).astype(float)
-        )
+        found = prediction_powered.rogan_gladen(human, np.concatenate(verdicts), (rng.random(n) < 0.5).astype(float))
         if found.interval is not None:
             assert found.estimate is not None
             assert 0 <= found.interval.low <= found.estimate <= found.interval.high <= 1
@@ -202,9 +198,7 @@ def test_the_difference_of_two_rogan_gladen_shares() -> None:
         0.25 - np.sqrt((0.375 - interval_of(x).low) ** 2 + (interval_of(y).high - 0.125) ** 2)
     )
     none = prediction_powered.rogan_gladen(human, [0] * 100, [1] * 40 + [0] * 60)
-    assert (
-        prediction_powered.rogan_gladen_difference(x, none).missing == "the judge does no better than chance"
-    )
+    assert prediction_powered.rogan_gladen_difference(x, none).missing == "the judge does no better than chance"
 
 
 def test_rogan_gladen_bootstrap_resamples_the_unlabelled_verdicts() -> None:
@@ -235,15 +229,11 @@ def test_rogan_gladen_covers_with_few_unlabelled(interval: Literal["adjusted", "
 def test_items_for_kappa() -> None:
     # Flack and others (1988) and R's irr use the same large-sample variance; check by its definition.
     plan = planning.items_for_kappa(0.6, 0.1, shares=[0.5, 0.5])
-    assert plan.n == int(
-        np.ceil(1.959963985**2 * (1 - 0.6**2) / 0.1**2)
-    )  # two equal levels: variance 1 − kappa²
+    assert plan.n == int(np.ceil(1.959963985**2 * (1 - 0.6**2) / 0.1**2))  # two equal levels: variance 1 − kappa²
     table = planning.expected_table(0.6, [0.1, 0.2, 0.3, 0.4])
     for weights in ("unweighted", "linear", "quadratic"):
         counts = np.round(table * 10_000_000)
-        assert kappa_from_counts(counts, weights=weights, interval="analytic").estimate == pytest.approx(
-            0.6, abs=1e-5
-        )
+        assert kappa_from_counts(counts, weights=weights, interval="analytic").estimate == pytest.approx(0.6, abs=1e-5)
     quadratic = planning.items_for_kappa(0.6, 0.1, shares=[0.1, 0.2, 0.3, 0.4], weights="quadratic")
     reached = planning.simulated_half_width(
         quadratic.n or 0, 0.6, shares=[0.1, 0.2, 0.3, 0.4], weights="quadratic", simulations=60
@@ -333,9 +323,7 @@ def test_turns_of_a_transcript_are_not_independent() -> None:
         result = alternative_annotator.alternative_annotator(judge, table, epsilon=0.2, clusters=clusters)
         accepted += bool(result.replaceable)
         rejected += (result.raters[0].p or 0) <= 0.05
-        naive += (
-            alternative_annotator.alternative_annotator(judge, table, epsilon=0.2).raters[0].p or 0
-        ) <= 0.05
+        naive += (alternative_annotator.alternative_annotator(judge, table, epsilon=0.2).raters[0].p or 0) <= 0.05
     assert accepted / 300 <= 0.05
     assert rejected / 300 <= 0.085
     assert naive / 300 >= 0.14

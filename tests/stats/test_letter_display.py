@@ -35,9 +35,7 @@ def told_apart(count: int, *pairs: tuple[int, int]) -> Mask:
         (1, [], ("a",)),
     ],
 )
-def test_published_and_plain_displays(
-    count: int, pairs: list[tuple[int, int]], letters: tuple[str, ...]
-) -> None:
+def test_published_and_plain_displays(count: int, pairs: list[tuple[int, int]], letters: tuple[str, ...]) -> None:
     assert letter_display(told_apart(count, *pairs)) == letters
 
 

@@ -115,9 +115,7 @@ def test_unpaired_t_is_that_of_scipy_on_the_values(equal_variances: bool, altern
             assert ends(intervals.welch_interval(x, y)) == same((both.low, both.high))
 
 
-@pytest.mark.parametrize(
-    ("only_x", "only_y"), [(0, 6), (5, 2), (6, 5), (7, 7), (1, 1), (400, 520), (9**6, 9**6 + 900)]
-)
+@pytest.mark.parametrize(("only_x", "only_y"), [(0, 6), (5, 2), (6, 5), (7, 7), (1, 1), (400, 520), (9**6, 9**6 + 900)])
 def test_mcnemar_is_that_of_the_formulas(only_x: int, only_y: int) -> None:
     n, least = only_x + only_y, min(only_x, only_y)
     exact = min(1.0, 2 * stats.binom.cdf(least, n, 0.5))

@@ -20,9 +20,7 @@ from tests.stats.results import ends, estimate, interval_of
 
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 tables = st.integers(2, 4).flatmap(
-    lambda raters: st.lists(
-        st.lists(st.integers(1, 5), min_size=raters, max_size=raters), min_size=2, max_size=15
-    )
+    lambda raters: st.lists(st.lists(st.integers(1, 5), min_size=raters, max_size=raters), min_size=2, max_size=15)
 )
 holed = st.integers(2, 4).flatmap(
     lambda raters: st.lists(
@@ -69,9 +67,7 @@ def test_fleiss_published() -> None:
     assert result.statistic == pytest.approx(17.65183, abs=5e-6)
     per_level = [round(result.details[f"kappa of {level}"] or 0, 3) for level in range(1, 6)]
     assert per_level == [0.245, 0.245, 0.520, 0.471, 0.566]
-    ratings = [
-        [level for level, count in enumerate(row) for _ in range(count)] for row in published.FLEISS_1971
-    ]
+    ratings = [[level for level, count in enumerate(row) for _ in range(count)] for row in published.FLEISS_1971]
     assert many_raters.conger_kappa(ratings).estimate == pytest.approx(0.4418085, abs=5e-8)
     assert many_raters.fleiss_kappa(ratings).estimate == pytest.approx(result.estimate)
 
@@ -147,9 +143,7 @@ def test_alpha_bootstrap_recomputes_the_ordinal_distances() -> None:
     for _ in range(400):
         chosen = table[rng.integers(0, 30, 30)]
         values.append(krippendorff.alpha(chosen.T.astype(float), level_of_measurement="ordinal"))
-    ours = reliability.krippendorff_alpha(
-        table, metric="ordinal", interval="percentile", resamples=4000
-    ).interval
+    ours = reliability.krippendorff_alpha(table, metric="ordinal", interval="percentile", resamples=4000).interval
     assert ours is not None
     low, high = np.quantile(values, (0.025, 0.975))
     assert ours.low == pytest.approx(low, abs=0.03)
@@ -161,9 +155,7 @@ def test_gwet_published() -> None:
     result = many_raters.gwet_ac(rows, scale=(1, 2, 3))
     assert result.estimate == pytest.approx(0.8493305, abs=5e-8)
     assert result.standard_error == pytest.approx(0.0432175, abs=5e-8)
-    assert reliability.krippendorff_alpha(rows, metric="nominal").estimate == pytest.approx(
-        0.7972585, abs=5e-8
-    )
+    assert reliability.krippendorff_alpha(rows, metric="nominal").estimate == pytest.approx(0.7972585, abs=5e-8)
 
 
 def gwet_by_definition(table: list[list[int | None]], scale: tuple[int, ...], power: int) -> float:
@@ -189,9 +181,7 @@ def test_gwet_by_definition(table: list[list[int | None]], weights: tuple[str, i
     if result.estimate is None:
         assert all(sum(value is not None for value in row) < 2 for row in table)
     else:
-        assert result.estimate == pytest.approx(
-            gwet_by_definition(table, (1, 2, 3, 4, 5), weights[1]), abs=1e-10
-        )
+        assert result.estimate == pytest.approx(gwet_by_definition(table, (1, 2, 3, 4, 5), weights[1]), abs=1e-10)
 
 
 def test_gwet_of_four_raters_published() -> None:
@@ -211,9 +201,7 @@ def test_gwet_error_against_the_jackknife() -> None:
     table = np.clip(rng.integers(1, 6, (300, 1)) + rng.integers(-1, 2, (300, 3)), 1, 5)
     options: dict[str, Any] = {"scale": (1, 2, 3, 4, 5), "weights": "quadratic", "interval": "analytic"}
     left = [estimate(many_raters.gwet_ac(np.delete(table, item, axis=0), **options)) for item in range(300)]
-    assert many_raters.gwet_ac(table, **options).standard_error == pytest.approx(
-        np.std(left) * np.sqrt(299), rel=0.01
-    )
+    assert many_raters.gwet_ac(table, **options).standard_error == pytest.approx(np.std(left) * np.sqrt(299), rel=0.01)
 
 
 def test_unused_levels_matter_to_gwet() -> None:
@@ -253,9 +241,7 @@ def test_icc_of_items_with_raters_of_their_own(average: bool) -> None:
         row[rng.choice(7, 4, replace=False)] = ratings
     scattered[-2, :2] = 3, 9  # two ratings only
     scattered[-1, 0] = 5
-    whole, own = (
-        reliability.icc(table, model=1, average=average) for table in (published.SHROUT_FLEISS, scattered)
-    )
+    whole, own = (reliability.icc(table, model=1, average=average) for table in (published.SHROUT_FLEISS, scattered))
     assert own.estimate == pytest.approx(whole.estimate, abs=1e-12)
     assert interval_of(own).low == pytest.approx(interval_of(whole).low, abs=1e-12)
     assert (own.n, own.dropped, own.method) == (whole.n, 2, whole.method)
@@ -276,11 +262,7 @@ def test_icc_against_pingouin(raters: int) -> None:
         import pingouin as pg
 
         rng = np.random.default_rng(3)
-        table = (
-            rng.normal(size=(20, 1))
-            + 0.3 * rng.normal(size=(1, raters))
-            + 0.6 * rng.normal(size=(20, raters))
-        )
+        table = rng.normal(size=(20, 1)) + 0.3 * rng.normal(size=(1, raters)) + 0.6 * rng.normal(size=(20, raters))
         long = pd.DataFrame(
             [(i, j, table[i, j]) for i in range(20) for j in range(raters)],
             columns=["item", "rater", "value"],
@@ -322,9 +304,7 @@ def test_icc_by_mean_squares_and_in_bounds(table: list[list[int]], model: Any, a
     result = reliability.icc(table, model=model, average=average)
     n, k = len(table), len(table[0])
     grand = Fraction(sum(map(sum, table)), n * k)
-    rows, columns = (
-        [Fraction(sum(line), len(line)) for line in lines] for lines in (table, zip(*table, strict=True))
-    )
+    rows, columns = ([Fraction(sum(line), len(line)) for line in lines] for lines in (table, zip(*table, strict=True)))
     between = k * sum((row - grand) ** 2 for row in rows) / (n - 1)
     of_raters = n * sum((column - grand) ** 2 for column in columns) / (k - 1)
     cells = [(i, j) for i in range(n) for j in range(k)]
@@ -351,9 +331,7 @@ def test_pairwise_and_conger(table: list[list[int]], weights: str) -> None:
     found = []
     for a, b in combinations(columns, 2):
         if len(set(a) | set(b)) > 1:
-            found.append(
-                cohen_kappa_score(a, b, labels=scale, weights=None if weights == "unweighted" else weights)
-            )
+            found.append(cohen_kappa_score(a, b, labels=scale, weights=None if weights == "unweighted" else weights))
     if not found:
         assert result.estimate is None
         assert result.missing
@@ -376,9 +354,7 @@ def test_pairwise_of_named_pairs() -> None:
     rng = np.random.default_rng(4)
     table = rng.integers(1, 4, (30, 3))
     named = many_raters.mean_pairwise_kappa(table, scale=(1, 2, 3), pairs=[(0, 2), (1, 2)])
-    expected = [
-        cohen_kappa_score(table[:, i], table[:, 2], labels=(1, 2, 3), weights="quadratic") for i in (0, 1)
-    ]
+    expected = [cohen_kappa_score(table[:, i], table[:, 2], labels=(1, 2, 3), weights="quadratic") for i in (0, 1)]
     assert named.estimate == pytest.approx(np.mean(expected))
 
 

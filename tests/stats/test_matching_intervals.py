@@ -79,9 +79,7 @@ def test_the_asymptotic_signed_rank_interval_is_what_its_test_keeps() -> None:
 def test_sign_flips_reject_the_shifts_outside_their_interval(n: int, alternative: Alternative) -> None:
     x, y = RNG.normal(0.8, 1, n), RNG.normal(0, 1, n)
     level = 0.95 if alternative == "two-sided" else 0.9
-    result = paired.permutation(
-        x, y, interval="inverted", resamples=2000, alternative=alternative, level=level, seed=2
-    )
+    result = paired.permutation(x, y, interval="inverted", resamples=2000, alternative=alternative, level=level, seed=2)
     low, high = ends(result)
     for shift, inside in ((low - 1e-6, False), (low + 1e-6, True)):
         p = paired.permutation(x - shift, y, resamples=2000, alternative=alternative, seed=2).p
@@ -137,9 +135,7 @@ def test_melded_bounds_are_quantiles_of_drawn_differences() -> None:
 def test_melded_intervals_cover_at_least_as_often_as_they_say() -> None:
     """Coverage by counting all tables, none drawn."""
     n_x, n_y = 7, 9
-    bounds = {
-        (x, y): melded_bounds(x, n_x, y, n_y, level=0.95) for x in range(n_x + 1) for y in range(n_y + 1)
-    }
+    bounds = {(x, y): melded_bounds(x, n_x, y, n_y, level=0.95) for x in range(n_x + 1) for y in range(n_y + 1)}
     for p_x, p_y in product((0.05, 0.3, 0.5, 0.9), repeat=2):
         chance = sum(
             stats.binom.pmf(x, n_x, p_x) * stats.binom.pmf(y, n_y, p_y)
@@ -148,9 +144,7 @@ def test_melded_intervals_cover_at_least_as_often_as_they_say() -> None:
         )
         assert chance >= 0.95
     n = 10
-    paired_bounds = {
-        (b, c): paired_melded_bounds(b, c, n, level=0.95) for b in range(n + 1) for c in range(n + 1 - b)
-    }
+    paired_bounds = {(b, c): paired_melded_bounds(b, c, n, level=0.95) for b in range(n + 1) for c in range(n + 1 - b)}
     for p_b, p_c in product((0.02, 0.15, 0.3, 0.45), repeat=2):
         chance = sum(
             stats.multinomial.pmf([b, c, n - b - c], n, [p_b, p_c, 1 - p_b - p_c])
@@ -189,9 +183,6 @@ def test_partly_shared_cases_reject_as_often_as_they_say(shared: int) -> None:
     case = draws.normal(size=(runs, 2 * n - shared, 1)) * 1.5
     values = np.round(np.clip(3 + case + draws.normal(size=(runs, 2 * n - shared, 2)), 1, 5))
     rejected = np.mean(
-        [
-            (overlapping.t_test(v[:shared, 0], v[:shared, 1], v[shared:n, 0], v[n:, 1]).p or 1) <= 0.05
-            for v in values
-        ]
+        [(overlapping.t_test(v[:shared, 0], v[:shared, 1], v[shared:n, 0], v[n:, 1]).p or 1) <= 0.05 for v in values]
     )
     assert 0.03 <= rejected <= 0.068

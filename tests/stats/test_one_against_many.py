@@ -23,9 +23,7 @@ def test_they_are_the_kappas_of_two_raters(weights: str, monkeypatch: pytest.Mon
     for value, theirs in zip(values, others, strict=True):
         assert value == kappa(ours, theirs, scale=SCALE, weights=weights).estimate
         called = None if weights == "unweighted" else weights
-        assert value == pytest.approx(
-            cohen_kappa_score(ours, theirs, labels=SCALE, weights=called), abs=1e-12
-        )
+        assert value == pytest.approx(cohen_kappa_score(ours, theirs, labels=SCALE, weights=called), abs=1e-12)
 
 
 def test_levels_have_the_distance_of_their_values() -> None:

@@ -11,9 +11,7 @@ from bedside.stats.overlapping import detectable_difference, t_test
 
 @pytest.mark.parametrize(("n_x", "n_y"), [(5, 5), (15, 15), (40, 40)])
 def test_without_pairs_it_is_that_of_two_groups(n_x: int, n_y: int) -> None:
-    expected = TTestIndPower().solve_power(
-        effect_size=None, nobs1=n_x, ratio=n_y / n_x, alpha=0.05, power=0.8
-    )
+    expected = TTestIndPower().solve_power(effect_size=None, nobs1=n_x, ratio=n_y / n_x, alpha=0.05, power=0.8)
     assert detectable_difference(0, n_x, n_y) == pytest.approx(expected, rel=1e-4)
 
 
@@ -32,9 +30,7 @@ def test_too_few_cases_and_no_variation_have_none() -> None:
 
 def share_of_rejections(shared: int, alone: int, correlation: float, difference: float, runs: int) -> float:
     rng = np.random.default_rng(3)
-    pairs = rng.multivariate_normal(
-        [difference, 0], [[1, correlation], [correlation, 1]], size=(runs, shared)
-    )
+    pairs = rng.multivariate_normal([difference, 0], [[1, correlation], [correlation, 1]], size=(runs, shared))
     others = rng.normal(size=(runs, 2, alone)) + np.array([difference, 0])[:, None]
     tests = [t_test(*pair.T, *other).p for pair, other in zip(pairs, others, strict=True)]
     return float(np.mean([p is not None and p <= 0.05 for p in tests]))

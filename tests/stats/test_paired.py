@@ -67,9 +67,7 @@ def test_exact_wilcoxon_by_definition(zeros: Zeros, alternative: Alternative) ->
 def test_asymptotic_wilcoxon_against_scipy(zeros: Zeros, continuity: bool, alternative: Alternative) -> None:
     rng = np.random.default_rng(4)
     x, y = rng.integers(1, 6, 80).astype(float), rng.integers(1, 6, 80).astype(float)
-    ours = paired.wilcoxon(
-        x, y, zeros=zeros, method="asymptotic", continuity=continuity, alternative=alternative
-    )
+    ours = paired.wilcoxon(x, y, zeros=zeros, method="asymptotic", continuity=continuity, alternative=alternative)
     theirs = stats.wilcoxon(
         x, y, zero_method=zeros, correction=continuity, alternative=alternative, method="asymptotic"
     )

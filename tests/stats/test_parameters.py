@@ -68,13 +68,10 @@ def beside(others: Options, **changed: Any) -> Settings:
     return Settings(others, {**others, **changed})
 
 
-def case(
-    statistic: Callable[..., Any], data: tuple[Any, ...], base: Options | None = None, /, **changed: Any
-) -> Case:
+def case(statistic: Callable[..., Any], data: tuple[Any, ...], base: Options | None = None, /, **changed: Any) -> Case:
     """A statistic with its data, and of each parameter another value than it has."""
     settings = {
-        name: value if isinstance(value, Settings) else beside({}, **{name: value})
-        for name, value in changed.items()
+        name: value if isinstance(value, Settings) else beside({}, **{name: value}) for name, value in changed.items()
     }
     return Case(statistic, data, base or {}, settings)
 
@@ -245,8 +242,6 @@ def test_every_statistic_is_here() -> None:
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):
-            keywords = [
-                p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
-            ]
+            keywords = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
             if function.__module__ == module.__name__ and not name.startswith("_") and keywords:
                 assert function in tested, name

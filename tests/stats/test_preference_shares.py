@@ -71,9 +71,7 @@ def test_verdicts_of_both_orders() -> None:
 
 @pytest.mark.soak
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("cases", "edge", "spread"), [(20, 0.0, 0.6), (20, 2.5, 0.6), (40, 1.0, 1.5), (100, 3.0, 0.5)]
-)
+@pytest.mark.parametrize(("cases", "edge", "spread"), [(20, 0.0, 0.6), (20, 2.5, 0.6), (40, 1.0, 1.5), (100, 3.0, 0.5)])
 def test_win_rates_cover(cases: int, edge: float, spread: float) -> None:
     """Two systems in both orders, the first one preferred with .6 of equals, a fifth ties; up to a rate near 1."""
     repetitions = budget(200, 6000)

@@ -147,9 +147,7 @@ def test_mean_t_against_scipy_and_clusters() -> None:
     # Copies within a cluster carry nothing new.
     copies = intervals.mean_t(np.repeat(values, 4), clusters=np.repeat(np.arange(30), 4)).interval
     assert ends(copies) == pytest.approx((theirs.low, theirs.high))
-    again = intervals.mean_bootstrap(
-        np.repeat(values, 4), clusters=np.repeat(np.arange(30), 4), seed=1
-    ).interval
+    again = intervals.mean_bootstrap(np.repeat(values, 4), clusters=np.repeat(np.arange(30), 4), seed=1).interval
     single = intervals.mean_bootstrap(values, seed=1).interval
     assert again is not None
     assert single is not None

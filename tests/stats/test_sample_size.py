@@ -32,9 +32,7 @@ def test_pairs_for_a_large_difference(effect: float, alpha: float) -> None:
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater"])
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 3, 0.001])
-def test_fewest_signed_rank_pairs_are_the_first_that_can_be_significant(
-    alternative: Alternative, alpha: float
-) -> None:
+def test_fewest_signed_rank_pairs_are_the_first_that_can_be_significant(alternative: Alternative, alpha: float) -> None:
     fewest = planning.fewest_signed_rank_pairs(alpha, alternative)
     smallest = [
         stats.wilcoxon(np.arange(1, n + 1), alternative=alternative, method="exact").pvalue
@@ -77,9 +75,7 @@ def test_raters_who_miss_by_a_little_have_the_kappa_and_the_shares(weights: str)
         return float(stats.norm.pdf(place) * chances[first] * chances[second])
 
     for first, second in ((0, 0), (0, 4), (1, 2), (2, 2)):
-        assert table[first, second] == pytest.approx(
-            quad(both, -9, 9, args=(first, second), limit=200)[0], abs=1e-6
-        )
+        assert table[first, second] == pytest.approx(quad(both, -9, 9, args=(first, second), limit=200)[0], abs=1e-6)
     drawn = model.draw(np.random.default_rng(2), 100_000, 3)
     for first, second in ((0, 1), (1, 2)):
         counts = np.zeros((5, 5))

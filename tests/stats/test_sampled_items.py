@@ -41,9 +41,7 @@ def test_a_mean_and_its_error_are_those_of_stratified_sampling() -> None:
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.normal(1, 1, 12), rng.normal(4, 2, 30)])
     strata = np.repeat([0, 1], [12, 30])
-    sample = sampled_items(
-        np.where(strata == 0, 0.6, 0.05), strata=strata, clusters=np.arange(42), sizes=[20, 600]
-    )
+    sample = sampled_items(np.where(strata == 0, 0.6, 0.05), strata=strata, clusters=np.arange(42), sizes=[20, 600])
     result = sampled_means.mean(values, sample)
     shares = np.array([20, 600]) / 620
     means = [values[strata == h].mean() for h in (0, 1)]
@@ -58,9 +56,7 @@ def test_degrees_of_freedom_are_satterthwaites() -> None:
     values = np.concatenate([rng.normal(1, 1, 6), rng.normal(4, 2, 9)])
     strata = np.repeat([0, 1], [6, 9])
     sample = sampled_items(np.where(strata == 0, 0.5, 0.1), strata=strata, clusters=np.arange(15))
-    left_out = np.array(
-        [np.average(values, weights=rows) for block in sample.weights_left_out() for rows in block]
-    )
+    left_out = np.array([np.average(values, weights=rows) for block in sample.weights_left_out() for rows in block])
     error, freedom = sample.error(float(np.average(values, weights=sample.weights)), left_out)
     weights = np.array([12, 90]) / 102
     parts = [
@@ -104,9 +100,7 @@ def test_a_statistic_is_that_of_the_sample_without_each_cluster_in_turn(place: i
     def weighted(weights: Any) -> float:
         # One or two, and without one of two or four cases twice or four thirds of that.
         counts = np.round(3 * weights / sample.weights.min()).astype(int)
-        estimate = statistic(
-            cells[np.repeat(np.arange(12), counts)], interval="percentile", resamples=1
-        ).estimate
+        estimate = statistic(cells[np.repeat(np.arange(12), counts)], interval="percentile", resamples=1).estimate
         assert estimate is not None
         return estimate
 
@@ -137,8 +131,7 @@ def icc_or_alpha(place: int, cells: Any, weights: Any) -> float:
         3: (ranks[:, None] - ranks) ** 2, 4: 1 - np.eye(5), 5: (np.array(SCALE)[:, None] - SCALE) ** 2,
     }[place]  # fmt: skip
     pairs = sum(
-        w * (np.outer(row, row) - np.diag(row)) / (row.sum() - 1)
-        for w, row in zip(weights, counts, strict=True)
+        w * (np.outer(row, row) - np.diag(row)) / (row.sum() - 1) for w, row in zip(weights, counts, strict=True)
     )
     n = used.sum()
     observed = (pairs * distance).sum() / n
@@ -217,9 +210,7 @@ def test_limits_of_agreement_lie_around_the_weighted_bias() -> None:
         assert low is not None
         assert high is not None
         assert low < limit < high
-    assert mean_absolute_error(a, b, clusters=sample).estimate == pytest.approx(
-        np.average(np.abs(a), weights=weights)
-    )
+    assert mean_absolute_error(a, b, clusters=sample).estimate == pytest.approx(np.average(np.abs(a), weights=weights))
 
 
 @pytest.mark.slow

@@ -52,9 +52,7 @@ def test_equal_values_have_wilsons_bound_of_those_not_seen() -> None:
     unseen = 0.1611252  # Newcombe's bound of 0 of 20
     for value in (1, 3, 5):
         interval = bounds([value] * 20, low=1, high=5)
-        assert ends(interval) == pytest.approx(
-            (value - unseen * (value - 1), value + unseen * (5 - value)), abs=1e-6
-        )
+        assert ends(interval) == pytest.approx((value - unseen * (value - 1), value + unseen * (5 - value)), abs=1e-6)
     # Of twenty values in five cases there are five.
     clustered = bounds([4] * 20, low=1, high=5, clusters=np.repeat(np.arange(5), 4))
     alone = bounds([4] * 20, low=1, high=5)
@@ -97,9 +95,7 @@ def test_what_is_not_on_the_scale_is_refused() -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_an_interval_holds_its_mean_and_stays_on_the_scale(data: st.DataObject) -> None:
-    values = data.draw(
-        st.lists(st.sampled_from([1.0, 1.5, 2.0, 3.0, 4.0, 4.9999999, 5.0]), min_size=2, max_size=12)
-    )
+    values = data.draw(st.lists(st.sampled_from([1.0, 1.5, 2.0, 3.0, 4.0, 4.9999999, 5.0]), min_size=2, max_size=12))
     members = data.draw(st.lists(st.integers(0, 3), min_size=len(values), max_size=len(values)))
     for clusters in (None, members):
         result = scale_mean(values, low=1, high=5, clusters=clusters)
@@ -138,9 +134,7 @@ def drawn(rng: np.random.Generator, chances: Any, cases: int, times: int, alike:
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.parametrize("ratings", _RATINGS)
-@pytest.mark.parametrize(
-    ("cases", "times"), [(3, 1), (5, 1), (10, 1), (20, 1), (40, 1), (5, 3), (10, 3), (20, 2)]
-)
+@pytest.mark.parametrize(("cases", "times"), [(3, 1), (5, 1), (10, 1), (20, 1), (40, 1), (5, 3), (10, 3), (20, 2)])
 def test_coverage(ratings: str, cases: int, times: int) -> None:
     chances, least = _RATINGS[ratings]
     truth = float(np.dot(chances, range(1, 6)))

@@ -41,9 +41,7 @@ def test_the_tilted_end_solves_its_equation() -> None:
         weights = np.exp(tilt * values)
         weights /= weights.sum()
         m = weights @ values
-        return float(
-            (m - mean) ** 2 - student.ppf(0.975, n - 1) ** 2 * (weights @ (values - m) ** 2) / (n - 1)
-        )
+        return float((m - mean) ** 2 - student.ppf(0.975, n - 1) ** 2 * (weights @ (values - m) ** 2) / (n - 1))
 
     tilt = brentq(gap, 1e-3, 20)
     weights = np.exp(tilt * values)

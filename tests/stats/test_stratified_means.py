@@ -18,9 +18,7 @@ from bedside.stats.stratified_means import ABOUT, JudgedUnits, difference, judge
 from tests.stats.results import ends
 
 
-def some_units(
-    seed: int, size: int = 120, labels: int = 30, *, cells: bool = False, cases: int = 0
-) -> JudgedUnits:
+def some_units(seed: int, size: int = 120, labels: int = 30, *, cells: bool = False, cases: int = 0) -> JudgedUnits:
     rng = np.random.default_rng(seed)
     truth = rng.integers(1, 6, size).astype(float)
     judge = np.clip(truth + rng.integers(-1, 3, size), 1, 5)
@@ -43,9 +41,7 @@ def test_one_cell_is_the_plain_prediction_powered_mean() -> None:
     for seed in range(5):
         units = some_units(seed, labels=12 + 10 * seed)
         seen = units.labelled
-        plain = prediction_powered.mean(
-            units.human[seen], units.judge[seen], units.judge[~seen], interval="t"
-        )
+        plain = prediction_powered.mean(units.human[seen], units.judge[seen], units.judge[~seen], interval="t")
         ours = mean(units)
         assert ours.estimate == pytest.approx(plain.estimate, abs=1e-12)
         assert ends(ours) == pytest.approx(ends(plain))
@@ -85,9 +81,7 @@ def test_people_alone_are_students_welchs_and_the_paired_t() -> None:
     within = stats.ttest_rel(x, y[:12]).confidence_interval()
     assert ends(paired) == pytest.approx((within.low, within.high))
     assert paired.details["cases of both"] == 12
-    assert CompareMeans(DescrStatsW(x), DescrStatsW(y)).tconfint_diff(usevar="unequal") == pytest.approx(
-        ends(welch)
-    )
+    assert CompareMeans(DescrStatsW(x), DescrStatsW(y)).tconfint_diff(usevar="unequal") == pytest.approx(ends(welch))
 
 
 def test_a_stratified_mean_is_that_of_surveys() -> None:
@@ -104,19 +98,14 @@ def test_a_stratified_mean_is_that_of_surveys() -> None:
     weights = np.array(sizes) / 168
     seen = [v[:n] for v, n in zip(values, labels, strict=True)]
     assert found.estimate == pytest.approx(sum(w * v.mean() for w, v in zip(weights, seen, strict=True)))
-    parts = [
-        w**2 * (1 - n / s) * v.var(ddof=1) / n
-        for w, v, n, s in zip(weights, seen, labels, sizes, strict=True)
-    ]
+    parts = [w**2 * (1 - n / s) * v.var(ddof=1) / n for w, v, n, s in zip(weights, seen, labels, sizes, strict=True)]
     assert parts[2] == 0
     assert found.standard_error == pytest.approx(np.sqrt(sum(parts)))
     freedom = sum(parts) ** 2 / sum(part**2 / (n - 1) for part, n in zip(parts, labels, strict=True))
     assert found.details["degrees of freedom"] == pytest.approx(freedom)
     cases = mean(units, ratings="people").standard_error
     assert cases is not None
-    assert cases**2 == pytest.approx(
-        sum(w**2 * v.var(ddof=1) / v.size for w, v in zip(weights, seen, strict=True))
-    )
+    assert cases**2 == pytest.approx(sum(w**2 * v.var(ddof=1) / v.size for w, v in zip(weights, seen, strict=True)))
 
 
 def test_the_correction_by_cells_follows_its_formula() -> None:

@@ -51,9 +51,7 @@ def test_sexual_fun_published(weights: str, estimate: float, error: float) -> No
     result = two_raters.kappa_from_counts(published.SEXUAL_FUN, weights=weights)
     assert result.estimate == pytest.approx(estimate, abs=1e-10)
     assert result.standard_error == pytest.approx(error, abs=1e-7)
-    analytic = two_raters.kappa_from_counts(
-        published.SEXUAL_FUN, weights=weights, interval="analytic"
-    ).interval
+    analytic = two_raters.kappa_from_counts(published.SEXUAL_FUN, weights=weights, interval="analytic").interval
     assert analytic is not None
     assert analytic.high - analytic.low == pytest.approx(2 * stats.norm.ppf(0.975) * error, abs=1e-6)
 
@@ -84,9 +82,7 @@ def test_kappa_against_scikit_learn_and_statsmodels(values: list[tuple[int, int]
     with np.errstate(all="ignore"):
         other = cohens_kappa(table, wt=wt, return_results=True)
     assert result.standard_error == pytest.approx(np.sqrt(max(0.0, other.var_kappa)), abs=1e-6)
-    assert result.details["standard error under chance"] == pytest.approx(
-        np.sqrt(max(0.0, other.var_kappa0)), abs=1e-6
-    )
+    assert result.details["standard error under chance"] == pytest.approx(np.sqrt(max(0.0, other.var_kappa0)), abs=1e-6)
 
 
 @settings(max_examples=50, deadline=None)
@@ -115,15 +111,9 @@ def test_kappa_symmetries(values: list[tuple[int, int]]) -> None:
 
 def test_the_scale_must_be_given() -> None:
     a, b = [1, 2, 4, 4, 2, 1, 2, 4], [1, 2, 4, 2, 2, 1, 4, 4]
-    used, whole = (
-        two_raters.kappa(a, b, scale=scale, weights="linear") for scale in ((1, 2, 4), (1, 2, 3, 4, 5))
-    )
-    assert used.estimate == pytest.approx(
-        whole.estimate
-    )  # linear in level values: an unused level changes nothing
-    by_order = two_raters.kappa(
-        [str(v) for v in a], [str(v) for v in b], scale=("1", "2", "4"), weights="linear"
-    )
+    used, whole = (two_raters.kappa(a, b, scale=scale, weights="linear") for scale in ((1, 2, 4), (1, 2, 3, 4, 5)))
+    assert used.estimate == pytest.approx(whole.estimate)  # linear in level values: an unused level changes nothing
+    by_order = two_raters.kappa([str(v) for v in a], [str(v) for v in b], scale=("1", "2", "4"), weights="linear")
     assert by_order.estimate != pytest.approx(whole.estimate)
     with pytest.raises(DataError, match="needs the scale"):
         two_raters.kappa(a, b, weights="linear")
@@ -165,10 +155,7 @@ def test_jackknife_by_definition() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.integers(1, 4, 25), rng.integers(1, 4, 25)
     whole = cohen_kappa_score(a, b, labels=(1, 2, 3), weights="linear")
-    left = [
-        cohen_kappa_score(np.delete(a, i), np.delete(b, i), labels=(1, 2, 3), weights="linear")
-        for i in range(25)
-    ]
+    left = [cohen_kappa_score(np.delete(a, i), np.delete(b, i), labels=(1, 2, 3), weights="linear") for i in range(25)]
     error = np.sqrt(24 / 25 * ((left - np.mean(left)) ** 2).sum())
     half = stats.t.ppf(0.975, 24) * error / (1 - whole**2)
     ours = two_raters.kappa(a, b, scale=(1, 2, 3), weights="linear").interval

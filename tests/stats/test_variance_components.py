@@ -50,9 +50,7 @@ def test_components_are_unbiased_with_unequal_repeats(conditions: int, sizes: tu
     for _ in range(300):
         effects = random.normal(0, 1.5, 12)
         cells = {
-            (f"c{case}", f"p{condition}"): list(
-                effect + condition + random.normal(0, 1, sizes[(case + condition) % 2])
-            )
+            (f"c{case}", f"p{condition}"): list(effect + condition + random.normal(0, 1, sizes[(case + condition) % 2]))
             for case, effect in enumerate(effects)
             for condition in range(conditions)
         }
@@ -88,9 +86,7 @@ def test_repeats_needed_by_hand() -> None:
     assert room < 0
     assert needed.needed is None
     assert needed.missing == "more cases are needed, and not repeats"
-    cases = next(
-        n for n in range(2, 99) if n * 4 >= (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) ** 2
-    )
+    cases = next(n for n in range(2, 99) if n * 4 >= (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) ** 2)
     assert needed.needed_cases == cases
 
 
@@ -137,18 +133,14 @@ def test_the_repeats_reach_the_power(
     large = _exact(cases, conditions, difference, interaction, sd)
     assert repeats_needed(*large).needed == repeats
     own = random.normal(difference, interaction, (2000, cases))
-    noise = [
-        random.normal(0, sd / np.sqrt(conditions * repeats), (2000, cases)) for _ in range(2)
-    ]  # means of repeats
+    noise = [random.normal(0, sd / np.sqrt(conditions * repeats), (2000, cases)) for _ in range(2)]  # means of repeats
     power = float((stats.ttest_1samp(own + noise[0] - noise[1], 0, axis=1).pvalue < 0.05).mean())
     assert wanted - 0.03 < power
     # One repeat fewer would not do, or nearly not.
     assert power < wanted + 2.2 / repeats
 
 
-def _exact(
-    cases: int, conditions: int, difference: float, interaction: float, sd: float
-) -> tuple[Cells, Cells]:
+def _exact(cases: int, conditions: int, difference: float, interaction: float, sd: float) -> tuple[Cells, Cells]:
     """Values of two repeats whose components are just these."""
     random = np.random.default_rng(0)
     raw = random.normal(0, 1, cases)

@@ -15,9 +15,7 @@ import pytest
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript
 
-GOOD = (
-    '{"id": "%s", "turns": [{"role": "clinician", "text": "Hello."}, {"role": "patient", "text": "Hi."}]}\n'
-)
+GOOD = '{"id": "%s", "turns": [{"role": "clinician", "text": "Hello."}, {"role": "patient", "text": "Hi."}]}\n'
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:

@@ -39,9 +39,7 @@ def _json(value: Any) -> str:
 
 def _openai(apart: bool, user: str = "user", assistant: str = "assistant") -> list[dict[str, Any]]:
     """OpenAI's messages; a call stands beside words, and in a message of its own."""
-    said: list[dict[str, Any]] = [
-        {"role": (user, assistant)[at % 2], "content": text} for at, text in enumerate(SAID)
-    ]
+    said: list[dict[str, Any]] = [{"role": (user, assistant)[at % 2], "content": text} for at, text in enumerate(SAID)]
     if not apart:
         return said
     return [
@@ -70,9 +68,7 @@ def _rows(apart: bool, separator: str = ",") -> list[tuple[str, str]]:
 
 def _batch(apart: bool) -> str:
     system = {"system": PROMPT, "tools": [{"name": TOOLS, "input_schema": {}}]} if apart else {}
-    return _json(
-        {"custom_id": "b", "params": {"model": "A", "max_tokens": 9, **system, "messages": _openai(apart)}}
-    )
+    return _json({"custom_id": "b", "params": {"model": "A", "max_tokens": 9, **system, "messages": _openai(apart)}})
 
 
 def _gemini(apart: bool) -> str:
@@ -88,9 +84,7 @@ def _gemini(apart: bool) -> str:
 
 def _chatgpt(apart: bool) -> str:
     nodes: dict[str, Any] = {}
-    for at, message in enumerate(
-        message for message in _openai(apart) if isinstance(message["content"], str)
-    ):
+    for at, message in enumerate(message for message in _openai(apart) if isinstance(message["content"], str)):
         nodes[str(at)] = {
             "parent": str(at - 1) if at else None,
             "children": [str(at + 1)],
@@ -149,9 +143,7 @@ def _langfuse(apart: bool) -> str:
 
 def _phoenix(apart: bool) -> str:
     names = {"role": "message.role", "content": "message.content", "tool_calls": "message.tool_calls"}
-    messages = [
-        {names[key]: value for key, value in message.items() if key in names} for message in _openai(apart)
-    ]
+    messages = [{names[key]: value for key, value in message.items() if key in names} for message in _openai(apart)]
     return _json(
         {
             "context.trace_id": "t", "span_kind": "LLM", "start_time": "1",
@@ -280,9 +272,7 @@ def _sharegpt(apart: bool) -> str:
     if not apart:
         return _json([{"id": "s", "conversations": said}])
     said[1:1] = [{"from": "function_call", "value": TOOLS}, {"from": "observation", "value": FOUND}]
-    return _json(
-        [{"id": "s", "system": PROMPT, "conversations": [{"from": "system", "value": PROMPT}, *said]}]
-    )
+    return _json([{"id": "s", "system": PROMPT, "conversations": [{"from": "system", "value": PROMPT}, *said]}])
 
 
 #: More forms that a reader knows.
@@ -296,9 +286,7 @@ _MORE = {
     "messages, ShareGPT": ProvenanceExample("s.json", _sharegpt),
     "messages, a prompt beside them": ProvenanceExample(
         "p.jsonl",
-        lambda apart: _json(
-            {"id": "p", **({"system_prompt": PROMPT} if apart else {}), "messages": _openai(apart)}
-        ),
+        lambda apart: _json({"id": "p", **({"system_prompt": PROMPT} if apart else {}), "messages": _openai(apart)}),
     ),
 }
 EXAMPLES: Mapping[str, ProvenanceExample] = {**_FORMS, **_MORE}

@@ -130,9 +130,7 @@ def _workbook(rows: Sequence[Row]) -> bytes:
 def _parquet(rows: Sequence[Row]) -> bytes:
     stream = io.BytesIO()
     names = _names(rows)
-    pl.DataFrame({name: [row.get(name) for row in rows] for name in names}, strict=False).write_parquet(
-        stream
-    )
+    pl.DataFrame({name: [row.get(name) for row in rows] for name in names}, strict=False).write_parquet(stream)
     return stream.getvalue()
 
 
@@ -166,9 +164,7 @@ def _answer(**beside: Any) -> Row:
 
 _LAST = TALK[-1][1]
 _SAID = {"role": "assistant", "content": _LAST}
-_GEMINI = [
-    {"role": "user" if role == "patient" else "model", "parts": [{"text": said}]} for role, said in TALK
-]
+_GEMINI = [{"role": "user" if role == "patient" else "model", "parts": [{"text": said}]} for role, said in TALK]
 _BLOCKS: list[dict[str, Any]] = [
     {"role": "user" if role == "patient" else "assistant", "content": [{"type": "text", "text": said}]}
     for role, said in TALK
@@ -195,9 +191,7 @@ def _chatgpt() -> Row:
 
 def _flat_span(prefix: str, listed: Sequence[Row]) -> Row:
     return {
-        f"{prefix}.{number}.{key}": value
-        for number, message in enumerate(listed)
-        for key, value in message.items()
+        f"{prefix}.{number}.{key}": value for number, message in enumerate(listed) for key, value in message.items()
     }
 
 
@@ -348,10 +342,7 @@ _RECORDS: dict[str, Any] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": "A",
             "gen_ai.input.messages": json.dumps(
-                [
-                    {"role": m["role"], "parts": [{"type": "text", "content": m["content"]}]}
-                    for m in messages(upto=5)
-                ]
+                [{"role": m["role"], "parts": [{"type": "text", "content": m["content"]}]} for m in messages(upto=5)]
             ),
             "gen_ai.output.messages": json.dumps(
                 [
@@ -387,9 +378,7 @@ _RECORDS: dict[str, Any] = {
     },
     "langgraph": {
         "id": "a-1",
-        "messages": [
-            {"type": "human" if role == "patient" else "ai", "content": said} for role, said in TALK
-        ],
+        "messages": [{"type": "human" if role == "patient" else "ai", "content": said} for role, said in TALK],
     },
     "mlflow": {
         "info": {"trace_id": "t", "request_time": _TIME},
@@ -500,15 +489,12 @@ _ROWS = [
     for n, (role, said) in enumerate(TALK)
 ]
 _UTTERANCES = [
-    {"dialogue_id": "a-1", "role": "user" if role == "patient" else "assistant", "content": said}
-    for role, said in TALK
+    {"dialogue_id": "a-1", "role": "user" if role == "patient" else "assistant", "content": said} for role, said in TALK
 ]
 _CELLS = [
     {
         "id": "a-1",
-        "dialogue": "\n".join(
-            f"{'Doctor' if role == 'clinician' else 'Patient'}: {said}" for role, said in TALK
-        ),
+        "dialogue": "\n".join(f"{'Doctor' if role == 'clinician' else 'Patient'}: {said}" for role, said in TALK),
     }
 ]
 _EXCHANGES = [{"id": "a-1", "patient": TALK[n][1], "doctor": TALK[n + 1][1]} for n in (0, 2, 4)]

@@ -68,8 +68,7 @@ UNKNOWN = (
     "names and by how they talk is `roles=Anna=patient`"
 )
 NO_TEXT = (
-    "the turn has no text; give its text as a string, remove the turn, or leave out all empty ones with "
-    "`drop_empty`"
+    "the turn has no text; give its text as a string, remove the turn, or leave out all empty ones with `drop_empty`"
 )
 OF_SYSTEMS = ", or say with `path_fields={system}` that each file or folder is of another system"
 NOT_WORKBOOK = "the XLSX workbook can't be read; save it again as XLSX or CSV"
@@ -157,8 +156,7 @@ CASES: list[tuple[str, str, Content, str, list[str]]] = [
     (
         "mixed encodings in a table",
         "t.csv",
-        ROWS.encode().replace(b"Hi.", QUOTED)
-        + b"b,doctor,Ol\xe9\nb,patient,Hi.\nc,doctor,Ah\nc,patient,Oh\n",
+        ROWS.encode().replace(b"Hi.", QUOTED) + b"b,doctor,Ol\xe9\nb,patient,Hi.\nc,doctor,Ah\nc,patient,Oh\n",
         f":4: not UTF-8 (byte 0xe9 at column 12); {UTF8}",
         ["c"],
     ),
@@ -365,8 +363,7 @@ def test_an_id_twice_names_both_files(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path)
     assert (
-        str(caught.value)
-        == f"{one}:1 and {two}:2: two transcripts have the id 'a'; give each its own id{OF_SYSTEMS}"
+        str(caught.value) == f"{one}:1 and {two}:2: two transcripts have the id 'a'; give each its own id{OF_SYSTEMS}"
     )
 
 
@@ -385,9 +382,7 @@ def test_paths_that_lead_to_nothing(tmp_path: Path) -> None:
         Reading([])
 
 
-@pytest.mark.skipif(
-    getattr(os, "geteuid", int)() == 0, reason="root may read every file, as may Windows' users"
-)
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may read every file, as may Windows' users")
 def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     path = write(tmp_path, "t.jsonl", A)
     path.chmod(0)

@@ -47,10 +47,7 @@ def _read(folder: Path, name: str, content: bytes, options: dict[str, Any] | Any
     found: Found = {}
     lost = sum(texts.number for texts in reading.account.lost.values())
     fields = repr(
-        [
-            (one.id, one.factors, one.reference, one.provenance, [turn.meta for turn in one.turns])
-            for one in transcripts
-        ]
+        [(one.id, one.factors, one.reference, one.provenance, [turn.meta for turn in one.turns]) for one in transcripts]
     )
     turns = [turn for one in transcripts for turn in one.turns]
     for token in (*TOKENS, _ADDED_TOKEN):

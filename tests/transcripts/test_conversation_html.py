@@ -49,8 +49,7 @@ class Page(HTMLParser):
 
 def talk(*texts: str, name: str = "a", speaker: str = "P") -> Transcript:
     turns = tuple(
-        Turn(index, "clinician" if index % 2 else "patient", speaker, text)
-        for index, text in enumerate(texts)
+        Turn(index, "clinician" if index % 2 else "patient", speaker, text) for index, text in enumerate(texts)
     )
     return Transcript(name, turns, system=speaker, case_id=name)
 

@@ -50,9 +50,7 @@ fields = st.fixed_dictionaries(
         "turns": turns,
     }
 )
-names = st.lists(
-    words | st.sampled_from(["a", "a/b", "a#0", "", "a/b'"]), min_size=1, max_size=4, unique=True
-)
+names = st.lists(words | st.sampled_from(["a", "a/b", "a#0", "", "a/b'"]), min_size=1, max_size=4, unique=True)
 
 
 def made(name: str, values: dict[str, Any]) -> Transcript:
@@ -187,8 +185,6 @@ def test_nothing_is_printed_seeded_or_written_at_home(tmp_path: Path) -> None:
         "assert (random.getstate(), numpy.random.get_state()[2]) == states\n"
     )
     environment = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert not (tmp_path / ".convokit").exists()

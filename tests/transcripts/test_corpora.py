@@ -29,9 +29,7 @@ def test_every_row_of_annomi_is_accounted_for(annomi: Path) -> None:
     assert len(turns) == len(by_utterance)
     assert sum(len(turn.meta["codes"]) for _, turn in turns) == len(rows)
 
-    for (transcript, turn), (key, coded) in zip(
-        turns, sorted(by_utterance.items(), key=_in_file(rows)), strict=True
-    ):
+    for (transcript, turn), (key, coded) in zip(turns, sorted(by_utterance.items(), key=_in_file(rows)), strict=True):
         row = coded[0]
         assert (transcript.id, turn.text, turn.speaker) == (
             key[0],

@@ -38,9 +38,7 @@ def plain_turns(path: Path, label: str) -> dict[str, list[tuple[str, str]]]:
         for number, row in enumerate(csv.DictReader(file)):
             parts = re.split(label, row["dialogue"], flags=re.MULTILINE)
             turns = [("", parts[0]), *zip(parts[1::2], parts[2::2], strict=True)]
-            dialogues[f"{path.stem}#{number}"] = [
-                (who, text.strip()) for who, text in turns if who or text.strip()
-            ]
+            dialogues[f"{path.stem}#{number}"] = [(who, text.strip()) for who, text in turns if who or text.strip()]
     return dialogues
 
 
@@ -158,9 +156,7 @@ def test_messages_in_a_cell_are_read(tmp_path: Path) -> None:
     sharegpt = {"conversations": [{"from": "gpt", "value": "Hello."}, {"from": "human", "value": "Hi."}]}
     path = tmp_path / "t.csv"
     with path.open("w", newline="") as file:
-        csv.writer(file).writerows(
-            [["id", "log"], ["a", json.dumps(messages)], ["b", json.dumps(sharegpt, indent=1)]]
-        )
+        csv.writer(file).writerows([["id", "log"], ["a", json.dumps(messages)], ["b", json.dumps(sharegpt, indent=1)]])
     one, two = read(path)
     assert [(turn.role, turn.text) for turn in one.turns] == [
         ("clinician", "What brings you?"),
@@ -241,21 +237,14 @@ def test_a_sheet_of_notes_beside_the_table(tmp_path: Path) -> None:
 
 LABELLED = "Patient: It hurts.\nDoctor: Where?\nPatient: Here."
 MESSAGES = json.dumps(
-    [
-        {"from": who, "value": text}
-        for who, text in (("human", "It hurts."), ("gpt", "Where?"), ("human", "Here."))
-    ]
+    [{"from": who, "value": text} for who, text in (("human", "It hurts."), ("gpt", "Where?"), ("human", "Here."))]
 ).replace('"', '""')
 
 
 @pytest.mark.parametrize("talk", [LABELLED, MESSAGES])
 def test_the_answer_in_a_column_of_its_own(talk: str, tmp_path: Path) -> None:
-    path = write(
-        tmp_path, "t.csv", f'id,talk,response\na,"{talk}",Please rest your knee.\nb,"{talk}",Let me see it.\n'
-    )
-    with pytest.raises(
-        AmbiguousError, match="say `columns=dialogue=talk,answer=response` if it was said after them"
-    ):
+    path = write(tmp_path, "t.csv", f'id,talk,response\na,"{talk}",Please rest your knee.\nb,"{talk}",Let me see it.\n')
+    with pytest.raises(AmbiguousError, match="say `columns=dialogue=talk,answer=response` if it was said after them"):
         read(path)
     for one in read(path, columns={"dialogue": "talk", "answer": "response"}):
         assert [turn.role for turn in one.turns] == ["patient", "clinician"] * 2
@@ -264,9 +253,7 @@ def test_the_answer_in_a_column_of_its_own(talk: str, tmp_path: Path) -> None:
 
 def test_a_dialogue_goes_on_behind_a_label_only(tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", f'id,talk,response\na,"{LABELLED}",Please rest your knee.\n')
-    with pytest.raises(
-        InputError, match="the cell of 'response' begins with no speaker: Please rest your knee"
-    ):
+    with pytest.raises(InputError, match="the cell of 'response' begins with no speaker: Please rest your knee"):
         read(path, columns={"dialogue": "talk+response"})
     path = write(tmp_path, "u.csv", "id,talk,response\na,Patient: It hurts.,Please rest your knee.\n")
     check_refusal(path, "one side speaks in the dialogue", columns={"dialogue": "talk", "answer": "response"})

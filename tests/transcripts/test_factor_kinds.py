@@ -33,9 +33,7 @@ def test_a_name_says_its_kind(kind: Kind, name: str) -> None:
     assert known_kind(name) == kind
 
 
-@pytest.mark.parametrize(
-    "name", ["topic", "site", "length", "variant", "age", "sex", "tone", "empathy", "...", ""]
-)
+@pytest.mark.parametrize("name", ["topic", "site", "length", "variant", "age", "sex", "tone", "empathy", "...", ""])
 def test_what_may_be_either_is_left_open(name: str) -> None:
     assert known_kind(name) is None
 
@@ -62,7 +60,5 @@ def test_what_is_declared_goes_before_the_name() -> None:
     assert kind_of("site", ["Bern", "Basel"], declared) is None
     with pytest.raises(InputError, match="site is named as a condition and as an outcome"):
         declared_kinds(ReadOptions(conditions=("site",), outcomes=("site",)))
-    with pytest.raises(
-        InputError, match="`outcomes`: no transcript has the factor 'setting'; did you mean settings"
-    ):
+    with pytest.raises(InputError, match="`outcomes`: no transcript has the factor 'setting'; did you mean settings"):
         check_declared(declared, ["turns", "settings"])

@@ -12,10 +12,7 @@ from bedside.transcripts.json_source import ArrayError, array_items, beginning
 from tests.soak import budget
 
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.text(st.characters(exclude_categories=["Cs"])),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
     max_leaves=12,
 )
@@ -47,9 +44,7 @@ def _within(part: Any, whole: Any) -> bool:
     if part is None:
         return True
     if isinstance(part, list):
-        return isinstance(whole, list) and all(
-            _within(one, other) for one, other in zip(part, whole, strict=False)
-        )
+        return isinstance(whole, list) and all(_within(one, other) for one, other in zip(part, whole, strict=False))
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(_within(value, whole[key]) for key, value in part.items())
     return bool(part == whole)

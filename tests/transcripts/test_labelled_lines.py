@@ -61,9 +61,7 @@ def test_the_ways_of_naming_who_speaks(text: str, tmp_path: Path) -> None:
 def test_names_as_zoom_and_teams_write_them(clinician: str, patient: str, tmp_path: Path) -> None:
     said = ["Hello.", "I sleep badly.", "Since when?", "Since May."]
     heads = [clinician, patient] * 2
-    text = "".join(
-        f"{head.format(n)}\n{line}\n\n" for n, (head, line) in enumerate(zip(heads, said, strict=True))
-    )
+    text = "".join(f"{head.format(n)}\n{line}\n\n" for n, (head, line) in enumerate(zip(heads, said, strict=True)))
     path = write(tmp_path, "talk.txt", text)
     with pytest.raises(UnknownSpeakerError):
         read(path)
@@ -108,9 +106,7 @@ def test_a_third_who_speaks_once_is_not_swallowed(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["A: Hello.\nB: Hi.\nA: Why?\nB: May.", "I: Hello.\nR: Hi.\nI: Why?\nR: May."]
-)
+@pytest.mark.parametrize("text", ["A: Hello.\nB: Hi.\nA: Why?\nB: May.", "I: Hello.\nR: Hi.\nI: Why?\nR: May."])
 def test_letters_that_say_no_role_are_told_all_at_once(text: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownSpeakerError):
         read(write(tmp_path, "talk.txt", text))
@@ -205,9 +201,7 @@ ADVICE = (
 NAMED: dict[str, Role | Literal["text"]] = {"Anna": "patient", "Bob": "clinician"}
 
 
-@pytest.mark.parametrize(
-    "name", ["mother", "guest_family", "Mother of Anna", "patient's wife", "INTERPRETER 2"]
-)
+@pytest.mark.parametrize("name", ["mother", "guest_family", "Mother of Anna", "patient's wife", "INTERPRETER 2"])
 @pytest.mark.parametrize("line", ["{}: He sleeps badly.", "[{}] He sleeps badly."])
 def test_a_third_person_is_a_speaker_however_written(name: str, line: str, tmp_path: Path) -> None:
     lines = [
@@ -367,9 +361,7 @@ def test_parts_that_may_be_talks_of_their_own_stop(marks: list[str], end: str, t
         ("Interview with Anna", "Yes"),
     ],
 )
-def test_a_title_above_and_a_line_within_a_talk_make_no_two_of_it(
-    title: str, middle: str, tmp_path: Path
-) -> None:
+def test_a_title_above_and_a_line_within_a_talk_make_no_two_of_it(title: str, middle: str, tmp_path: Path) -> None:
     text = f"{title}\n\nDoctor: Hello.\nPatient: Hi.\nDoctor: Why?\n\n{middle}\n\nPatient: May.\nDoctor: I see.\n"
     assert len(turns(write(tmp_path, "talk.txt", text))) == 5
 
@@ -426,9 +418,7 @@ def test_an_export_of_an_iphone_counts_what_nobody_said(text: str, count: str, t
     }
 
 
-@pytest.mark.parametrize(
-    "end", ["END OF TRANSCRIPT", "[End of session]", "Transcribed by Anna B.", "Recording ends."]
-)
+@pytest.mark.parametrize("end", ["END OF TRANSCRIPT", "[End of session]", "Transcribed by Anna B.", "Recording ends."])
 def test_what_stands_below_the_end_is_no_turn(end: str, tmp_path: Path) -> None:
     talk = "Doctor: Hello.\nPatient: I sleep badly.\n" * 4
     reading = Reading([write(tmp_path, "a.txt", f"{talk}\n{end}\n")])
@@ -524,9 +514,7 @@ def test_what_a_document_has_beside_its_paragraphs_is_counted_or_stops(tmp_path:
 
     import docx
 
-    made = docx.Document(
-        io.BytesIO(document("Doctor: Hello.", "Patient: Hi.", [["Place", "Bern"], ["Day", "3"]]))
-    )
+    made = docx.Document(io.BytesIO(document("Doctor: Hello.", "Patient: Hi.", [["Place", "Bern"], ["Day", "3"]])))
     made.sections[0].header.paragraphs[0].text = "Confidential"
     made.sections[0].footer.paragraphs[0].text = "Clinic of Bern"
     file = io.BytesIO()
@@ -566,9 +554,7 @@ WRAPPED = (
         ("-Patient: I can't.", "I can't."),
     ],
 )
-def test_what_stands_behind_a_known_name_is_no_other_speaker(
-    talk: str, line: str, said: str, tmp_path: Path
-) -> None:
+def test_what_stands_behind_a_known_name_is_no_other_speaker(talk: str, line: str, said: str, tmp_path: Path) -> None:
     assert ("patient", said) in turns(write(tmp_path, "talk.txt", talk.format(line)))
 
 
@@ -593,9 +579,7 @@ def test_notes_behind_names_in_chinese(tmp_path: Path) -> None:
         "Doctor, one thing",
     ],
 )
-def test_a_label_that_says_one_who_speaks_with_other_words_stops(
-    talk: str, name: str, tmp_path: Path
-) -> None:
+def test_a_label_that_says_one_who_speaks_with_other_words_stops(talk: str, name: str, tmp_path: Path) -> None:
     path = write(tmp_path, "talk.txt", talk.format(f"{name}: I can't."))
     with pytest.raises(InputError, match=name.replace("(", r"\(").replace(")", r"\)")):
         read(path)
@@ -654,9 +638,7 @@ def test_a_side_that_no_line_names_stops_within_a_line(tmp_path: Path) -> None:
 
 
 def test_a_label_of_a_third_within_a_line_stops_and_the_user_decides(tmp_path: Path) -> None:
-    text = (
-        "Doctor: Hello.\nPatient: I told the other Doctor: it hurts.\nDoctor: I see. Mother: He never says.\n"
-    )
+    text = "Doctor: Hello.\nPatient: I told the other Doctor: it hurts.\nDoctor: I see. Mother: He never says.\n"
     path = write(tmp_path, "talk.txt", text)
     with pytest.raises(AmbiguousError, match="'Mother'") as caught:
         read(path)

@@ -69,9 +69,7 @@ def test_a_lone_transcript_is_one(tmp_path: Path) -> None:
 
 def test_it_is_kept_as_a_file_would_give_it(talk: Talk, tmp_path: Path) -> None:
     """Tuples are lists in JSON, and a whole number as an id is text."""
-    given = talk(
-        ("clinician", "How are you?", {"time": (1, 2)}), ("patient", "Well."), reference={"goals": ("a", "b")}
-    )
+    given = talk(("clinician", "How are you?", {"time": (1, 2)}), ("patient", "Well."), reference={"goals": ("a", "b")})
     given = dataclasses.replace(given, id=7, case_id=3)  # type: ignore[arg-type]
     (kept,) = MemoryReading([given])
     assert (kept.id, kept.case_id, kept.reference, kept.turns[0].meta) == (
@@ -87,9 +85,7 @@ def test_it_is_kept_as_a_file_would_give_it(talk: Talk, tmp_path: Path) -> None:
 
 
 def _with_turn(**fields: Any) -> Callable[[Transcript], Any]:
-    return lambda one: dataclasses.replace(
-        one, turns=(dataclasses.replace(one.turns[0], **fields), *one.turns[1:])
-    )
+    return lambda one: dataclasses.replace(one, turns=(dataclasses.replace(one.turns[0], **fields), *one.turns[1:]))
 
 
 def _with(**fields: Any) -> Callable[[Transcript], Any]:
@@ -165,9 +161,7 @@ def test_other_transcripts_are_refused(tmp_path: Path) -> None:
 
 
 def test_thoughts_in_memory_are_counted_as_those_of_files_are() -> None:
-    thought = conversation(
-        ("patient", "I sleep badly."), ("clinician", "<think>Ask more.</think>Since when?")
-    )
+    thought = conversation(("patient", "I sleep badly."), ("clinician", "<think>Ask more.</think>Since when?"))
     reading = open_reading([thought])
     (read,) = reading
     assert read.turns[1].text == "Since when?"

@@ -53,9 +53,7 @@ def test_a_path_of_keys_leads_to_the_messages() -> None:
     paths = sorted(folder.glob("*.json"))
     logs = [json.loads(path.read_bytes()) for path in paths]
     first = read(*paths, columns={"messages": "trial_0.multiturn_conversation"})
-    assert [len(as_written(each)) for each in first] == [
-        len(log["trial_0"]["multiturn_conversation"]) for log in logs
-    ]
+    assert [len(as_written(each)) for each in first] == [len(log["trial_0"]["multiturn_conversation"]) for log in logs]
     assert [each.case_id for each in first] == [log["case_id"] for log in logs]
     assert "trial_1" not in first[0].reference
     every = read(*paths, columns={"messages": "trial_*.multiturn_conversation"})
@@ -168,9 +166,7 @@ def test_the_way_people_talk_tells_the_patient() -> None:
 # -- forms ---------------------------------------------------------------------------------------------
 
 
-def node(
-    name: str, parent: str | None, role: str, text: str, kind: str = "text"
-) -> tuple[str, dict[str, Any]]:
+def node(name: str, parent: str | None, role: str, text: str, kind: str = "text") -> tuple[str, dict[str, Any]]:
     content = {"content_type": kind, "parts": [text]}
     message = {"author": {"role": role}, "content": content, "create_time": 1740823200.5, "metadata": {}}
     return name, {"parent": parent, "children": [], "message": message}
@@ -323,9 +319,7 @@ def test_a_question_of_several_pairs_and_judges_is_read_once_a_model(tmp_path: P
 
 
 def test_batches_are_joined_with_their_replies(tmp_path: Path) -> None:
-    requests = [
-        {"custom_id": name, "method": "POST", "body": {"model": "A", "messages": SAID[:1]}} for name in "xyz"
-    ]
+    requests = [{"custom_id": name, "method": "POST", "body": {"model": "A", "messages": SAID[:1]}} for name in "xyz"]
     reply = {"choices": [{"message": {"role": "assistant", "content": "Since when?", "refusal": None}}]}
     replies = [{"custom_id": name, "response": {"status_code": 200, "body": reply}} for name in "yx"]
     replies += [{"custom_id": "z", "response": {"status_code": 500, "body": {"error": {}}}}]
@@ -345,9 +339,7 @@ def test_batches_are_joined_with_their_replies(tmp_path: Path) -> None:
 def test_several_answers_to_a_request_of_a_batch_stop(tmp_path: Path) -> None:
     choices = [{"message": SAID[1]}, {"message": {**SAID[1], "content": "Take a pill."}}]
     reply = {"custom_id": "x", "response": {"status_code": 200, "body": {"choices": choices}}}
-    path = write(
-        tmp_path, "requests.jsonl", lines({"custom_id": "x", "body": {"model": "A", "messages": SAID[:1]}})
-    )
+    path = write(tmp_path, "requests.jsonl", lines({"custom_id": "x", "body": {"model": "A", "messages": SAID[:1]}}))
     write(tmp_path, "results.jsonl", lines(reply))
     with pytest.raises(AmbiguousError, match=r"2 answers stand under response\.body\.choices"):
         read(path)
@@ -460,9 +452,7 @@ def test_spans_with_names_in_objects(tmp_path: Path) -> None:
 
 def test_no_calls_is_an_error(tmp_path: Path) -> None:
     record = {"run_type": "tool", "inputs": {}, "outputs": {}}
-    check_refusal(
-        write(tmp_path, "runs.jsonl", lines(record)), "no record holds the messages of a model's call"
-    )
+    check_refusal(write(tmp_path, "runs.jsonl", lines(record)), "no record holds the messages of a model's call")
 
 
 def test_what_services_record_as_messages() -> None:
@@ -501,9 +491,7 @@ def test_empty_messages_of_a_session_are_counted_once(tmp_path: Path) -> None:
 
 def test_thoughts_are_counted(tmp_path: Path) -> None:
     content = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Since when?"}]
-    path = write(
-        tmp_path, "log.jsonl", lines({"messages": [SAID[0], {"role": "assistant", "content": content}]})
-    )
+    path = write(tmp_path, "log.jsonl", lines({"messages": [SAID[0], {"role": "assistant", "content": content}]}))
     reading = Reading([path], ReadOptions())
     (transcript,) = reading
     assert said(transcript) == TALK
@@ -533,9 +521,7 @@ def test_thoughts_between_marks_are_no_words(text: str, form: str, tmp_path: Pat
 
 
 def test_a_turn_that_ends_in_thought_has_no_words_and_a_word_of_the_mark_stays(tmp_path: Path) -> None:
-    path = write(
-        tmp_path, "a.json", lines({"messages": [SAID[0], {**SAID[1], "content": "<think>Hm, what"}]})
-    )
+    path = write(tmp_path, "a.json", lines({"messages": [SAID[0], {**SAID[1], "content": "<think>Hm, what"}]}))
     check_refusal(path, "the turn has no text")
     told = {"role": "user", "content": "I write <think> first."}
     (transcript,) = read(write(tmp_path, "b.json", lines({"messages": [told, SAID[1]]})))

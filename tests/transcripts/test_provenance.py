@@ -62,9 +62,7 @@ def test_what_a_run_keeps_is_what_was_read(name: str, tmp_path: Path) -> None:
         assert parse_transcript(transcript.to_json(), transcript.source) == transcript
         path = write(tmp_path, f"kept/{transcript.id.replace('/', '-')}.jsonl", transcript.to_json())
         assert [replace(again, source="") for again in read(path)] == [replace(transcript, source="")]
-        assert [replace(again, source="") for again in open_reading([transcript])] == [
-            replace(transcript, source="")
-        ]
+        assert [replace(again, source="") for again in open_reading([transcript])] == [replace(transcript, source="")]
 
 
 def test_without_provenance_the_content_is_what_it_was() -> None:
@@ -214,9 +212,7 @@ def test_tools_of_a_table_are_no_turns_and_an_observation_is_asked_about(tmp_pat
         ("Tool", "patient", "Doctor: Good morning, Mr Tool.\nTool: I feel low.\nDoctor: Since when?\n"),
     ],
 )
-def test_who_is_called_so_and_may_be_a_side_is_named(
-    name: str, side: Role, lines: str, tmp_path: Path
-) -> None:
+def test_who_is_called_so_and_may_be_a_side_is_named(name: str, side: Role, lines: str, tmp_path: Path) -> None:
     from bedside.transcripts import Reading
 
     path = write(tmp_path, "talk.txt", lines)
@@ -252,9 +248,7 @@ def test_a_call_written_otherwise_in_the_next_request_doubles_nothing(empty: obj
             "output": {"role": "assistant", "content": "Fever?"},
         },
     ]
-    lines = [
-        {"type": "GENERATION", "traceId": "t", "startTime": str(at), **call} for at, call in enumerate(traced)
-    ]
+    lines = [{"type": "GENERATION", "traceId": "t", "startTime": str(at), **call} for at, call in enumerate(traced)]
     (one,) = read(write(tmp_path, "o.jsonl", "\n".join(map(json.dumps, lines))))
     assert [turn.text for turn in one.turns] == ["I cough.", "Fever?"]
 

@@ -97,9 +97,7 @@ KEY = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NESTED = st.recursive(
     FINITE, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEY, inner, max_size=3), max_leaves=5
 )
-CODED = st.fixed_dictionaries(
-    {"codes": st.dictionaries(KEY, st.dictionaries(KEY, TEXT, max_size=2), max_size=2)}
-)
+CODED = st.fixed_dictionaries({"codes": st.dictionaries(KEY, st.dictionaries(KEY, TEXT, max_size=2), max_size=2)})
 META = st.dictionaries(KEY.filter(lambda key: key != "codes"), NESTED, max_size=3) | CODED
 
 
@@ -152,9 +150,9 @@ def test_a_line_may_be_as_short_as_its_turns(tmp_path: Path) -> None:
 def test_the_same_transcripts_may_stand_in_an_array(tmp_path: Path) -> None:
     text = json.dumps([json.loads(GOOD % "a"), json.loads(GOOD % "b")], indent=1)
     assert [each.id for each in read(write(tmp_path, "list.json", text))] == ["a", "b"]
-    assert [
-        each.id for each in read(write(tmp_path, "one.json", json.dumps(json.loads(GOOD % "c"), indent=1)))
-    ] == ["c"]
+    assert [each.id for each in read(write(tmp_path, "one.json", json.dumps(json.loads(GOOD % "c"), indent=1)))] == [
+        "c"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -438,9 +436,7 @@ def test_a_bad_table_says_where(text: str, where: str, named: list[str], tmp_pat
         ({"txt": "text"}, "{}", ["'txt'", "`columns`", "text or start"]),
     ],
 )
-def test_a_mapping_of_columns_is_checked(
-    columns: dict[str, str], where: str, named: list[str], tmp_path: Path
-) -> None:
+def test_a_mapping_of_columns_is_checked(columns: dict[str, str], where: str, named: list[str], tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", "id,speaker,text\na,doctor,Hello.\na,patient,Hi.\n")
     check_refusal(path, *named, where=where.format(path), columns=columns)
 
@@ -500,9 +496,7 @@ def test_annomis_codes(tmp_path: Path) -> None:
     }  # fmt: skip
     assert one.turns[1].meta == {"time": "00:00:03", "codes": {"3": {"client_talk": "change"}}}
     path = write(tmp_path, "b.csv", header + rows[0].replace("False,n/a", "False,advice"))
-    check_refusal(
-        path, "therapist_input_exists is 'false'", "therapist_input_subtype 'advice'", where=f"{path}:2"
-    )
+    check_refusal(path, "therapist_input_exists is 'false'", "therapist_input_subtype 'advice'", where=f"{path}:2")
 
 
 # -- cells ---------------------------------------------------------------------------------------------
@@ -538,12 +532,8 @@ def test_a_dialogue_is_cut_at_its_labels(cell: str, expected: list[str], tmp_pat
 
 
 def test_an_unknown_label_is_an_error_that_names_it(tmp_path: Path) -> None:
-    path = write(
-        tmp_path, "c.csv", 'id,chat\n1,"Doctor: Hello.\nPatient: Hi.\nHead_nurse: He sleeps badly."\n'
-    )
-    check_refusal(
-        path, "'Head_nurse' (1 turn in 1 transcript)", "`roles=Head_nurse=other`", where=f"{path}:4, turn 2"
-    )
+    path = write(tmp_path, "c.csv", 'id,chat\n1,"Doctor: Hello.\nPatient: Hi.\nHead_nurse: He sleeps badly."\n')
+    check_refusal(path, "'Head_nurse' (1 turn in 1 transcript)", "`roles=Head_nurse=other`", where=f"{path}:4, turn 2")
     (one,) = read(path, roles={"head_nurse": "other"})
     assert one.turns[2].role == "other"
 
@@ -606,9 +596,7 @@ def test_what_a_corpus_says_beside_texts_is_kept(tmp_path: Path) -> None:
     _corpus(tmp_path)
     path = tmp_path / "utterances.jsonl"
     first, *others = path.read_text().splitlines(keepends=True)
-    path.write_text(
-        "".join([json.dumps({**json.loads(first), "note": "Smiles.", "vectors": ["v"]}) + "\n", *others])
-    )
+    path.write_text("".join([json.dumps({**json.loads(first), "note": "Smiles.", "vectors": ["v"]}) + "\n", *others]))
     speakers = {"s1": {"meta": {"role": "Therapist"}}, "s2": {"meta": {"role": "Client", "age": 40}}}
     write(tmp_path, "speakers.json", json.dumps(speakers))
     one, two = read(tmp_path)
@@ -703,9 +691,7 @@ def test_what_stands_beside_an_mdd5k_dialogue_is_kept(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_mdd5k_dialogues_are_named_by_patient_and_copy(
-    given: list[str], ids: list[str], tmp_path: Path
-) -> None:
+def test_mdd5k_dialogues_are_named_by_patient_and_copy(given: list[str], ids: list[str], tmp_path: Path) -> None:
     for copy in ("one", "two"):
         write(tmp_path, f"{copy}/conversations/patient_1.json", MDD)
         write(tmp_path, f"{copy}/labels/patient_1_label.json", LABEL)

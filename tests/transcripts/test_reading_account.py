@@ -101,8 +101,7 @@ def test_many_levels_are_not_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [1, 7, 30])
 def test_parts_give_the_account_of_the_whole(tmp_path: Path, cut: int) -> None:
     lines = [
-        line(f"t{n}", *TALK[: 1 + n % 3], system="AB"[n % 2], case_id=str(n // 2), factors={"n": n})
-        for n in range(60)
+        line(f"t{n}", *TALK[: 1 + n % 3], system="AB"[n % 2], case_id=str(n // 2), factors={"n": n}) for n in range(60)
     ]
     _, whole = read(write(tmp_path, "t.jsonl", *lines), roles={"mother": "other"})
     merged = ReadingAccount()
@@ -120,15 +119,12 @@ TELLS = "I don't know, I feel tired and I can't sleep because my head hurts."
 def test_labelled_roles_that_look_swapped_are_remarked_on(tmp_path: Path) -> None:
     right = (("clinician", ASKS), ("patient", TELLS)) * 3
     swapped = (("patient", ASKS), ("clinician", TELLS)) * 3
-    path = write(
-        tmp_path, "t.jsonl", line("a", *right), line("b", *swapped), line("c", *swapped), line("d", *TALK[:2])
-    )
+    path = write(tmp_path, "t.jsonl", line("a", *right), line("b", *swapped), line("c", *swapped), line("d", *TALK[:2]))
     talks, account = read(path)
     assert len(talks) == 4
     assert (account.swapped, account.first_swapped) == (2, "b")
     assert (
-        "Swapped: clinician and patient look swapped in 2 of 4 transcripts, first in b; see `roles`"
-        in account.lines()
+        "Swapped: clinician and patient look swapped in 2 of 4 transcripts, first in b; see `roles`" in account.lines()
     )
     assert account.summary()["swapped"] == 2
     again = ReadingAccount()
@@ -153,9 +149,7 @@ def test_who_is_right_or_told_by_the_user_is_not_remarked_on(tmp_path: Path) -> 
     _, account = read(log, roles={"assistant": "clinician", "user": "patient"})
     assert not account.swapped
     # Few words tell nothing.
-    short = write(
-        tmp_path, "short.jsonl", line("a", ("patient", "How are you?"), ("clinician", "I am tired."))
-    )
+    short = write(tmp_path, "short.jsonl", line("a", ("patient", "How are you?"), ("clinician", "I am tired.")))
     assert not read(short)[1].swapped
 
 
@@ -180,9 +174,7 @@ def test_unknown_speakers_of_all_files_are_told_at_once(tmp_path: Path) -> None:
         line("a", ("T", ASKS), ("Client 1", TELLS), ("T", ASKS)),
         line("b", ("T", ASKS), ("Client 2", TELLS), ("Grandmother's friend", "No.")),
     )
-    two = write(
-        tmp_path, "two.jsonl", line("c", ("Kim", ASKS), ("Lee", TELLS), ("Kim", ASKS), ("Lee", TELLS))
-    )
+    two = write(tmp_path, "two.jsonl", line("c", ("Kim", ASKS), ("Lee", TELLS), ("Kim", ASKS), ("Lee", TELLS)))
     with pytest.raises(UnknownSpeakerError) as error:
         read(one, two)
     assert error.value.what == (
@@ -192,8 +184,7 @@ def test_unknown_speakers_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     )
     assert error.value.todo is not None
     assert error.value.todo.endswith(
-        '`roles="T=clinician,Kim=clinician,Lee=patient,Client 1=patient,Client 2=patient,'
-        "Grandmother's friend=other\"`"
+        '`roles="T=clinician,Kim=clinician,Lee=patient,Client 1=patient,Client 2=patient,Grandmother\'s friend=other"`'
     )
     assert error.value.where == f"{one}:1, turn 0"
 

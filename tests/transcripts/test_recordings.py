@@ -29,27 +29,19 @@ def one(path: Path, **options: Any) -> Transcript:
 
 
 def brief(transcript: Transcript) -> list[tuple[Any, ...]]:
-    return [
-        (turn.role, turn.text, turn.meta.get("start"), turn.meta.get("stop")) for turn in transcript.turns
-    ]
+    return [(turn.role, turn.text, turn.meta.get("start"), turn.meta.get("stop")) for turn in transcript.turns]
 
 
 def joined(pieces: list[tuple[float, float, str, str]]) -> list[tuple[str, str, float, float]]:
     """Speaker, text, start and stop of turns, joined here by hand from start, stop, speaker and text of pieces."""
     turns = []
-    for speaker, group in itertools.groupby(
-        sorted(pieces, key=lambda piece: piece[0]), lambda piece: piece[2]
-    ):
+    for speaker, group in itertools.groupby(sorted(pieces, key=lambda piece: piece[0]), lambda piece: piece[2]):
         parts = list(group)
-        turns.append(
-            (speaker, " ".join(part[3] for part in parts), parts[0][0], max(part[1] for part in parts))
-        )
+        turns.append((speaker, " ".join(part[3] for part in parts), parts[0][0], max(part[1] for part in parts)))
     return turns
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("0:05", 5), ("01:02:03", 3723), ("00:00:01,250", 1.25), ("1:02.5", 62.5)]
-)
+@pytest.mark.parametrize(("text", "value"), [("0:05", 5), ("01:02:03", 3723), ("00:00:01,250", 1.25), ("1:02.5", 62.5)])
 def test_times(text: str, value: float) -> None:
     assert seconds(text) == value
 
@@ -188,9 +180,7 @@ def test_cues_are_those_that_another_library_reads(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_nothing_of_subtitles_is_lost_in_silence(
-    text: str, line: int | None, what: str, tmp_path: Path
-) -> None:
+def test_nothing_of_subtitles_is_lost_in_silence(text: str, line: int | None, what: str, tmp_path: Path) -> None:
     path = write(tmp_path, "a.vtt", text)
     with pytest.raises(InputError, match=what) as caught:
         read(path)
@@ -367,14 +357,10 @@ def test_a_damaged_textgrid_says_where(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="stands where the end of an interval should") as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}:{line + 1}: ")
-    check_refusal(
-        write(tmp_path, "b.TextGrid", text[: len(text) // 2].rpartition("\n")[0]), "the TextGrid ends where"
-    )
+    check_refusal(write(tmp_path, "b.TextGrid", text[: len(text) // 2].rpartition("\n")[0]), "the TextGrid ends where")
     for count in ("1e999", "-1", "2.5"):
         changed = text.replace("intervals: size = ", f"intervals: size = {count} ! ", 1)
-        with pytest.raises(
-            InputError, match=f"'{count}' stands where the number of a tier's intervals should"
-        ):
+        with pytest.raises(InputError, match=f"'{count}' stands where the number of a tier's intervals should"):
             read(write(tmp_path, "c.TextGrid", changed))
 
 
@@ -392,9 +378,7 @@ def test_consultations_are_those_that_another_library_reads() -> None:
             for tier in textgrid.TextGrid.fromFile(str(folder / f"{name}_{who}.TextGrid")):
                 for interval in tier:
                     if interval.mark.strip():
-                        pieces.append(
-                            (interval.minTime, interval.maxTime, who, " ".join(interval.mark.split()))
-                        )
+                        pieces.append((interval.minTime, interval.maxTime, who, " ".join(interval.mark.split())))
         expected = joined(pieces)
         assert len(expected) == len(transcript.turns)
         for turn, (speaker, text, start, stop) in zip(transcript.turns, expected, strict=True):
@@ -510,9 +494,9 @@ def test_elan_as_another_library_reads_and_writes_it(tmp_path: Path) -> None:
         for start, stop, text in again.get_annotation_data_for_tier(tier)
         if text
     ]
-    assert [
-        (turn.speaker, turn.text, turn.meta["start"], turn.meta["stop"]) for turn in transcript.turns
-    ] == joined(pieces)
+    assert [(turn.speaker, turn.text, turn.meta["start"], turn.meta["stop"]) for turn in transcript.turns] == joined(
+        pieces
+    )
     assert reading.account.left_out == {"empty annotations": 1}
     assert reading.account.lost["D-gloss"].number == 1
 
@@ -535,9 +519,7 @@ def test_tiers_of_elan_can_be_chosen(tmp_path: Path) -> None:
             eaf.add_ref_annotation(f"{who}-english", f"{who}-words", start + 1, english)
     path = tmp_path / "a.eaf"
     eaf.to_file(str(path))
-    with pytest.raises(
-        InputError, match="has 2 tiers that may hold the words: 'D-words', 'D-notes'; say which do"
-    ):
+    with pytest.raises(InputError, match="has 2 tiers that may hold the words: 'D-words', 'D-notes'; say which do"):
         one(path)
     for tier, texts in (
         ("words", ["你好。睡得好吗？", "睡不好。"]),
@@ -545,9 +527,7 @@ def test_tiers_of_elan_can_be_chosen(tmp_path: Path) -> None:
     ):
         transcript = one(path, columns={"clinician": f"D-{tier}", "patient": f"P-{tier}"})
         assert [turn.text for turn in transcript.turns] == texts
-        spans = [
-            (turn.role, turn.speaker, turn.meta["start"], turn.meta["stop"]) for turn in transcript.turns
-        ]
+        spans = [(turn.role, turn.speaker, turn.meta["start"], turn.meta["stop"]) for turn in transcript.turns]
         assert spans == [("clinician", "D", 0.0, 3.0), ("patient", "P", 2.8, 4.0)]
         by_text = one(path, columns={"text": f"*-{tier}"}, roles={"D": "clinician", "P": "patient"})
         assert by_text.to_json() == transcript.to_json()
@@ -555,9 +535,7 @@ def test_tiers_of_elan_can_be_chosen(tmp_path: Path) -> None:
 
 def test_elan_where_nothing_tells_the_tier_of_the_words(tmp_path: Path) -> None:
     text = READERS.load("elan").example.replace('PARTICIPANT="Patient"', 'PARTICIPANT="Doctor"')
-    with pytest.raises(
-        InputError, match="the participant 'Doctor' has 2 tiers that may hold the words: 'D', 'P'"
-    ):
+    with pytest.raises(InputError, match="the participant 'Doctor' has 2 tiers that may hold the words: 'D', 'P'"):
         read(write(tmp_path, "a.eaf", text))
 
 
@@ -786,9 +764,7 @@ def test_a_text_beside_recognised_speech_is_not_lost(tmp_path: Path) -> None:
     path = write(tmp_path, "talk.json", json.dumps(recognised))
     (talk,) = read(path, drop_tags=True)
     assert [turn.text for turn in talk.turns] == ["What brings you here?", "I sleep badly."]
-    path = write(
-        tmp_path, "talk.json", json.dumps({**recognised, "summary": "Somebody cannot sleep at night."})
-    )
+    path = write(tmp_path, "talk.json", json.dumps({**recognised, "summary": "Somebody cannot sleep at night."}))
     check_question(path, "'summary' would be lost")
     reading = Reading(path, ReadOptions(leave_out=("summary",)))
     assert len(list(reading)) == 1
@@ -801,9 +777,9 @@ def test_recognised_recordings_as_a_direct_reading_has_them() -> None:
     utterances = json.loads((folder / "dg_speakers.json").read_text())["results"]["utterances"]
     pieces = [(each["start"], each["end"], str(each["speaker"]), each["transcript"]) for each in utterances]
     transcript = one(folder / "dg_speakers.json", roles=PAIR)
-    assert [
-        (turn.speaker, turn.text, turn.meta["start"], turn.meta["stop"]) for turn in transcript.turns
-    ] == joined(pieces)
+    assert [(turn.speaker, turn.text, turn.meta["start"], turn.meta["stop"]) for turn in transcript.turns] == joined(
+        pieces
+    )
     (only,) = json.loads((folder / "assemblyai_utterances.json").read_text())["utterances"]
     (turn,) = one(folder / "assemblyai_utterances.json", roles=PAIR).turns
     assert (turn.text, turn.meta["start"], turn.meta["stop"]) == (only["text"], 0.17, 25.14)

@@ -57,9 +57,7 @@ def event(role: str, text: str) -> dict[str, Any]:
 SPAN = {"traceId": "t", "spanId": "s", "startTimeUnixNano": "1"}
 LINES = "\n".join(f"{message['role']}: {message['content']}" for message in SAID)
 MORE_LINES = f"{LINES}\nUser: And now I can't sleep any more at night."
-QUOTED = "So far:\n" + "\n".join(
-    f"{('Patient', 'Doctor')[at % 2]}: {text}" for at, text in enumerate(WORDS[:3])
-)
+QUOTED = "So far:\n" + "\n".join(f"{('Patient', 'Doctor')[at % 2]}: {text}" for at, text in enumerate(WORDS[:3]))
 HEADED = "Letzte Sitzung:\nTherapeut: Wie geht es Ihnen?\nKlientin: Schlecht.\nTherapeut: Seit wann?"
 JUDGED = "Rate the empathy of this reply from 1 to 5: " + WORDS[1]
 GENERATION: dict[str, Any] = {"traceId": "t", "type": "GENERATION"}
@@ -264,10 +262,7 @@ def test_what_is_left_out_is_counted(record: Any, key: str, columns: dict[str, s
 def test_each_shape_holds_the_same_talk(name: str, tmp_path: Path) -> None:
     assert said(one_line(tmp_path, SHAPES[name])) == TALK
     if name != "a list":
-        assert (
-            said(write(tmp_path, "log.json", json.dumps([SHAPES[name], {**SHAPES[name], "id": "2"}][:1])))
-            == TALK
-        )
+        assert said(write(tmp_path, "log.json", json.dumps([SHAPES[name], {**SHAPES[name], "id": "2"}][:1]))) == TALK
 
 
 def test_events_that_are_records_of_their_own_make_one_call(tmp_path: Path) -> None:
@@ -338,9 +333,7 @@ def test_a_record_of_instructions_without_an_answer_is_one_line(tmp_path: Path) 
         read(one_line(tmp_path, record), columns={"answer": ""})
 
 
-@pytest.mark.parametrize(
-    "key", ["ideal", "reference", "target", "expected_output", "gold_answer", "ideal_response"]
-)
+@pytest.mark.parametrize("key", ["ideal", "reference", "target", "expected_output", "gold_answer", "ideal_response"])
 def test_what_a_model_should_say_is_never_a_turn(key: str, tmp_path: Path) -> None:
     (one,) = read(one_line(tmp_path, {"messages": SENT, key: LAST}))
     assert [turn.text for turn in one.turns] == list(WORDS[:3])
@@ -357,9 +350,7 @@ def test_what_a_model_should_say_is_never_a_turn(key: str, tmp_path: Path) -> No
         ("output", "completed"),
     ],
 )
-def test_what_may_be_the_answer_to_messages_that_end_with_the_user_stops(
-    key: str, value: Any, tmp_path: Path
-) -> None:
+def test_what_may_be_the_answer_to_messages_that_end_with_the_user_stops(key: str, value: Any, tmp_path: Path) -> None:
     path = one_line(tmp_path, {"messages": SENT, key: value})
     check_question(path, f"columns=answer={key}`", f"leave_out={key}`")
     assert [len(one.turns) for one in read(path, columns={"answer": key})] == [4]
@@ -466,9 +457,7 @@ def test_a_record_that_repeats_another_without_an_id_stops(ids: tuple[Any, Any],
 
 
 def test_records_of_two_models_are_two_conversations(tmp_path: Path) -> None:
-    records = [
-        {"id": f"a{at}", "case_id": "a", "model": "xy"[at], "messages": SAID[: 2 + 2 * at]} for at in (0, 1)
-    ]
+    records = [{"id": f"a{at}", "case_id": "a", "model": "xy"[at], "messages": SAID[: 2 + 2 * at]} for at in (0, 1)]
     path = write(tmp_path, "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
     assert [len(one.turns) for one in read(path, columns={"id": ""})] == [2, 4]
 
@@ -484,9 +473,7 @@ def test_calls_in_traces_that_repeat_each_other_stop(tmp_path: Path) -> None:
         read(path)
     assert said(path, columns={"id": ""}) == TALK
     assert [len(one.turns) for one in read(path, columns={"id": "row"})] == [2, 4]
-    assert (
-        said(traced(tmp_path, FIRST, {**NEXT, "traceId": "u"}, user="anna"), columns={"id": "user"}) == TALK
-    )
+    assert said(traced(tmp_path, FIRST, {**NEXT, "traceId": "u"}, user="anna"), columns={"id": "user"}) == TALK
 
 
 def test_calls_without_a_time_that_nothing_puts_in_order_stop(tmp_path: Path) -> None:
@@ -582,11 +569,7 @@ def test_instructions_of_a_span_may_be_parts(packed: bool, tmp_path: Path) -> No
     attributes = {
         "llm.request.type": "chat",
         "gen_ai.system_instructions": json.dumps([{"type": "text", "content": "Be kind, and brief."}]),
-        **{
-            f"gen_ai.prompt.{at}.{key}": one[key]
-            for at, one in enumerate(SENT)
-            for key in ("role", "content")
-        },
+        **{f"gen_ai.prompt.{at}.{key}": one[key] for at, one in enumerate(SENT) for key in ("role", "content")},
         "gen_ai.completion.0.role": "assistant",
         "gen_ai.completion.0.content": LAST,
     }
@@ -649,9 +632,7 @@ def test_where_words_of_another_form_lead_to_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [["bold"], {"a": 1}, 7])
 def test_a_part_whose_type_is_no_text_stops(kind: Any, tmp_path: Path) -> None:
     parts = [{"type": kind, "text": "I sleep badly since May."}]
-    check_question(
-        one_line(tmp_path, {"messages": [{"role": "user", "content": parts}, ANSWER]}), "I sleep badly"
-    )
+    check_question(one_line(tmp_path, {"messages": [{"role": "user", "content": parts}, ANSWER]}), "I sleep badly")
 
 
 @pytest.mark.parametrize("output", ["听起来你最近压力很大能说说吗", "最近とても大変だったのですね"])

@@ -137,9 +137,7 @@ def test_a_letter_or_a_persons_name_says_nothing(name: str) -> None:
     assert role_of(name) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["mother", "Mutter", "madre", "mère", "الأم", "어머니", "母", "家属", "Guest_family"]
-)
+@pytest.mark.parametrize("name", ["mother", "Mutter", "madre", "mère", "الأم", "어머니", "母", "家属", "Guest_family"])
 def test_a_third_party_is_one_beside_both_sides(name: str) -> None:
     assert role_of(name, partners=["clinician", "patient"]) == "other"
     assert role_of(name, partners=["clinician"]) is None
@@ -298,9 +296,7 @@ def log_in(form: str, log: tuple[list[str], list[str]]) -> str:
     """A log in a form."""
     pairs = list(zip(*log, strict=True))
     if form == "rows.jsonl":
-        return "\n".join(
-            json.dumps({"dialogue_id": "1", "role": who, "content": text}) for who, text in pairs
-        )
+        return "\n".join(json.dumps({"dialogue_id": "1", "role": who, "content": text}) for who, text in pairs)
     if form == "rows.csv":
         return "id,role,content\n" + "\n".join(f'1,{who},"{text}"' for who, text in pairs)
     if form == "exchanges.csv":
@@ -314,9 +310,7 @@ def log_in(form: str, log: tuple[list[str], list[str]]) -> str:
     return f'id,dialogue\n1,"{lines}"\n' if form == "cells.csv" else lines
 
 
-@pytest.mark.parametrize(
-    "form", ["rows.jsonl", "rows.csv", "exchanges.csv", "cells.csv", "talk.txt", "turns.jsonl"]
-)
+@pytest.mark.parametrize("form", ["rows.jsonl", "rows.csv", "exchanges.csv", "cells.csv", "talk.txt", "turns.jsonl"])
 def test_in_whatever_form_a_played_patient_stops_the_reading(form: str, tmp_path: Path) -> None:
     clinician, patient = ENGLISH
     check_question(write(tmp_path, form, log_in(form, as_log(clinician, patient))), "it talks like one")
@@ -366,13 +360,9 @@ def test_a_label_and_a_name_that_contradict_stop(key: str, tmp_path: Path) -> No
 
 
 def test_columns_that_contradict_stop(tmp_path: Path) -> None:
-    path = write(
-        tmp_path, "rows.csv", "id,role,speaker,text\na,user,Doctor,Hello.\na,assistant,Patient,Hello.\n"
-    )
+    path = write(tmp_path, "rows.csv", "id,role,speaker,text\na,user,Doctor,Hello.\na,assistant,Patient,Hello.\n")
     check_question(path, "roles=Doctor=clinician,Patient=patient")
-    assert [
-        turn.role for turn in read(path, roles={"Doctor": "clinician", "Patient": "patient"})[0].turns
-    ] == [
+    assert [turn.role for turn in read(path, roles={"Doctor": "clinician", "Patient": "patient"})[0].turns] == [
         "clinician",
         "patient",
     ]

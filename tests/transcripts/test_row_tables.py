@@ -63,8 +63,7 @@ def test_a_column_that_is_not_in_blocks_is_no_id(tmp_path: Path) -> None:
 
 
 NUMBERED = (
-    "id,{0}speaker,text\n163_0,{1}doctor,Hello.\n163_1,{1}patient,Hi.\n163_2,{2}doctor,Well?\n"
-    "163_3,{2}patient,No.\n"
+    "id,{0}speaker,text\n163_0,{1}doctor,Hello.\n163_1,{1}patient,Hi.\n163_2,{2}doctor,Well?\n163_3,{2}patient,No.\n"
 )
 
 
@@ -151,9 +150,7 @@ EXCHANGES = "{0},{1},{2}\na,Hello there.,Hi you.\na,Well then?,\nb,How now?,So s
         ),
     ],
 )
-def test_an_exchange_a_row(
-    columns: tuple[str, str], options: dict[str, Any], roles: list[str], tmp_path: Path
-) -> None:
+def test_an_exchange_a_row(columns: tuple[str, str], options: dict[str, Any], roles: list[str], tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", EXCHANGES.format("id", *columns))
     reading = Reading([path], ReadOptions(**options))
     one, two = reading
@@ -255,20 +252,14 @@ def test_rows_are_read_in_order(name: str, cells: str, order: str, tmp_path: Pat
 
 
 def test_a_turn_without_a_number_stops(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"csv:3: '' doesn't number a turn as '3' does; number all turns alike, or"
-    ):
+    with pytest.raises(InputError, match=r"csv:3: '' doesn't number a turn as '3' does; number all turns alike, or"):
         _ordered(tmp_path, "turn", "3||1")
 
 
-@pytest.mark.parametrize(
-    ("name", "cells"), [("turn", "2|1"), ("created_at", "2024-05-01 10:05|2024-05-01 10:00")]
-)
+@pytest.mark.parametrize(("name", "cells"), [("turn", "2|1"), ("created_at", "2024-05-01 10:05|2024-05-01 10:00")])
 def test_exchanges_are_read_in_order(name: str, cells: str, tmp_path: Path) -> None:
     late, early = cells.split("|")
-    path = write(
-        tmp_path, "t.csv", f"id,{name},user,assistant\na,{late},It hurts.,Where?\na,{early},Help me.,Yes?\n"
-    )
+    path = write(tmp_path, "t.csv", f"id,{name},user,assistant\na,{late},It hurts.,Where?\na,{early},Help me.,Yes?\n")
     (one,) = read(path)
     assert [turn.text for turn in one.turns] == ["Help me.", "Yes?", "It hurts.", "Where?"]
 

@@ -23,9 +23,7 @@ TEXTS = ["How do you sleep?", 'She said "no, never".', "一直睡不着。", "Tw
 def json_lines(count: int) -> str:
     lines = []
     for n in range(count):
-        turns = [
-            {"role": ("clinician", "patient")[t % 2], "text": TEXTS[(n + t) % 4]} for t in range(2 + n % 3)
-        ]
+        turns = [{"role": ("clinician", "patient")[t % 2], "text": TEXTS[(n + t) % 4]} for t in range(2 + n % 3)]
         # Some have no id of their own, and blank lines stand between.
         lines.append(json.dumps({"turns": turns, **({"id": f"t{n}"} if n % 2 else {})}) + "\n" * (1 + n % 3))
     return "".join(lines)
@@ -67,9 +65,7 @@ def rows(count: int) -> str:
 
 def cells(count: int) -> str:
     return "name,dialogue\n" + "".join(
-        f"n{n},"
-        + quoted("\n".join(f"{('Doctor', 'Patient')[t % 2]}: {TEXTS[t % 3]}" for t in range(2 + n % 3)))
-        + "\n"
+        f"n{n}," + quoted("\n".join(f"{('Doctor', 'Patient')[t % 2]}: {TEXTS[t % 3]}" for t in range(2 + n % 3))) + "\n"
         for n in range(count)
     )
 
@@ -133,9 +129,7 @@ def test_pieces_are_the_whole(form: str, end: str, mark: str, tmp_path: Path) ->
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_damage_is_told_as_of_the_whole(
-    form: str, data: Any, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_damage_is_told_as_of_the_whole(form: str, data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     name, made = FORMS[form]
     path = tmp_path_factory.mktemp("damaged") / name
     content = bytearray(made(12).encode())
@@ -169,9 +163,7 @@ def test_a_transcript_that_comes_back_keeps_the_file_whole(tmp_path: Path) -> No
 
 
 def test_no_piece_begins_with_a_record_that_repeats_the_one_before(tmp_path: Path) -> None:
-    said = [
-        {"role": ("user", "assistant")[n % 2], "content": f"This is said as number {n}."} for n in range(8)
-    ]
+    said = [{"role": ("user", "assistant")[n % 2], "content": f"This is said as number {n}."} for n in range(8)]
     path = tmp_path / "t.jsonl"
     path.write_text(
         "".join(

@@ -29,9 +29,7 @@ UTTERANCES = pl.DataFrame(
         "mood": [2.5, 2.5, 7.5, 7.5],
     }
 )
-RATINGS = pl.DataFrame(
-    {"item": ["a", "a", "b", "b"], "rater": ["anna", "ben"] * 2, "warmth": [4.0, 5.0, 3.0, 1.0]}
-)
+RATINGS = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": ["anna", "ben"] * 2, "warmth": [4.0, 5.0, 3.0, 1.0]})
 WRITERS: dict[str, Callable[..., None]] = {
     "t.sav": pyreadstat.write_sav,
     "t.zsav": partial(pyreadstat.write_sav, compress=True),

@@ -15,9 +15,7 @@ from tests.transcripts.files import GOOD
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc"
-    ),
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc"),
 ]
 
 MB = 2**20
@@ -57,8 +55,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> int:
 def talk(number: int) -> dict[str, object]:
     """A transcript of about 20 kB."""
     turns = [
-        {"role": ("clinician", "patient")[turn % 2], "text": f"{number} {turn} " + "sleep " * 60}
-        for turn in range(50)
+        {"role": ("clinician", "patient")[turn % 2], "text": f"{number} {turn} " + "sleep " * 60} for turn in range(50)
     ]
     return {"id": f"t{number}", "turns": turns}
 
@@ -85,9 +82,7 @@ def cells(count: int) -> Iterator[str]:
     yield "id,dialogue\n"
     for number in range(count):
         yield (
-            f't{number},"'
-            + "\n".join(f"{('Doctor', 'Patient')[t % 2]}: {'sleep ' * 60}" for t in range(50))
-            + '"\n'
+            f't{number},"' + "\n".join(f"{('Doctor', 'Patient')[t % 2]}: {'sleep ' * 60}" for t in range(50)) + '"\n'
         )
 
 

@@ -134,9 +134,7 @@ def test_a_bare_list_of_messages_stays_one_conversation(tmp_path: Path) -> None:
 
 
 def test_messages_that_a_key_may_divide_are_asked_for(tmp_path: Path) -> None:
-    rows = [
-        {"talk_no": row["dialogue_id"], **{key: row[key] for key in ("role", "content")}} for row in MESSAGES
-    ]
+    rows = [{"talk_no": row["dialogue_id"], **{key: row[key] for key in ("role", "content")}} for row in MESSAGES]
     check_question(write(tmp_path, "t.json", CONTAINERS["json"](rows)), "talk_no")
 
 
@@ -144,9 +142,7 @@ def test_two_columns_of_ids_that_differ_are_asked_for(tmp_path: Path) -> None:
     text = "dialogue_id,visit,speaker,text\na,1,doctor,A\na,1,patient,B\na,2,doctor,C\nb,2,patient,D\n"
     with pytest.raises(AmbiguousError) as caught:
         read(write(tmp_path, "t.csv", text))
-    assert '`columns=id=dialogue_id`, `columns=id=visit`, or `columns="id=dialogue_id+visit"` if' in str(
-        caught.value
-    )
+    assert '`columns=id=dialogue_id`, `columns=id=visit`, or `columns="id=dialogue_id+visit"` if' in str(caught.value)
     # Where both divide the rows alike, nothing hangs on which.
     found = read(write(tmp_path, "u.csv", text.replace("a,2", "b,2")))
     assert [(one.id, one.factors) for one in found] == [("a", {"visit": 1}), ("b", {"visit": 2})]
@@ -254,11 +250,7 @@ def test_rows_above_the_header_are_a_told_loss(tmp_path: Path) -> None:
     (lost,) = reading.account.lost.values()
     assert (lost.number, lost.example) == (1, "Export of Monday, 3 May")
     with pytest.raises(AmbiguousError):
-        read(
-            write(
-                tmp_path, "u.csv", text.replace("Export of Monday, 3 May", "Doctor: Was it you who called?")
-            )
-        )
+        read(write(tmp_path, "u.csv", text.replace("Export of Monday, 3 May", "Doctor: Was it you who called?")))
 
 
 def test_a_second_header_stops(tmp_path: Path) -> None:
@@ -430,9 +422,7 @@ def test_published_tables_need_no_options(name: str, ending: str, tmp_path: Path
         {key: json.dumps(value) if isinstance(value, list | dict) else value for key, value in row.items()}
         for row in rows
     ]
-    reading = Reading(
-        [write(tmp_path, f"t.{ending}", CONTAINERS[ending](rows if ending == "json" else flat))]
-    )
+    reading = Reading([write(tmp_path, f"t.{ending}", CONTAINERS[ending](rows if ending == "json" else flat))])
     assert [[(turn.role, turn.text) for turn in one.turns] for one in reading] == talks
     assert any(name.partition(" of ")[0] in remark for remark in reading.account.remarks)
 

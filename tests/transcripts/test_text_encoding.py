@@ -66,9 +66,7 @@ def as_array(said: tuple[str, str]) -> str:
 
 
 @pytest.mark.parametrize(("language", "encoding", "told"), KNOWN)
-@pytest.mark.parametrize(
-    ("name", "content"), [("t.csv", as_table), ("t.jsonl", as_lines), ("t.json", as_array)]
-)
+@pytest.mark.parametrize(("name", "content"), [("t.csv", as_table), ("t.jsonl", as_lines), ("t.json", as_array)])
 def test_a_text_reads_the_same_in_any_encoding(
     language: str, encoding: str, told: str, name: str, content: object, tmp_path: Path
 ) -> None:
@@ -108,17 +106,13 @@ def test_a_large_file_is_recoded_as_it_streams(encoding: str, zipped: bool, tmp_
     data = text.encode(encoding)
     assert len(data) > MAX_WHOLE
     expected = read(write(tmp_path, "t.csv", text))
-    found = read(
-        write(tmp_path, "u.csv.gz" if zipped else "u.csv", gzip.compress(data, 1) if zipped else data)
-    )
+    found = read(write(tmp_path, "u.csv.gz" if zipped else "u.csv", gzip.compress(data, 1) if zipped else data))
     assert [one.to_json() for one in found] == [one.to_json() for one in expected]
     assert found[-1].source.rpartition(":")[2] == expected[-1].source.rpartition(":")[2]
 
 
 def test_what_its_encoding_does_not_have_is_told_where_it_stands(tmp_path: Path) -> None:
-    data = (
-        as_table(SAID["de"]).encode("cp1252") + b"b,doctor,Schn\x81\nb,patient,Ja\nc,doctor,A\nc,patient,O\n"
-    )
+    data = as_table(SAID["de"]).encode("cp1252") + b"b,doctor,Schn\x81\nb,patient,Ja\nc,doctor,A\nc,patient,O\n"
     path = write(tmp_path, "t.csv", data)
     with pytest.raises(InputError) as caught:
         read(path, encoding="cp1252")
@@ -132,9 +126,7 @@ def test_what_its_encoding_does_not_have_is_told_where_it_stands(tmp_path: Path)
 @pytest.mark.slow
 def test_latin_bytes_far_into_a_large_file_are_told_as_what_they_may_be(tmp_path: Path) -> None:
     rows = "".join(f"t{n},doctor,How are you?\nt{n},patient,{'bad ' * 40}\n" for n in range(30_000))
-    path = write(
-        tmp_path, "t.csv", b"id,speaker,text\n" + rows.encode() + "z,doctor,Schön\n".encode("cp1252")
-    )
+    path = write(tmp_path, "t.csv", b"id,speaker,text\n" + rows.encode() + "z,doctor,Schön\n".encode("cp1252"))
     assert path.stat().st_size > MAX_WHOLE
     with pytest.raises(InputError) as caught:
         read(path)

@@ -34,9 +34,7 @@ Talk = tuple[Block, ...]
 
 
 def talk(clinician: str, patient: str) -> Talk:
-    return tuple(
-        Block((clinician, patient)[n % 2], (_SAID[n % 2].format(word),)) for n, word in enumerate(_WORDS)
-    )
+    return tuple(Block((clinician, patient)[n % 2], (_SAID[n % 2].format(word),)) for n, word in enumerate(_WORDS))
 
 
 def _lines(pattern: str, apart: bool = False) -> Callable[[Talk], list[str]]:
@@ -154,9 +152,7 @@ def _content(form: Form, lines: Sequence[str], end: str = "\n") -> bytes:
     return document(*lines) if form.file.endswith("docx") else (end.join(lines) + end).encode()
 
 
-def _where(
-    folder: Path, form: Form, content: bytes, words: Sequence[str], **options: Any
-) -> dict[str, set[str]]:
+def _where(folder: Path, form: Form, content: bytes, words: Sequence[str], **options: Any) -> dict[str, set[str]]:
     """Where each word went: the roles of turns, ``field``, ``loss``; nothing where reading stops."""
     folder.mkdir(parents=True)
     file = folder / form.file
@@ -206,9 +202,7 @@ def test_no_line_is_lost_or_moved(tmp_path: Path, form: Form, names: tuple[str, 
     faults = []
     for number, (change, blocks, roles_of) in enumerate(_changed(talk(*names))):
         words = [*_WORDS, *(["quartz"] if "quartz" in roles_of else [])]
-        places = _where(
-            tmp_path / str(number), form, _content(form, form.written(blocks)), words, roles=roles
-        )
+        places = _where(tmp_path / str(number), form, _content(form, form.written(blocks)), words, roles=roles)
         for word, went in places.items():
             role = roles_of.get(word, _OWN.get(word, ""))
             allowed = {_OWN.get(word) if role == "own" else role, "field", "loss"}

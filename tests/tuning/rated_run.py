@@ -73,9 +73,7 @@ def levels(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.clip(np.round(values), 1, 5)
 
 
-def noisy(
-    random: np.random.Generator, truth: np.ndarray[Any, Any], spreads: Mapping[str, float]
-) -> dict[str, Any]:
+def noisy(random: np.random.Generator, truth: np.ndarray[Any, Any], spreads: Mapping[str, float]) -> dict[str, Any]:
     """Levels of raters who see the truth with noise of their own spread."""
     return {rater: levels(truth + random.normal(0, spread, truth.size)) for rater, spread in spreads.items()}
 

@@ -125,9 +125,7 @@ def test_a_jury_of_other_members_is_another_rater_and_replaces_the_old(tmp_path:
 def test_a_lone_name_is_one(tmp_path: Path) -> None:
     run = alike(tmp_path, 1, 2, 3, 4)
     lone = bedside.jury(run, "panel", JUDGES, metrics="empathy", rounds="all", scales="empathy=1-5")
-    listed = bedside.jury(
-        run, "panel", list(JUDGES), metrics=["empathy"], rounds=["all"], scales=["empathy=1-5"]
-    )
+    listed = bedside.jury(run, "panel", list(JUDGES), metrics=["empathy"], rounds=["all"], scales=["empathy=1-5"])
     assert lone == listed
 
 
@@ -169,9 +167,7 @@ def test_members_agreement_is_the_house_s(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_jury_is_a_rater_like_others(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
-    raters = noisy(
-        random, random.normal(3, 1.2, 60), {**dict.fromkeys(JUDGES, 0.7), **dict.fromkeys(PEOPLE, 0.5)}
-    )
+    raters = noisy(random, random.normal(3, 1.2, 60), {**dict.fromkeys(JUDGES, 0.7), **dict.fromkeys(PEOPLE, 0.5)})
     run = rated_run(tmp_path / "run", 60, raters)
     tables = bedside.jury(run, "panel", JUDGES)
     rater = tables.results[0].jury.rater
@@ -268,9 +264,7 @@ def test_the_mean_of_parallel_judges_is_as_valid_as_spearman_and_brown_say(tmp_p
     made = dict(frame.select("transcript_id", "value").iter_rows())
     reached = np.corrcoef([made[f"t{i}"] for i in range(size)], truth)[0, 1]
     reliability = 1 / (1 + 1.5**2)
-    assert reached == pytest.approx(
-        np.sqrt(reliability) * np.sqrt(k) / np.sqrt(1 + (k - 1) * reliability), abs=0.015
-    )
+    assert reached == pytest.approx(np.sqrt(reliability) * np.sqrt(k) / np.sqrt(1 + (k - 1) * reliability), abs=0.015)
 
 
 @pytest.mark.slow
@@ -290,9 +284,7 @@ def test_a_jury_of_noise_beats_its_best_member_in_no_more_than_one_of_twenty() -
         weights = level_weights(judges[:30], people[:30].mean(axis=1), cases[:30], np.ones(30)).weights
         jury = levels(judges[30:] @ np.array(weights))
         gains = [
-            kappa_gain(
-                list(jury), list(judges[30:, k]), people[30:], scale=LEVELS, clusters=np.array(cases[30:])
-            )
+            kappa_gain(list(jury), list(judges[30:, k]), people[30:], scale=LEVELS, clusters=np.array(cases[30:]))
             for k in range(3)
         ]
         facts = MetricFacts("x", "X", "Ratings")

@@ -17,9 +17,7 @@ from bedside.ratings.table import frame_of
 from bedside.tuning.label_split import LabelSplit, split_labels
 
 
-def view_of(
-    cases: int, per_case: int = 2, people: int = 2, *, drawn: bool = False, level: int = 0
-) -> RatingsView:
+def view_of(cases: int, per_case: int = 2, people: int = 2, *, drawn: bool = False, level: int = 0) -> RatingsView:
     """Ratings of ``cases × per_case`` transcripts on a scale of 1 to 5."""
     random = np.random.default_rng(5)
     rows, chances = [], []

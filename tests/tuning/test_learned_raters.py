@@ -100,9 +100,7 @@ def test_its_file_rates_another_run_alike(learned: tuple[Run, Path, Any], tmp_pa
     assert sum(known) == 24
 
 
-def test_a_file_says_the_same_again_and_damage_is_told(
-    learned: tuple[Run, Path, Any], tmp_path: Path
-) -> None:
+def test_a_file_says_the_same_again_and_damage_is_told(learned: tuple[Run, Path, Any], tmp_path: Path) -> None:
     _, file, _ = learned
     rater = load_rater(file)
     save_rater(rater, tmp_path / "again.npz")
@@ -150,9 +148,7 @@ def flat(rows: np.ndarray[Any, Any]) -> UnitFeatures:
     return UnitFeatures(csr_matrix((len(rows), GRAM_COLUMNS)), np.zeros((len(rows), 1)), rows)
 
 
-def fitted(
-    features: UnitFeatures, targets: np.ndarray[Any, Any], *, ordered: bool
-) -> tuple[LevelModel, float]:
+def fitted(features: UnitFeatures, targets: np.ndarray[Any, Any], *, ordered: bool) -> tuple[LevelModel, float]:
     """A model where every unit is a case of its own."""
     return fit_level_model(features, targets, [str(unit) for unit in range(len(targets))], ordered=ordered)
 
@@ -187,9 +183,7 @@ def test_two_levels_are_ridge_logistic_regression() -> None:
     model, strength = fitted(features, np.eye(2)[answers], ordered=True)
     dense = FeatureScale.of(features).dense(features)
     oracle = LogisticRegression(C=strength, tol=1e-8, max_iter=10_000).fit(dense, answers)
-    np.testing.assert_allclose(
-        model.probabilities(features)[:, 1], oracle.predict_proba(dense)[:, 1], atol=0.02
-    )
+    np.testing.assert_allclose(model.probabilities(features)[:, 1], oracle.predict_proba(dense)[:, 1], atol=0.02)
     np.testing.assert_allclose(model.dense[1:, 0], oracle.coef_[0][1:], atol=0.05)
     assert level_model.STRENGTHS[0] <= strength <= level_model.STRENGTHS[-1]
 
@@ -257,9 +251,7 @@ def test_out_of_fold_every_label_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_annomi_s_quality_is_told_from_words_as_well_as_another_model_tells_it(
-    annomi: Path, tmp_path: Path
-) -> None:
+def test_annomi_s_quality_is_told_from_words_as_well_as_another_model_tells_it(annomi: Path, tmp_path: Path) -> None:
     """Half of AnnoMI's sessions, high or low by experts: TF-IDF and logistic regression stand beside it."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.metrics import cohen_kappa_score

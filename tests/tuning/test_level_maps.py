@@ -118,7 +118,7 @@ def test_equipercentile_gives_the_judge_peoples_distribution() -> None:
     def distance(own: np.ndarray[Any, Any]) -> float:
         return float(np.abs(np.cumsum(own) - np.cumsum(given)).sum())
 
-    said = table.totals / table.said.sum()
+    said = table.totals / table.totals.sum()
     every = [
         distance(np.bincount(positions, weights=said, minlength=5))
         for positions in combinations_with_replacement(range(5), 5)

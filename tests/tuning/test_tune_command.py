@@ -35,9 +35,7 @@ def done(call: Call, *arguments: object) -> tuple[str, str]:
 
 def test_a_rubric_is_tuned_written_and_judged_by(call: Call, tmp_path: Path) -> None:
     run, file = rated_run(tmp_path), tmp_path / "tuned.yaml"
-    proposal = [
-        {"part": "instructions", "text": "Warmth and sympathy alone are not what is asked about here."}
-    ]
+    proposal = [{"part": "instructions", "text": "Warmth and sympathy alone are not what is asked about here."}]
     with JudgeServer(script(FaultyJudge(compressed, proposal))) as server:
         judge = ("--judge", server.judge)
         command = ("judge", "tune", run.path, "--rubric", "empathy", *judge, "--wordings", "1")

@@ -184,9 +184,7 @@ def test_the_file_holds_the_history_and_is_read_as_it_was_written(run: Run, tmp_
     assert "case-" not in text
 
 
-def test_a_judge_by_the_tuned_rubric_is_another_rater_validated_on_what_was_held_out(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_judge_by_the_tuned_rubric_is_another_rater_validated_on_what_was_held_out(run: Run, tmp_path: Path) -> None:
     outcome, order = tuned(run, FaultyJudge(compressed), wordings=0, examples=2)
     rubric = with_history(outcome, order, open_ratings_view(run))
     assert rubric is not None

@@ -47,9 +47,7 @@ def levels(values: Array) -> Array:
     return np.asarray(np.clip(np.round(values + 3), 1, 5))
 
 
-def drawn(
-    design: Design, judges: Judges, random: np.random.Generator, cases: int
-) -> tuple[Array, Array, Array]:
+def drawn(design: Design, judges: Judges, random: np.random.Generator, cases: int) -> tuple[Array, Array, Array]:
     """People's levels (units × people), judges' (judges × units), and each unit's case."""
     n = cases * design.per_case
     case = np.repeat(np.arange(cases), design.per_case)
@@ -82,9 +80,7 @@ def tuned(design: Design, judges: Judges, seed: int) -> tuple[TuningChoice, Resu
     after = mapped(said[choice.candidate][~half], choice.positions, LEVELS)
     cells = people[~half].astype(object)
     cells[np.isnan(people[~half])] = None
-    gain = kappa_gain(
-        list(after), list(said[0][~half]), cells, scale=LEVELS, clusters=case[~half].astype(str)
-    )
+    gain = kappa_gain(list(after), list(said[0][~half]), cells, scale=LEVELS, clusters=case[~half].astype(str))
     return choice, gain
 
 

@@ -57,9 +57,7 @@ def test_a_proposal_is_asked_for_in_a_sound_form_with_everything_fenced() -> Non
 
 def test_what_is_proposed_takes_the_place_of_what_was_there() -> None:
     text = "Grasps what the client says openly, and says so in words of its own."
-    rubric = proposed(
-        ("level 3", text), ("instructions", "Warmth alone is not meant here,\nnor is agreement.")
-    )
+    rubric = proposed(("level 3", text), ("instructions", "Warmth alone is not meant here,\nnor is agreement."))
     assert isinstance(rubric, Rubric)
     assert rubric.scale[2].descriptor == text
     assert rubric.instructions == "Warmth alone is not meant here, nor is agreement."
@@ -99,9 +97,7 @@ def talks(count: int) -> dict[str, Transcript]:
     return {f"t{number}": talk(number) for number in range(count)}
 
 
-def unit(
-    number: int, consensus: float, case: str | None = None, values: tuple[float, ...] = ()
-) -> LabelledUnit:
+def unit(number: int, consensus: float, case: str | None = None, values: tuple[float, ...] = ()) -> LabelledUnit:
     given = values or (consensus, consensus)
     return LabelledUnit(
         transcript=f"t{number}", unit="transcript", case_id=case, case=case or f"c{number}",

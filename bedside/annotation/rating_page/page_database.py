@@ -95,9 +95,7 @@ class PageDatabase:
         with self._saying_where():
             # It doesn't open what is there: to close it would end the locks of every connection of this process.
             path.touch(0o600)
-            self._connection = sqlite3.connect(
-                path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-            )
+            self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(_SCHEMA)
@@ -156,9 +154,7 @@ class PageDatabase:
     def _next_time(self) -> str:
         """The time now, or right after that of the last revision where the clock was set back."""
         now = datetime.now(UTC)
-        row = self._connection.execute(
-            "SELECT updated FROM revisions ORDER BY number DESC LIMIT 1"
-        ).fetchone()
+        row = self._connection.execute("SELECT updated FROM revisions ORDER BY number DESC LIMIT 1").fetchone()
         if row is not None:
             now = max(now, datetime.fromisoformat(row[0]) + timedelta(microseconds=1))
         return _time(now)
@@ -186,9 +182,7 @@ class PageDatabase:
         """Item → the state of what stands on the rater's page, and of what was handed in last."""
         with self._saying_where():
             handed_in = dict(
-                self._connection.execute(
-                    "SELECT item, state FROM revisions WHERE rater = ? ORDER BY number", (rater,)
-                )
+                self._connection.execute("SELECT item, state FROM revisions WHERE rater = ? ORDER BY number", (rater,))
             )
             rows = self._connection.execute("SELECT item, state FROM entries WHERE rater = ?", (rater,))
             return {item: (state, handed_in.get(item)) for item, state in rows}
@@ -196,9 +190,7 @@ class PageDatabase:
     def last_revision(self) -> int:
         """The number of the last answer that was handed in; 0 where there is none."""
         with self._saying_where():
-            return int(
-                self._connection.execute("SELECT coalesce(max(number), 0) FROM revisions").fetchone()[0]
-            )
+            return int(self._connection.execute("SELECT coalesce(max(number), 0) FROM revisions").fetchone()[0])
 
     def answers(self, rater: str | None = None) -> list[RaterAnswer]:
         """Every answer that was handed in, or those of one rater, in that order."""
@@ -277,9 +269,7 @@ _MOST_SECONDS = 30 * 86_400.0
 
 _Field = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 _Choices = Annotated[list[_Field], Field(max_length=_MOST_TEXTS)]
-_Texts = Annotated[
-    list[Annotated[str, StringConstraints(max_length=_MOST_TEXT)]], Field(max_length=_MOST_TEXTS)
-]
+_Texts = Annotated[list[Annotated[str, StringConstraints(max_length=_MOST_TEXT)]], Field(max_length=_MOST_TEXTS)]
 
 
 class SentEntry(BaseModel):
@@ -323,8 +313,7 @@ def checked_entry(plan: AnnotationPlan, sent: SentEntry, task: Mapping[str, Any]
                 agrees = picked[rubric.name] == (task[f"judge_{rubric.name}"],)
                 picked[agree_field(rubric.name)] = (AGREE if agrees else DISAGREE,)
     texts = {
-        name: tuple(kept for text in values if (kept := clean(text).strip()))
-        for name, values in sent.texts.items()
+        name: tuple(kept for text in values if (kept := clean(text).strip())) for name, values in sent.texts.items()
     }
     if plan.mode in MARKED_MODES:
         # A mark that is none is refused with the other fields.
@@ -348,9 +337,7 @@ def entry_answer(item: str, rater: str, entry: PageEntry) -> RaterAnswer:
     )
 
 
-def open_questions(
-    plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapping[str, Any]
-) -> dict[str, str]:
+def open_questions(plan: AnnotationPlan, item: str, entry: PageEntry, task: Mapping[str, Any]) -> dict[str, str]:
     """Field → what is still to do there before an answer can be handed in; nothing where it is complete."""
     wanting: dict[str, str] = {}
     words = words_of(plan)

@@ -67,9 +67,7 @@ async def serve_page(
     )
 
 
-async def _collect_for_ever(
-    state: PageState, folder: PageFolder, run: Run, worker: Executor, say: ShowLine
-) -> None:
+async def _collect_for_ever(state: PageState, folder: PageFolder, run: Run, worker: Executor, say: ShowLine) -> None:
     """Put answers into the run as they come. What fails is tried again: the database has the answers."""
     loop = asyncio.get_running_loop()
     last, trouble = -1, ""

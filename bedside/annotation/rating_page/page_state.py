@@ -100,9 +100,7 @@ def _question(plan: AnnotationPlan, number: int) -> dict[str, Any]:
                 "descriptor": words.say("value_none_means") if value == NONE else descriptor,
                 "key": key,
             }
-            for (value, descriptor), key in zip(
-                described, choice_keys([v for v, _ in described]), strict=True
-            )
+            for (value, descriptor), key in zip(described, choice_keys([v for v, _ in described]), strict=True)
         ]
     if plan.mode == "pairs":
         question["levels"] = level_lines(plan.rubrics[number].rubric)
@@ -118,9 +116,7 @@ def choice_keys(values: Sequence[str]) -> list[str]:
     return [value if value in figures else next(free, "") for value in values]
 
 
-def training_feedback(
-    plan: AnnotationPlan, answer: RaterAnswer, task: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+def training_feedback(plan: AnnotationPlan, answer: RaterAnswer, task: Mapping[str, Any]) -> list[dict[str, Any]]:
     """How an answer to a training item compares with the known one, a line for each question or turn.
 
     Each has ``title``, ``right`` (None where lists are compared by reading them), ``known`` and ``own``, as texts.
@@ -137,10 +133,7 @@ def training_feedback(
         if plan.mode == "findings":
             label, text = entry_part(rubric)
             own_entries, known_entries = (
-                [
-                    f"{values.get(entry[label.name], entry[label.name])}: {entry[text.name]}"
-                    for entry in entries
-                ]
+                [f"{values.get(entry[label.name], entry[label.name])}: {entry[text.name]}" for entry in entries]
                 for entries in (listed_entries(rubric, answer), known)
             )
             right = None if own_entries and known_entries else own_entries == known_entries
@@ -372,9 +365,7 @@ class PageState:
             self._passed.add(rater)
         return rater in self._passed
 
-    def _feedback(
-        self, rater: str, item: str, entry: PageEntry, task: dict[str, Any]
-    ) -> list[dict[str, Any]] | None:
+    def _feedback(self, rater: str, item: str, entry: PageEntry, task: dict[str, Any]) -> list[dict[str, Any]] | None:
         """How a training answer compares with the known one: shown only once it is handed in, and can't be changed."""
         if not self._is_training(item) or entry.handed_in != "submitted":
             return None

@@ -64,8 +64,7 @@ def _scheme(question: ToolQuestion) -> dict[str, Any]:
         **scheme,
         "annotation_type": "multiselect" if question.several else "radio",
         "labels": [
-            {"name": choice, "displayed_label": f"{choice}: {descriptor}"}
-            for choice, descriptor in question.choices
+            {"name": choice, "displayed_label": f"{choice}: {descriptor}"} for choice, descriptor in question.choices
         ],
         "label_requirement": {"required": question.required},
     }
@@ -74,8 +73,7 @@ def _scheme(question: ToolQuestion) -> dict[str, Any]:
 def _task(task: ToolTask) -> dict[str, Any]:
     # potato would count turns from 1.
     turns = [
-        {"speaker": speaker, "text": f"[{number}] {text}" if number else text}
-        for number, speaker, text in task.lines
+        {"speaker": speaker, "text": f"[{number}] {text}" if number else text} for number, speaker, text in task.lines
     ]
     asked = {"request": task.request} if task.request else {}
     return {"id": task.id, "text": task.text, "conversation": turns, **asked}
@@ -112,9 +110,7 @@ def _values(labels: Mapping[str, Any]) -> list[str]:
     """The labels that were chosen, or what was written."""
     if set(labels) == {"text_box"}:
         return [str(labels["text_box"])] if str(labels["text_box"]).strip() else []
-    return [
-        label for label, value in labels.items() if str(value) == label or value not in (*_NOT_CHOSEN, "0")
-    ]
+    return [label for label, value in labels.items() if str(value) == label or value not in (*_NOT_CHOSEN, "0")]
 
 
 TOOL = ToolForm(

@@ -53,9 +53,7 @@ def _task(task: ToolTask, question: ToolQuestion) -> dict[str, Any]:
     asked = f"<p><b>{html.escape(question.title)}</b><br>{html.escape(question.about)}</p>"
     return {
         "html": shown + asked,
-        "options": [
-            {"id": choice, "text": f"{choice}: {descriptor}"} for choice, descriptor in question.choices
-        ],
+        "options": [{"id": choice, "text": f"{choice}: {descriptor}"} for choice, descriptor in question.choices],
         "task": task.id,
         "question": question.name,
         "rater": task.rater,

@@ -117,9 +117,7 @@ _RUBRIC: tuple[Condition, ...] = (
             "properties": {
                 "answer": {
                     "items": {
-                        "properties": {
-                            "items": {"contains": _has_type("index"), "minContains": 2, "maxContains": 2}
-                        }
+                        "properties": {"items": {"contains": _has_type("index"), "minContains": 2, "maxContains": 2}}
                     }
                 }
             }
@@ -156,9 +154,7 @@ _PART: tuple[Condition, ...] = (
     ),
     _where("type", {"const": "quote"}, {"properties": {"of": {"enum": ["clinician", "patient", "other"]}}}),
     _where("type", {"const": "level"}, _needed("scale"), unless=_empty("scale")),
-    _where(
-        "type", {"enum": ["label", "labels", "probabilities"]}, _needed("labels"), unless=_empty("labels")
-    ),
+    _where("type", {"enum": ["label", "labels", "probabilities"]}, _needed("labels"), unless=_empty("labels")),
     _where("type", {"const": "list"}, _needed("items"), unless=_empty("items")),
     {"properties": {"items": {"items": {"properties": {"type": {"not": {"const": "list"}}}}}}},
 )
@@ -354,8 +350,7 @@ def _parameters() -> JsonSchema:
     definitions |= {f"Some{name}": part for name, part in partial.pop("$defs").items()}
     partial = _renamed(partial, "Some")
     definitions = {
-        name: _renamed(part, "Some") if name.startswith("Some") else part
-        for name, part in definitions.items()
+        name: _renamed(part, "Some") if name.startswith("Some") else part for name, part in definitions.items()
     }
     partial["properties"] = {
         "extends": {

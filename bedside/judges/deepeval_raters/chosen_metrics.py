@@ -186,9 +186,7 @@ def metrics_apart(names: Iterable[str] | None) -> tuple[list[str] | None, list[s
     return [name for name in listed if not is_deepeval(name)], [name for name in listed if is_deepeval(name)]
 
 
-def chosen_metrics(
-    names: Iterable[str], parameters: Mapping[str, Any] | None = None
-) -> tuple[DeepevalMetric, ...]:
+def chosen_metrics(names: Iterable[str], parameters: Mapping[str, Any] | None = None) -> tuple[DeepevalMetric, ...]:
     """The metrics of these names, or files, all with the same parameters.
 
     Args:
@@ -229,9 +227,7 @@ def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
         topics = settings["relevant_topics"]
         topics = [topics] if isinstance(topics, str) else topics
         if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
-            raise InputError(
-                "deepeval.relevant_topics must be a list of texts", todo="write it like [sleep, low mood]"
-            )
+            raise InputError("deepeval.relevant_topics must be a list of texts", todo="write it like [sleep, low mood]")
         settings["relevant_topics"] = tuple(topics)
     return settings
 
@@ -240,9 +236,7 @@ def _check_used(settings: Mapping[str, Any], metrics: Iterable[DeepevalMetric]) 
     needs = {need for metric in metrics for need in metric.kind.needs}
     for name in ("chatbot_role", "relevant_topics"):
         if name in settings and name not in needs:
-            raise InputError(
-                f"deepeval.{name} is said, and no metric that is asked takes it", todo="leave it out"
-            )
+            raise InputError(f"deepeval.{name} is said, and no metric that is asked takes it", todo="leave it out")
 
 
 def criterion_file(path: Path) -> CriterionFile:

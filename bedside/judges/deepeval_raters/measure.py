@@ -88,9 +88,7 @@ def deepeval_case(metric: DeepevalMetric, transcript: Transcript) -> Any:
         turns=[_turn(turn, sides[turn.role]) for turn in transcript.turns if turn.role in sides],
         chatbot_role=None if role is None else clean(str(role)),
         context=None if context is None else [clean(text) for text in _texts(context)],
-        **{
-            name: clean(str(transcript.reference[name])) for name in _FIELDS if transcript.reference.get(name)
-        },
+        **{name: clean(str(transcript.reference[name])) for name in _FIELDS if transcript.reference.get(name)},
     )
 
 
@@ -117,10 +115,7 @@ def tools(entries: Any) -> list[Any]:
     """
     tool = deepeval_module("test_case").ToolCall
     listed = entries if isinstance(entries, list | tuple) else [entries]
-    return [
-        tool(**_cleaned(entry)) if isinstance(entry, Mapping) else tool(name=clean(str(entry)))
-        for entry in listed
-    ]
+    return [tool(**_cleaned(entry)) if isinstance(entry, Mapping) else tool(name=clean(str(entry))) for entry in listed]
 
 
 def _cleaned(value: Any) -> Any:
@@ -191,9 +186,7 @@ def _model_class() -> Any:
             """An answer."""
             return await self._answer(prompt, schema)
 
-        async def a_generate_with_schema(
-            self, prompt: str, schema: type[BaseModel] | None = None, **_: Any
-        ) -> Any:
+        async def a_generate_with_schema(self, prompt: str, schema: type[BaseModel] | None = None, **_: Any) -> Any:
             """An answer. deepeval's own way here would ask again, without a schema, at any TypeError."""
             return await self._answer(prompt, schema)
 
@@ -313,9 +306,7 @@ class MetricStep(AnswerGroup):
     """
 
     def __init__(self, measure: Measure, text: str, schema: type[BaseModel] | None) -> None:
-        super().__init__(
-            measure.transcript, measure.metric.metric, measure.version, measure.number, measure.tally
-        )
+        super().__init__(measure.transcript, measure.metric.metric, measure.version, measure.number, measure.tally)
         pieces, form = (PromptPiece(text),), PromptPiece(schema_text(schema))
         self.prompt: Prompt = Prompt(TRANSCRIPT, pieces, form, None, {}, {}, _REPLY_TOKENS)
         self.answered: asyncio.Future[JudgeAnswer] = asyncio.get_running_loop().create_future()
@@ -361,9 +352,7 @@ class Measure:
         asked: how many things it asked.
     """
 
-    def __init__(
-        self, metric: DeepevalMetric, transcript: Transcript, number: int, judge: str, tally: Tally
-    ) -> None:
+    def __init__(self, metric: DeepevalMetric, transcript: Transcript, number: int, judge: str, tally: Tally) -> None:
         self.metric = metric
         self.transcript = transcript
         self.number = number

@@ -127,9 +127,7 @@ class _DeepevalRating:
                     tally = self._tallies[metric.metric]
                     yield Measure(metric, transcript, number, self._judge.identity, tally)
 
-    async def ask(
-        self, maker: QueueMaker, measures: Iterator[Measure], size: int | None, budget: JudgeBudget
-    ) -> int:
+    async def ask(self, maker: QueueMaker, measures: Iterator[Measure], size: int | None, budget: JudgeBudget) -> int:
         """Measure everything; returns how many requests were sent."""
 
         def tell(state: JudgingProgress) -> None:
@@ -175,9 +173,7 @@ class _DeepevalRating:
     def counts(self) -> tuple[RubricCount, ...]:
         """What each metric took."""
         return tuple(
-            RubricCount(
-                metric.metric, metric.version(library_version()), **asdict(self._tallies[metric.metric])
-            )
+            RubricCount(metric.metric, metric.version(library_version()), **asdict(self._tallies[metric.metric]))
             for metric in self._metrics
         )
 

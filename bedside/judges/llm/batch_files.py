@@ -351,9 +351,7 @@ class BatchClient:
         InputError: the model is not asked in OpenAI's form.
     """
 
-    def __init__(
-        self, name: ModelName, sampling: Sampling, answers: Answers | None, writer: CallWriter | None
-    ) -> None:
+    def __init__(self, name: ModelName, sampling: Sampling, answers: Answers | None, writer: CallWriter | None) -> None:
         check_batchable(name)
         self.max_prompt_tokens: int | None = sampling.max_prompt_tokens
         self._model = name.identity

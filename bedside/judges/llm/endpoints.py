@@ -51,9 +51,7 @@ def _no_file(address: str) -> str:
 def _variable(name: str) -> str:
     # What it is isn't repeated: it may be the key itself.
     if not re.fullmatch(_VARIABLE, name):
-        raise ValueError(
-            "not the name of an environment variable: export the key, and give the variable's name"
-        )
+        raise ValueError("not the name of an environment variable: export the key, and give the variable's name")
     return name
 
 
@@ -77,16 +75,12 @@ class EndpointEntry(BaseModel):
         key_env: the environment variable that holds the key; never the key itself.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        extra="forbid", frozen=True, strict=True, hide_input_in_errors=True
-    )
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
     address: Address
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     max_concurrency: int | None = Field(default=None, ge=1)
-    key_env: (
-        Annotated[str, AfterValidator(_variable), Field(json_schema_extra={"pattern": _VARIABLE})] | None
-    ) = None
+    key_env: Annotated[str, AfterValidator(_variable), Field(json_schema_extra={"pattern": _VARIABLE})] | None = None
 
 
 #: A file of endpoints.
@@ -109,9 +103,7 @@ def model_name(name: str | ModelName) -> ModelName:
     names = named_models([name])
     if len(names) > 1:
         models = ", ".join(model.identity for model in names)
-        raise RegistryError(
-            f"the file names several models ({models})", where=name, todo="name a single model here"
-        )
+        raise RegistryError(f"the file names several models ({models})", where=name, todo="name a single model here")
     return names[0]
 
 
@@ -152,8 +144,7 @@ def rooms(endpoints: Sequence[Endpoint], max_concurrency: int) -> list[int]:
     """
     most = max(endpoint.weight for endpoint in endpoints)
     return [
-        endpoint.max_concurrency or max(1, round(max_concurrency * endpoint.weight / most))
-        for endpoint in endpoints
+        endpoint.max_concurrency or max(1, round(max_concurrency * endpoint.weight / most)) for endpoint in endpoints
     ]
 
 
@@ -226,9 +217,7 @@ class Forms:
     def worked(self, form: int) -> None:
         """Note that an answer came in this form."""
         self._worked.add(form)
-        while (
-            self._start < form and self._start not in self._worked and self._failed.get(self._start, 0) >= 2
-        ):
+        while self._start < form and self._start not in self._worked and self._failed.get(self._start, 0) >= 2:
             self._start += 1
 
     def failed(self, form: int, refused: bool) -> None:

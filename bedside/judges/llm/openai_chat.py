@@ -256,9 +256,7 @@ class OpenAIChat:
         parameters: what it is sent, and what it turned out not to take.
     """
 
-    def __init__(
-        self, name: ModelName, sampling: Sampling, secrets: Secrets, facts: ModelFacts | None = None
-    ) -> None:
+    def __init__(self, name: ModelName, sampling: Sampling, secrets: Secrets, facts: ModelFacts | None = None) -> None:
         self.secrets = secrets
         self._sampling = sampling
         #: A schema beside this form is an addition of llama.cpp's.
@@ -317,9 +315,7 @@ class OpenAIChat:
             problem = self.secrets.line(error_message(orjson.dumps(data)))
             # Some report an error of theirs, which may pass, as a success.
             failed = isinstance(data, dict) and bool(data.get("error"))
-            raise FaultError(
-                f"the server's answer holds no reply ({problem})", other_protocol=not failed
-            ) from error
+            raise FaultError(f"the server's answer holds no reply ({problem})", other_protocol=not failed) from error
         if isinstance(content, list):
             content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
         text = self.secrets.scrub(content) if isinstance(content, str) else ""
@@ -339,9 +335,7 @@ class OpenAIChat:
 
     def _empty(self, message: Mapping[str, Any], cut: bool, counts: TokenCounts) -> UnusableError:
         """The error where a reply holds no words."""
-        reasoned = (
-            message.get("reasoning_content") or message.get("reasoning") or counts.get("reasoning_tokens")
-        )
+        reasoned = message.get("reasoning_content") or message.get("reasoning") or counts.get("reasoning_tokens")
         if cut and reasoned:
             return self._only_reasoning("", counts)
         called = message.get("tool_calls") or message.get("function_call")

@@ -310,9 +310,7 @@ class SharedOut:
         if not server.aside:
             server.aside = True
             number = sum(not other.aside for other in self._servers)
-            remaining = (
-                f"{number} of {len(self._servers)} endpoints are left" if number else "no endpoint is left"
-            )
+            remaining = f"{number} of {len(self._servers)} endpoints are left" if number else "no endpoint is left"
             _LOG.warning("%s is set aside: %s; %s", server.label, why, remaining)
         server.limit = 1.0
         if self._all_aside:

@@ -21,9 +21,7 @@ from pydantic.dataclasses import dataclass
 from bedside.judges.rubrics.prompt_words import PromptWords, prompt_words
 from bedside.transcripts.transcript import ROLES
 
-PartType = Literal[
-    "text", "quote", "number", "boolean", "level", "label", "labels", "probabilities", "index", "list"
-]
+PartType = Literal["text", "quote", "number", "boolean", "level", "label", "labels", "probabilities", "index", "list"]
 
 
 #: Levels beyond this are slips of the pen.
@@ -52,9 +50,7 @@ class Level:
         descriptor: what a conversation (or turn) at this level looks like.
     """
 
-    value: Annotated[
-        StrictInt | StrictFloat, Field(json_schema_extra={"minimum": -MAX_LEVEL, "maximum": MAX_LEVEL})
-    ]
+    value: Annotated[StrictInt | StrictFloat, Field(json_schema_extra={"minimum": -MAX_LEVEL, "maximum": MAX_LEVEL})]
     descriptor: FieldText
 
     @field_validator("value")
@@ -160,9 +156,7 @@ def all_parts(parts: Sequence[RubricPart]) -> Iterator[RubricPart]:
 def check_ascending(levels: Sequence[Level]) -> None:
     for before, after in pairwise(levels):
         if after.value <= before.value:
-            raise ValueError(
-                f"scale: level {after.value} stands after level {before.value}; write each once, in order"
-            )
+            raise ValueError(f"scale: level {after.value} stands after level {before.value}; write each once, in order")
 
 
 def check_distinct(key: str, names: Sequence[str]) -> None:
@@ -230,9 +224,7 @@ def _part_schema(part: RubricPart, words: PromptWords) -> dict[str, Any]:
             return {"type": "array", "description": part.descriptor, "items": item}
         case "probabilities":
             about = words.say("answer", "probabilities", descriptor=part.descriptor)
-            numbers = {
-                label.label: {"type": "number", "description": label.descriptor} for label in part.labels
-            }
+            numbers = {label.label: {"type": "number", "description": label.descriptor} for label in part.labels}
             return {"description": about, **closed_object(numbers)}
         case "list":
             items = closed_object({item.name: item.schema(words) for item in part.items})
@@ -303,11 +295,7 @@ def _part_fault(part: RubricPart, value: object, counts: Mapping[str, int]) -> s
             for position, entry in enumerate(value):
                 fault = key_fault(entry, [item.name for item in part.items])
                 fault = fault or next(
-                    (
-                        entry_fault
-                        for item in part.items
-                        if (entry_fault := item.problem(entry[item.name], counts))
-                    ),
+                    (entry_fault for item in part.items if (entry_fault := item.problem(entry[item.name], counts))),
                     None,
                 )
                 if fault:

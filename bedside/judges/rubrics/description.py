@@ -35,9 +35,7 @@ def describe(rubric: Rubric) -> str:
         lines.append(f"- in sheets also: {', '.join(f'`{alias}`' for alias in rubric.aliases)}")
     lines.append(f"- version: `{rubric.version}`")
     if rubric.translated_from:
-        lines.append(
-            f"- language: {rubric.words.language}; a translation of version `{rubric.translated_from}`"
-        )
+        lines.append(f"- language: {rubric.words.language}; a translation of version `{rubric.translated_from}`")
     if shown.scale:
         lines += ["", *_levels(shown.scale)]
     if shown.labels:
@@ -66,9 +64,7 @@ def _tuning(rubric: Rubric) -> list[str]:
     """What a tuned rubric has besides its wording."""
     lines = []
     if rubric.level_map:
-        steps = ", ".join(
-            f"{step.said:g} as {step.level:g}" for step in rubric.level_map if step.said != step.level
-        )
+        steps = ", ".join(f"{step.said:g} as {step.level:g}" for step in rubric.level_map if step.said != step.level)
         lines += ["", f"**Map of levels.** Recorded are the judge's level {steps}."]
     if rubric.examples:
         levels = ", ".join(f"{example.level:g}" for example in rubric.examples)

@@ -20,8 +20,7 @@ MIN_DEFINITION_WORDS = 8
 MIN_DEVIATION_WORDS = 6
 
 _NUMBER_WORDS = {
-    word: str(number)
-    for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
+    word: str(number) for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
 }
 _NUMBER = r"(\d+|" + "|".join(_NUMBER_WORDS) + r")"
 _RANGE = re.compile(rf"\b{_NUMBER}\s*(?:to|through|and|-|–|—)\s*{_NUMBER}\b", re.IGNORECASE)
@@ -119,9 +118,7 @@ def _deviations(rubric: Rubric) -> Iterator[Remark]:
     for position, text in enumerate(rubric.deviations):
         key = f"deviations.{position}"
         for name in sorted(named_inputs(text)):
-            yield _error(
-                key, f"writes {{{name}}}; braces are for texts that a judge is shown, so write {name}"
-            )
+            yield _error(key, f"writes {{{name}}}; braces are for texts that a judge is shown, so write {name}")
         if len(_words(text)) < MIN_DEVIATION_WORDS:
             yield _warning(
                 key, f"under {MIN_DEVIATION_WORDS} words don't say what the source does and what is done here"
@@ -159,9 +156,7 @@ def _scale_in_words(rubric: Rubric) -> Iterator[Remark]:
             ]
             scales_named += [m[0] for m in _POINTS.finditer(sentence) if _value(m[1]) != count]
             scales_named += [
-                m[0]
-                for m in _OUT_OF.finditer(sentence)
-                if _SCORING.search(sentence) and _value(m[1] or m[2]) != high
+                m[0] for m in _OUT_OF.finditer(sentence) if _SCORING.search(sentence) and _value(m[1] or m[2]) != high
             ]
             for words in scales_named:
                 yield _warning(key, f"speaks of “{words}”, and the scale is {low} to {high}")
@@ -251,8 +246,7 @@ def _words(text: str) -> list[str]:
 def _differing_words(text: str, other: str) -> int:
     """Words in which two texts differ, when every number counts as the same word."""
     first, second = (
-        ["#" if word.isdecimal() or word in _NUMBER_WORDS else word for word in _words(each)]
-        for each in (text, other)
+        ["#" if word.isdecimal() or word in _NUMBER_WORDS else word for word in _words(each)] for each in (text, other)
     )
     matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     return sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")

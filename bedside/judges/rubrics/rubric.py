@@ -330,17 +330,13 @@ class Rubric:
             raise ValueError(f"answer: {misshapen}")
         check_distinct("shows", self.shows)
         if any(item.name in self.shows for item in self.inputs):
-            raise ValueError(
-                f"inputs: {' and '.join(PROVENANCE_KINDS)} are what the rubric shows of the conversation"
-            )
+            raise ValueError(f"inputs: {' and '.join(PROVENANCE_KINDS)} are what the rubric shows of the conversation")
         if any(item.name == "turns" for item in self.inputs):
             raise ValueError("inputs: the name turns is taken by the conversation itself")
         countable = {"turns", *(item.name for item in self.inputs)}
         for part in all_parts(self.answer):
             if part.type == "index" and part.of not in countable:
-                raise ValueError(
-                    f"answer: {part.name} counts the items of {part.of}, which is not one of its inputs"
-                )
+                raise ValueError(f"answer: {part.name} counts the items of {part.of}, which is not one of its inputs")
         if self.each is not None and self.each not in countable:
             raise ValueError(f"each: {self.each} is neither an input nor turns")
         if self.each == "turns" and self.unit != "turn":
@@ -455,14 +451,10 @@ class Rubric:
         match self.kind:
             case "level":
                 about = words.say("answer", "level", null=null)
-                part = RubricPart(
-                    name="score", type="level", descriptor=about, scale=self.scale, optional=optional
-                )
+                part = RubricPart(name="score", type="level", descriptor=about, scale=self.scale, optional=optional)
             case "label":
                 about = words.say("answer", "label", null=null)
-                part = RubricPart(
-                    name="label", type="label", descriptor=about, labels=self.labels, optional=optional
-                )
+                part = RubricPart(name="label", type="label", descriptor=about, labels=self.labels, optional=optional)
             case "set":
                 about = words.say("answer", "labels")
                 part = RubricPart(name="labels", type="labels", descriptor=about, labels=self.labels)
@@ -614,9 +606,7 @@ def _words(detail: Mapping[str, Any]) -> str:
         if part is None:
             return "it must hold keys and values"
         *first, last = (
-            field.name
-            for field in fields(part)
-            if field.default is MISSING and field.default_factory is MISSING
+            field.name for field in fields(part) if field.default is MISSING and field.default_factory is MISSING
         )
         return f"it must hold keys and values, at least {', '.join(first)} and {last}"
     return str(detail["msg"]).removeprefix("Value error, ")

@@ -120,9 +120,7 @@ def translated(rubric: Rubric, path: Path, language: str) -> Rubric:
     return other
 
 
-def translate(
-    rubric: Rubric, data: dict[str, Any], language: str
-) -> tuple[Rubric | None, tuple[Remark, ...]]:
+def translate(rubric: Rubric, data: dict[str, Any], language: str) -> tuple[Rubric | None, tuple[Remark, ...]]:
     """A rubric with texts in another language, and what is wrong with them.
 
     Args:
@@ -187,9 +185,7 @@ def _misfits(rubric: Rubric, texts: RubricTranslation) -> Iterator[tuple[str, st
     yield from _list_misfits("inputs", "name", rubric.inputs, texts.inputs, "description")
 
 
-def _part_misfits(
-    key: str, parts: Sequence[RubricPart], texts: Sequence[TranslatedPart]
-) -> Iterator[tuple[str, str]]:
+def _part_misfits(key: str, parts: Sequence[RubricPart], texts: Sequence[TranslatedPart]) -> Iterator[tuple[str, str]]:
     misfits = list(_list_misfits(key, "name", parts, texts))
     yield from misfits
     if misfits:
@@ -206,9 +202,7 @@ def _list_misfits(
     wanted = [getattr(entry, name) for entry in entries]
     translated = [getattr(entry, name) for entry in texts]
     if wanted != translated:
-        rubric_words, translation_words = (
-            ", ".join(map(str, names)) or "none" for names in (wanted, translated)
-        )
+        rubric_words, translation_words = (", ".join(map(str, names)) or "none" for names in (wanted, translated))
         yield key, f"the rubric has {rubric_words}, in this order, and the translation {translation_words}"
         return
     for position, (entry, other) in enumerate(zip(entries, texts, strict=True)):
@@ -253,9 +247,7 @@ def _translation_remarks(rubric: Rubric, path: Path) -> Iterator[Remark]:
     for language, beside in translations_of(path):
         place = f"{language}/{beside.name}"
         try:
-            _, remarks = translate(
-                rubric, keys_and_values(beside, "translation", "the docs on languages"), language
-            )
+            _, remarks = translate(rubric, keys_and_values(beside, "translation", "the docs on languages"), language)
         except RegistryError as error:
             yield Remark("error", place, " ".join(error.what.split()))
             continue
@@ -355,15 +347,11 @@ class RubricRegistry(DataRegistry[Rubric]):
         if self._own is None:
             return []
         if not self._own.is_dir():
-            raise RegistryError(
-                "there is no such folder of rubrics", where=str(self._own), todo="check its path"
-            )
+            raise RegistryError("there is no such folder of rubrics", where=str(self._own), todo="check its path")
         paths = [path for path in sorted(self._own.iterdir()) if not path.name.startswith(("_", "."))]
         for path in paths:
             if path.suffix == ".yml":
-                raise RegistryError(
-                    "a rubric file ends in .yaml", where=str(path), todo=f"call it {path.stem}{SUFFIX}"
-                )
+                raise RegistryError("a rubric file ends in .yaml", where=str(path), todo=f"call it {path.stem}{SUFFIX}")
         return [path for path in paths if path.suffix == SUFFIX]
 
 
@@ -436,14 +424,10 @@ def _parse(path: Path) -> Rubric:
     doubled = sorted(same.keys() & data.keys())
     examples = _examples(data, path)
     file_instructions = data.pop("instructions", None)
-    if file_instructions is not None and not (
-        isinstance(file_instructions, str) and file_instructions.strip()
-    ):
+    if file_instructions is not None and not (isinstance(file_instructions, str) and file_instructions.strip()):
         raise RegistryError("instructions: not a text that says something", where=str(path))
     language = data.get("language", ENGLISH)
-    words = prompt_words(
-        language if language in languages() else ENGLISH
-    )  # what is none is an error of the rubric's
+    words = prompt_words(language if language in languages() else ENGLISH)  # what is none is an error of the rubric's
     instructions = _instructions(file_instructions or "", examples, role, words)
     rubric, remarks = examine_entries({**data, **same, "instructions": instructions}, path)
     problems = [f"{key}: the same for every code, and not stated" for key in doubled]
@@ -451,9 +435,7 @@ def _parse(path: Path) -> Rubric:
     if rubric is not None and tuple(label.label for label in rubric.labels) != CODES[code]:
         problems.append(f"labels: those of {code} are {', '.join(CODES[code])}, in this order")
     problems += [
-        f"examples: {code} has no label {example.label}"
-        for example in examples
-        if example.label not in CODES[code]
+        f"examples: {code} has no label {example.label}" for example in examples if example.label not in CODES[code]
     ]
     if rubric is None or problems:
         raise RegistryError(problems[0], where=str(path))
@@ -470,9 +452,7 @@ def _examples(data: dict[str, Any], path: Path) -> tuple[CodeExample, ...]:
         raise RegistryError(f"{place}: {first['msg']}", where=str(path)) from error
 
 
-def _instructions(
-    file_instructions: str, examples: Sequence[CodeExample], role: Role, words: PromptWords
-) -> str:
+def _instructions(file_instructions: str, examples: Sequence[CodeExample], role: Role, words: PromptWords) -> str:
     """What a judge is told besides the labels: the instructions, what a call shows, and the examples."""
     lines = [words.join(file_instructions, words.say("codebook", "window"))]
     lines.append(words.say("codebook", "examples"))

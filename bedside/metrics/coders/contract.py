@@ -58,9 +58,7 @@ class Coder:
 
 
 #: The coders by file name; other packages add theirs through the entry-point group ``bedside.coders``.
-CODERS: Registry[Coder] = Registry(
-    "bedside.metrics.coders.shipped", "CODER", "coder", Coder, group="bedside.coders"
-)
+CODERS: Registry[Coder] = Registry("bedside.metrics.coders.shipped", "CODER", "coder", Coder, group="bedside.coders")
 
 
 class CodeSource(Protocol):
@@ -98,9 +96,7 @@ def people_codes(transcript: Transcript) -> dict[str, dict[int, dict[str, str]]]
     result: dict[str, dict[int, dict[str, str]]] = {}
     for turn in transcript.turns:
         for coder, given in turn.meta.get("codes", {}).items() if turn.meta else ():
-            labels = {
-                code: given[code] for code, role in CODE_ROLES.items() if role == turn.role and code in given
-            }
+            labels = {code: given[code] for code, role in CODE_ROLES.items() if role == turn.role and code in given}
             if labels:
                 result.setdefault(coder, {})[turn.index] = labels
     return dict(sorted(result.items()))
@@ -211,8 +207,6 @@ MEASURES: tuple[SessionMeasure, ...] = (
     SessionMeasure("questions_per_turn", ("question",), _exists("question"), _every, _NO_TURNS),
     SessionMeasure("inputs_per_turn", ("therapist_input",), _exists("therapist_input"), _every, _NO_TURNS),
     SessionMeasure("open_question_ratio", ("question",), _is("question", "open"), _every, _NO_TURNS),
-    SessionMeasure(
-        "early_open_question_ratio", ("question",), _is("question", "open"), _every, _NO_TURNS, early=True
-    ),
+    SessionMeasure("early_open_question_ratio", ("question",), _is("question", "open"), _every, _NO_TURNS, early=True),
 )
 EARLY_TURNS = 5

@@ -94,8 +94,7 @@ class _CodedSession:
                 self.refusals[coder.rater] = (metrics_given, why + hint)
         self.codes_given = {rater: frozenset().union(*codes.values()) for rater, codes in self.codes.items()}
         self.proper = {
-            rater: {index: proper(labels) for index, labels in codes.items()}
-            for rater, codes in self.codes.items()
+            rater: {index: proper(labels) for index, labels in codes.items()} for rater, codes in self.codes.items()
         }
 
     def giving(self, needed: Sequence[str]) -> Iterator[tuple[str, Mapping[int, Labels]]]:
@@ -150,9 +149,7 @@ def _measure(session: _CodedSession, measure: SessionMeasure, early_turns: int) 
             yield missing(measure.name, error, rater=rater + suffix)
 
 
-def compute(
-    transcript: Transcript, metric_names: frozenset[str], *, coders: str, early_turns: int
-) -> Iterator[Value]:
+def compute(transcript: Transcript, metric_names: frozenset[str], *, coders: str, early_turns: int) -> Iterator[Value]:
     """Codes and measures named in ``metric_names``, one value per rater.
 
     Raises:
@@ -170,11 +167,7 @@ def compute(
             continue
         values: list[Value] = []
         if session.codes:
-            values += (
-                _code(session, metric)
-                if metric in CODES
-                else _measure(session, _MEASURES[metric], early_turns)
-            )
+            values += _code(session, metric) if metric in CODES else _measure(session, _MEASURES[metric], early_turns)
         values += session.refusing(metric)
         if values:
             yield from values
@@ -188,9 +181,7 @@ def compute(
             )
 
 
-_MITI = (
-    "Motivational Interviewing Treatment Integrity 4.2.1 (Moyers, Manuel & Ernst 2014; Moyers et al. 2016)"
-)
+_MITI = "Motivational Interviewing Treatment Integrity 4.2.1 (Moyers, Manuel & Ernst 2014; Moyers et al. 2016)"
 _ANNOMI = "AnnoMI (Wu et al., ICASSP 2022)"
 _MEDCONCEAL = "MedConceal (Han et al. 2026, arXiv 2604.08788)"
 _ONCE = "A turn counts once, whatever the number of its questions or reflections."
@@ -249,9 +240,7 @@ METRICS = (
         source=f"{_MITI}; {_ANNOMI}",
         examples=(
             Example(_SESSION, "open", _ONE_TURN, turn=0, rater=human_rater("anna")),
-            Example(
-                _UNCODED, "open", "a question word with its verb", turn=0, rater=algorithm_rater("rules")
-            ),
+            Example(_UNCODED, "open", "a question word with its verb", turn=0, rater=algorithm_rater("rules")),
             Example(_UNCODED, None, "people gave no codes", parameters={"coders": "human"}),
         ),
     ),
@@ -460,9 +449,7 @@ FAMILY = Family(
             "human",
             "whose codes are used, with commas: human for all who coded, names of coders, files of trained coders",
         ),
-        "early_turns": Parameter(
-            EARLY_TURNS, 2, "number of first clinician turns for the early open-question ratio"
-        ),
+        "early_turns": Parameter(EARLY_TURNS, 2, "number of first clinician turns for the early open-question ratio"),
     },
     demonstration=_SESSION,
 )

@@ -22,9 +22,7 @@ PATIENT_FACTS = "patient_facts"
 _BY_MODEL = ("case_contradiction_rate", "case_support_rate", "case_contradiction")
 
 
-def compute(
-    transcript: Transcript, metric_names: frozenset[str], *, model: str, labels: str
-) -> Iterator[Value]:
+def compute(transcript: Transcript, metric_names: frozenset[str], *, model: str, labels: str) -> Iterator[Value]:
     """What the patient's turns have to do with the facts of the case.
 
     Raises:
@@ -86,9 +84,7 @@ _TALK = (
     ("patient", "A little, in the morning."),
 )
 _CASE = {"reference": {PATIENT_FACTS: ["He smokes a pack a day.", "The cough began three weeks ago."]}}
-_SOURCE = (
-    "Dziri et al., NAACL 2019, and Welleck et al., ACL 2019 (inference for consistency), applied to a case"
-)
+_SOURCE = "Dziri et al., NAACL 2019, and Welleck et al., ACL 2019 (inference for consistency), applied to a case"
 _AGAINST = (
     "Each of the patient's turns that isn't empty is the hypothesis, each sentence of the facts of the case "
     "(`reference.patient_facts`) a premise."

@@ -89,9 +89,7 @@ def compute(
             yield from (value for value in _between(nli, role, turns) if value.metric in metric_names)
 
 
-def _missing_values(
-    metric_names: frozenset[str], role: Role, turns: Sequence[Turn], error: str
-) -> Iterator[Value]:
+def _missing_values(metric_names: frozenset[str], role: Role, turns: Sequence[Turn], error: str) -> Iterator[Value]:
     """Missing values of all that is wanted of a role and its turns."""
     for metric in METRICS:
         if metric.name in metric_names:
@@ -107,9 +105,7 @@ def _within(nli: NliModel, role: Role, turns: Sequence[Turn], window: int) -> It
     remark = None
     if not window and len(spoken) > ALL_UP_TO:
         window = DEFAULT_WINDOW
-        remark = (
-            f"each turn with no more than the {window} before it, as there are more than {ALL_UP_TO} turns"
-        )
+        remark = f"each turn with no more than the {window} before it, as there are more than {ALL_UP_TO} turns"
 
     def earlier(at: int) -> Sequence[Turn]:
         return spoken[max(0, at - window) if window else 0 : at]

@@ -108,9 +108,7 @@ def _role_values(
         seldom = f"no {role} turn answers a {other} turn"
     if _ALL in metric_names:
         if scores:
-            reason = (
-                None if len(scores) == len(_MARKERS) else f"over {len(scores)} of {len(_MARKERS)} markers"
-            )
+            reason = None if len(scores) == len(_MARKERS) else f"over {len(scores)} of {len(_MARKERS)} markers"
             yield Value(_ALL, sum(scores.values()) / len(scores), role=role, reason=reason)
         else:
             yield missing(_ALL, seldom.replace("%s", "any marker"), role=role)

@@ -71,9 +71,7 @@ FAMILY = Family(
             source="bedside's own",
             examples=(
                 Example(_TALK, 1.0, "by hand", transcript=_CASE),
-                Example(
-                    _TALK[2:] + _TALK[1:2], 0.0, "by hand: the clinician says it first", transcript=_CASE
-                ),
+                Example(_TALK[2:] + _TALK[1:2], 0.0, "by hand: the clinician says it first", transcript=_CASE),
                 Example(_TALK, None, "by hand: no diagnosis is there"),
             ),
         ),

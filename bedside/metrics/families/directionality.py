@@ -72,17 +72,13 @@ def _scores(transcript: Transcript, influences: Callable[[list[str]], Influence]
     similarity = similarities(actual, predicted)
     remarks = []
     if len(similarity) < len(turn_speeches):
-        remarks.append(
-            f"the first {len(similarity)} of {len(turn_speeches)} turns, which fill the model's window"
-        )
+        remarks.append(f"the first {len(similarity)} of {len(turn_speeches)} turns, which fill the model's window")
     if cut:
         remarks.append(f"of {cut} turns only the first {TURN} tokens")
     for role in _ROLES:
         places = [place for place in range(_FIRST, len(similarity)) if turn_speeches[place].role == role]
         if places:
-            yield Value(
-                "flow_score", flow_score(similarity[places]), role=role, reason="; ".join(remarks) or None
-            )
+            yield Value("flow_score", flow_score(similarity[places]), role=role, reason="; ".join(remarks) or None)
         elif not any(speech.role == role for speech in turn_speeches):
             yield missing("flow_score", f"no {role} turn", role=role)
         else:

@@ -363,10 +363,7 @@ METRICS = (
     _metric(
         "turns_to_full_reveal",
         "Turns to full reveal",
-        (
-            "Number of the clinician turn, from 1, that revealed the last concern; missing where one stays "
-            "hidden."
-        ),
+        ("Number of the clinician turn, from 1, that revealed the last concern; missing where one stays hidden."),
         3,
         COURSE,
         low=1,
@@ -421,17 +418,12 @@ METRICS = (
         1,
         COURSE,
         needs=_TURNS,
-        others=(
-            Example(TALK, None, "two concerns, neither marked as primary", rater=RATER, transcript=HIDDEN),
-        ),
+        others=(Example(TALK, None, "two concerns, neither marked as primary", rater=RATER, transcript=HIDDEN),),
     ),
     _metric(
         "turns_to_address",
         "Turns to address",
-        (
-            "Number of the clinician turn, from 1, at which the primary concern is addressed; missing where"
-            " it never is."
-        ),
+        ("Number of the clinician turn, from 1, at which the primary concern is addressed; missing where it never is."),
         6,
         COURSE,
         low=1,
@@ -505,9 +497,7 @@ METRICS = (
         definition="Blocked turns / clinician turns.",
         needs=_TURNS,
         source=_SOURCE,
-        examples=(
-            Example(TALK, 1 / 7, _HAND + "1 of 7", transcript=CASE, parameters={"parameters": "guarded"}),
-        ),
+        examples=(Example(TALK, 1 / 7, _HAND + "1 of 7", transcript=CASE, parameters={"parameters": "guarded"}),),
     ),
     _metric(
         "open_after_address",

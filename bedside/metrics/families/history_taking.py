@@ -73,9 +73,7 @@ def _of_history(metric: str, case: History) -> Measured:
     return Measured(float(elicited if what == "elicited" else counted))
 
 
-def _rated(
-    transcript: Transcript, labels: HistoryLabels, names: list[str], questions: Any
-) -> Iterator[Value]:
+def _rated(transcript: Transcript, labels: HistoryLabels, names: list[str], questions: Any) -> Iterator[Value]:
     """What one rater's labels give."""
     from bedside.metrics.protocols.note2chat.history import history, reply_rate, turn_rewards
 
@@ -205,9 +203,7 @@ _CASE = {"reference": {"note2chat": {_RATER: {"findings": _FINDINGS, "diagnosis_
 _UNRANKED = {"reference": {"note2chat": {_RATER: {"findings": _FINDINGS, "diagnosis_rank": None}}}}
 #: A diagnosis at once, without a question.
 _UNASKED = (_TALK[0], _TALK[-1])
-_UNASKED_FINDINGS = tuple(
-    {**finding, "message": 0 if finding.get("opening") else None} for finding in _FINDINGS
-)
+_UNASKED_FINDINGS = tuple({**finding, "message": 0 if finding.get("opening") else None} for finding in _FINDINGS)
 _UNASKED_CASE = {"reference": {"note2chat": {_RATER: {"findings": _UNASKED_FINDINGS, "diagnosis_rank": 2}}}}
 _AUTHORS = {"questions": "authors"}
 _COUNTED = "3 of the 5 findings that the opening doesn't say, 4 questions"

@@ -113,9 +113,7 @@ def _load(path: Path) -> Any:
         raise ModelError(f"spaCy can't load it ({said})", where=str(path), todo="install it anew") from error
     if "parser" not in parser.pipe_names or parser.lang != "en":
         lacking = f"it is for {parser.lang}" if parser.lang != "en" else "it has no dependency parser"
-        raise ModelError(
-            lacking, where=str(path), todo="name an English pipeline with a parser: en_core_web_sm"
-        )
+        raise ModelError(lacking, where=str(path), todo="name an English pipeline with a parser: en_core_web_sm")
     return parser
 
 

@@ -41,9 +41,7 @@ def _role_refusals(transcript: Transcript) -> dict[Role, str | None]:
         return dict.fromkeys(ROLES, not_english("", transcript.language))
     said = {role: "\n".join(turn.text for turn in transcript.turns if turn.role == role) for role in ROLES}
     both = "\n".join(said.values())
-    return {
-        role: not_english(text if len(text) >= _OWN_SAMPLE else both, None) for role, text in said.items()
-    }
+    return {role: not_english(text if len(text) >= _OWN_SAMPLE else both, None) for role, text in said.items()}
 
 
 def _verdicts(text: TextCounts, min_words: int, raw: bool) -> Verdicts:
@@ -62,9 +60,7 @@ def _verdicts(text: TextCounts, min_words: int, raw: bool) -> Verdicts:
     return dict.fromkeys((part.name for part in FORMULAS), (short, None)) | {"smog": (few, remark)}
 
 
-def compute(
-    transcript: Transcript, metric_names: frozenset[str], *, min_words: int, raw: bool
-) -> Iterator[Value]:
+def compute(transcript: Transcript, metric_names: frozenset[str], *, min_words: int, raw: bool) -> Iterator[Value]:
     """The values of ``metric_names`` for each role and for each turn of clinician and patient."""
 
     def turn_refusal(turn: TextCounts) -> str | None:

@@ -35,7 +35,5 @@ FAMILY = language_family(
     languages={"nl": "Dutch"},
     formulas=_FORMULAS,
     sample=_SAMPLE,
-    description=(
-        "A Dutch formula on what clinician and patient say, of each role over the session and of each turn."
-    ),
+    description=("A Dutch formula on what clinician and patient say, of each role over the session and of each turn."),
 )

@@ -36,7 +36,5 @@ FAMILY = language_family(
     languages={"fr": "French"},
     formulas=_FORMULAS,
     sample=_SAMPLE,
-    description=(
-        "A French formula on what clinician and patient say, of each role over the session and of each turn."
-    ),
+    description=("A French formula on what clinician and patient say, of each role over the session and of each turn."),
 )

@@ -90,7 +90,5 @@ FAMILY = language_family(
     languages={"de": "German"},
     formulas=_FORMULAS,
     sample=_SAMPLE,
-    description=(
-        "German formulas on what clinician and patient say, of each role over the session and of each turn."
-    ),
+    description=("German formulas on what clinician and patient say, of each role over the session and of each turn."),
 )

@@ -50,7 +50,5 @@ FAMILY = language_family(
     languages={"it": "Italian"},
     formulas=_FORMULAS,
     sample=_SAMPLE,
-    description=(
-        "Italian formulas on what clinician and patient say, of each role over the session and of each turn."
-    ),
+    description=("Italian formulas on what clinician and patient say, of each role over the session and of each turn."),
 )

@@ -36,8 +36,7 @@ _FORMULAS = (
         (),
         "Words of more than six letters / sentences. Below 0.2 is read in the first school year and 7.2 "
         "or more at college, in English.",
-        "Anderson (1983), Lix and Rix: variations on a little-known readability index, Journal of "
-        "Reading 26, 490–496",
+        "Anderson (1983), Lix and Rix: variations on a little-known readability index, Journal of Reading 26, 490–496",
         3 / 4,
         "3 of them of more than six letters (huvudvärk, frukosten, huvudet)",
         low=0,

@@ -39,7 +39,5 @@ FAMILY = language_family(
     languages={"pl": "Polish"},
     formulas=_FORMULAS,
     sample=_SAMPLE,
-    description=(
-        "A Polish formula on what clinician and patient say, of each role over the session and of each turn."
-    ),
+    description=("A Polish formula on what clinician and patient say, of each role over the session and of each turn."),
 )

@@ -21,8 +21,7 @@ _FORMULAS = (
         "Fernández Huerta readability",
         "fernandez_huerta",
         ("es",),
-        "206.84 − 60 · syllables / words − 1.02 · words / sentences. Higher is easier: 60 to 70 is "
-        "plain Spanish.",
+        "206.84 − 60 · syllables / words − 1.02 · words / sentences. Higher is easier: 60 to 70 is plain Spanish.",
         "Fernández Huerta (1959), Medidas sencillas de lecturabilidad, Consigna 214, 29–32",
         206.84 - 60 * 56 / 33 - 1.02 * 33 / 4,
         "56 syllables",

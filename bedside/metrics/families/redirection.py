@@ -134,14 +134,11 @@ def score_turns(transcript: Transcript, likelihood: Likelihood, window: int) -> 
             before, remark = tokens[place - 1], None
             if room < 0:
                 need = window - room
-                redirections.without[last] = (
-                    f"{need} tokens, more than the {window} that the model is given at once"
-                )
+                redirections.without[last] = f"{need} tokens, more than the {window} that the model is given at once"
                 continue
             if len(before) > room:
                 remark = (
-                    f"of the patient turn before it the first {len(before) - room} of {len(before)} tokens were "
-                    "cut"
+                    f"of the patient turn before it the first {len(before) - room} of {len(before)} tokens were cut"
                 )
                 before = before[len(before) - room :]
             stem = [*likelihood.start, *before]
@@ -195,9 +192,7 @@ def turn_likelihoods(
             totals[role] = (total + float(value), count + 1)
     remark = None
     if len(tokens) > room:
-        remark = (
-            f"{len(tokens)} tokens; after the first {room} each is seen after at least {room // 2} others"
-        )
+        remark = f"{len(tokens)} tokens; after the first {room} each is seen after at least {room // 2} others"
     return totals, remark
 
 
@@ -213,9 +208,7 @@ def log_odds(log_probability: float) -> float:
     """
     bounded = min(log_probability, -_NEAR)
     # log(1 − p), by whichever of the two forms keeps its digits.
-    log_complement = (
-        math.log(-math.expm1(bounded)) if bounded > -math.log(2) else math.log1p(-math.exp(bounded))
-    )
+    log_complement = math.log(-math.expm1(bounded)) if bounded > -math.log(2) else math.log1p(-math.exp(bounded))
     return bounded - log_complement
 
 
@@ -240,9 +233,7 @@ def _client_talk(transcript: Transcript, coder: str) -> tuple[dict[int, str], st
                 if "client_talk" in proper(labels):
                     labels_by_turn.setdefault(index, []).append(labels["client_talk"])
         codes_by_turn = {
-            index: label
-            for index, labels in labels_by_turn.items()
-            if (label := majority(labels)) is not None
+            index: label for index, labels in labels_by_turn.items() if (label := majority(labels)) is not None
         }
         return codes_by_turn, coder, None if codes_by_turn else "nobody coded the patient's talk"
     talk_coder = find_coder(coder)
@@ -259,9 +250,7 @@ def _client_talk(transcript: Transcript, coder: str) -> tuple[dict[int, str], st
 class _TurnSequence:
     """One transcript's measures."""
 
-    def __init__(
-        self, transcript: Transcript, scores: SessionRedirections, settings: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, transcript: Transcript, scores: SessionRedirections, settings: Mapping[str, Any]) -> None:
         self.transcript = transcript
         self.scores = scores
         self.settings = settings
@@ -294,9 +283,7 @@ class _TurnSequence:
         for index in turns:
             scored_turn = scores.get(index)
             if scored_turn is not None:
-                yield Value(
-                    "redirection_score", scored_turn.score, turn=index, rater=rater, reason=scored_turn.remark
-                )
+                yield Value("redirection_score", scored_turn.score, turn=index, rater=rater, reason=scored_turn.remark)
             else:
                 yield missing("redirection_score", self.scores.without[index], turn=index, rater=rater)
 
@@ -325,9 +312,7 @@ class _TurnSequence:
         else:
             codes, coder, why = _client_talk(self.transcript, self.settings["coder"])
             rater = self.rater("threshold", by=f"+accepted=change_talk:{coder}")
-            coded_answers = [
-                (turn, [codes[i] for i in turn.answer.turns if i in codes]) for turn in self.redirecting
-            ]
+            coded_answers = [(turn, [codes[i] for i in turn.answer.turns if i in codes]) for turn in self.redirecting]
             answers = [(turn, "change" in labels) for turn, labels in coded_answers if labels]
         if not self.scored or why is not None:
             return missing(name, why or self._why_unscored(), rater=rater)
@@ -371,9 +356,7 @@ class _TurnSequence:
 _DELTAS = {"delta_change_talk": "change", "delta_sustain_talk": "sustain"}
 
 
-def _likelihood_values(
-    transcript: Transcript, likelihood: Likelihood, window: int, rater: str
-) -> Iterator[Value]:
+def _likelihood_values(transcript: Transcript, likelihood: Likelihood, window: int, rater: str) -> Iterator[Value]:
     totals, remark = turn_likelihoods(transcript, likelihood, window)
     for role in _ROLES:
         total, count = totals.get(role, (0.0, 0))
@@ -406,10 +389,7 @@ def compute(
     one_of(accepted, (_SENTIMENT, _CHANGE_TALK), "choice", RegistryError, where="redirection.accepted")
     if not model:
         return [
-            value
-            for metric in METRICS
-            if metric.name in metric_names
-            for value in _unscored_values(transcript, metric)
+            value for metric in METRICS if metric.name in metric_names for value in _unscored_values(transcript, metric)
         ]
     from bedside.metrics.models.likelihood import load_likelihood
 
@@ -460,9 +440,7 @@ _SESSION = (
     ("clinician", "What could be a first step?"),
     _patient("I don't know.", "neutral"),
 )
-_SOURCE = (
-    "Nguyen et al. 2024, Taking a turn for the better: redirection in mental-health conversations; ConvoKit"
-)
+_SOURCE = "Nguyen et al. 2024, Taking a turn for the better: redirection in mental-health conversations; ConvoKit"
 _CALM_IT = "CALM-IT (Nguyen et al.), after the redirection of Nguyen et al. 2024"
 
 
@@ -515,9 +493,7 @@ METRICS = (
         title="Greatest redirection",
         unit="transcript",
         turns=("redirection_score",),
-        definition=(
-            "The highest redirection of a clinician turn in the session, in nats; the remark names the turn."
-        ),
+        definition=("The highest redirection of a clinician turn in the session, in nats; the remark names the turn."),
         source=_CALM_IT,
         examples=_no_model(),
     ),

@@ -86,9 +86,7 @@ def _lengths(transcript: Transcript, words: bool) -> dict[Role, _Length]:
     return lengths
 
 
-def _role_values(
-    length: _Length, metric_names: frozenset[str], role: Role, unspaced: bool
-) -> Iterator[Value]:
+def _role_values(length: _Length, metric_names: frozenset[str], role: Role, unspaced: bool) -> Iterator[Value]:
     if not length.turns:
         # One side alone was written down: how much the other said is not known.
         for metric in _OF_ROLES:
@@ -102,11 +100,7 @@ def _role_values(
     if "characters_per_turn" in metric_names:
         yield Value("characters_per_turn", length.characters / length.turns, role=role)
     if "words" in metric_names:
-        yield (
-            missing("words", _NO_WORDS, role=role)
-            if unspaced
-            else Value("words", float(length.words), role=role)
-        )
+        yield (missing("words", _NO_WORDS, role=role) if unspaced else Value("words", float(length.words), role=role))
     if "words_per_turn" in metric_names:
         yield (
             missing("words_per_turn", _NO_WORDS, role=role)
@@ -159,11 +153,7 @@ def compute(transcript: Transcript, metric_names: frozenset[str], **_: Any) -> I
         if silent is not None:
             yield missing("exchanges", f"no {silent} turn")
         else:
-            yield (
-                Value("exchanges", float(count))
-                if count
-                else missing("exchanges", "no clinician or patient turn")
-            )
+            yield (Value("exchanges", float(count)) if count else missing("exchanges", "no clinician or patient turn"))
     if "characters" in metric_names:
         yield Value("characters", float(sum(length.characters for length in lengths.values())))
     if "words" in metric_names:

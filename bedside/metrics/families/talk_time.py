@@ -45,9 +45,7 @@ def compute(transcript: Transcript, metric_names: frozenset[str], *, first_and_l
     yield Value(_BALANCE, max(clinician, total - clinician) / total, reason=measure)
 
 
-def _lengths(
-    transcript: Transcript, talk: Sequence[Turn], times: Sequence[float | None]
-) -> tuple[list[float], str]:
+def _lengths(transcript: Transcript, talk: Sequence[Turn], times: Sequence[float | None]) -> tuple[list[float], str]:
     """How long each turn is: in seconds where every turn says so, else in words or, without spaces, characters."""
     seconds = [time for time in times if time is not None]
     if len(seconds) == len(times):

@@ -91,9 +91,7 @@ class DialoFlow:
             nothing = np.empty((0, self._reader.config.n_embd))
             return Influence(nothing, nothing, 0)
         with torch.inference_mode():
-            read = self._reader(
-                input_ids=torch.tensor([tokens]), token_type_ids=torch.tensor([kinds]), use_cache=False
-            )
+            read = self._reader(input_ids=torch.tensor([tokens]), token_type_ids=torch.tensor([kinds]), use_cache=False)
             state = read.last_hidden_state[:, states]
             planned = self._planner(inputs_embeds=state, use_cache=False).last_hidden_state
         state, planned = (each[0].double().numpy() for each in (state, planned))
@@ -119,9 +117,7 @@ def load_dialoflow(folder: str) -> DialoFlow:
         }
         with quiet():
             config = transformers.GPT2Config.from_dict(read_config(path))
-            tokenizer = transformers.AutoTokenizer.from_pretrained(
-                path, local_files_only=True, trust_remote_code=False
-            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
     except ModelError:
         raise
     except Exception as error:  # whatever the libraries raise
@@ -138,9 +134,7 @@ def load_dialoflow(folder: str) -> DialoFlow:
     return DialoFlow(reader, planner, tokenizer)
 
 
-def _filled(
-    transformers: Any, config: dict[str, Any], prefix: str, weights: dict[str, Any], path: Path
-) -> Any:
+def _filled(transformers: Any, config: dict[str, Any], prefix: str, weights: dict[str, Any], path: Path) -> Any:
     """A GPT-2 with those of the weights whose names begin with the prefix."""
     mine = {name.removeprefix(prefix): each for name, each in weights.items() if name.startswith(prefix)}
     model = None

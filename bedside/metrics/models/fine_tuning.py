@@ -119,9 +119,7 @@ def fine_tune(
     held = {int(place) for place in order[:count]}
     net, tokenizer = load_language_model(files.path)
     net = net.to(device())
-    window = min(
-        tuning.window, getattr(net.config.get_text_config(), "max_position_embeddings", tuning.window)
-    )
+    window = min(tuning.window, getattr(net.config.get_text_config(), "max_position_embeddings", tuning.window))
     pieces: tuple[list[list[int]], list[list[int]]] = ([], [])
     for place, talk in enumerate(talks):
         pieces[place in held].extend(_pieces(talk.lines, tokenizer, window))
@@ -160,9 +158,7 @@ def _tuning_method(tuning: Tuning) -> str:
             raise DataError(f"the {name} is out of range", todo="see bedside redirection fit --help")
     has_peft = find_spec("peft") is not None
     if tuning.method == "lora" and not has_peft:
-        raise MissingExtraError(
-            "LoRA needs peft, which isn't installed", todo='pip install "bedside[redirection]"'
-        )
+        raise MissingExtraError("LoRA needs peft, which isn't installed", todo='pip install "bedside[redirection]"')
     return ("lora" if has_peft else "plain") if tuning.method == "auto" else tuning.method
 
 
@@ -247,14 +243,10 @@ class _Trainer:
                     total += float(self._model(**self._batch([piece])).loss) * (len(piece) - 1)
                     count += len(piece) - 1
         if not np.isfinite(total):
-            raise ModelError(
-                "the loss became infinite or undefined", todo="try another model or a lower learning rate"
-            )
+            raise ModelError("the loss became infinite or undefined", todo="try another model or a lower learning rate")
         return total / count
 
-    def train(
-        self, pieces: Sequence[Sequence[int]], progress: Callable[[int, int, float], None] | None
-    ) -> int:
+    def train(self, pieces: Sequence[Sequence[int]], progress: Callable[[int, int, float], None] | None) -> int:
         """Train; returns the number of steps."""
         torch, how = self._torch, self._tuning
         of_one = -(-len(pieces) // how.batch)
@@ -288,9 +280,7 @@ class _Trainer:
 def _write(model: Any, tokenizer: Any, card: dict[str, Any], out: Path) -> None:
     with saying_where(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True
-        ) as new:
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True) as new:
             folder = Path(new) / out.name
             with quiet():
                 tokenizer.save_pretrained(folder)

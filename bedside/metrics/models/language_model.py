@@ -77,18 +77,14 @@ def _converted(file: Path) -> Path:
     target = cache_folder("models") / f"{file.stem}-{digest(file)[:12]}"
     if target.is_dir():
         return target
-    _LOG.warning(
-        "Converting %s once: about a quarter of a minute. It is kept in %s.", file.name, target.parent
-    )
+    _LOG.warning("Converting %s once: about a quarter of a minute. It is kept in %s.", file.name, target.parent)
     model, tokenizer = _from_folder(file.parent, file.name)
     # What is written is no longer quantized, and is refused where it says that it is.
     model.hf_quantizer = None
     del model.config.quantization_config
     with saying_where(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=".making-", dir=target.parent, ignore_cleanup_errors=True
-        ) as new:
+        with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent, ignore_cleanup_errors=True) as new:
             folder = Path(new) / target.name
             with quiet():
                 tokenizer.save_pretrained(folder)

@@ -105,9 +105,7 @@ class Likelihood:
         tokens = torch.tensor([[*continuation.context, *continuation.text[:-1]]], device=self._model.device)
         keep = {"logits_to_keep": len(continuation.text)} if self._keeps else {}
         with torch.inference_mode():
-            logits = self._model(input_ids=tokens, use_cache=False, **keep).logits[
-                0, -len(continuation.text) :
-            ]
+            logits = self._model(input_ids=tokens, use_cache=False, **keep).logits[0, -len(continuation.text) :]
         return self._chosen(logits, continuation.text)
 
     def _side_by_side(self, trees: Sequence[_Tree]) -> list[list[Values]]:
@@ -198,9 +196,7 @@ class _Tree:
             self.places += range(shared, len(sequence))
             self.branches += [branch] * (len(sequence) - shared)
             first = len(continuation.context) - 1
-            self.sources.append(
-                [place if place < shared else place + offset for place in range(first, len(sequence))]
-            )
+            self.sources.append([place if place < shared else place + offset for place in range(first, len(sequence))])
 
 
 def common(rows: Sequence[Tokens]) -> int:

@@ -101,9 +101,7 @@ def _loaded(path: Path, labels: str) -> NliModel:
 # -- labels -----------------------------------------------------------------------------------------
 
 
-def label_order(
-    config: Mapping[str, Any], labels: str = "", where: str | None = None
-) -> tuple[int, int, int]:
+def label_order(config: Mapping[str, Any], labels: str = "", where: str | None = None) -> tuple[int, int, int]:
     """Which of a model's outputs are entailment, neutral and contradiction.
 
     Args:
@@ -114,17 +112,14 @@ def label_order(
     Raises:
         ModelError: the labels are not those three, or have no names.
     """
-    state = (
-        "state the order of the model's outputs as its card gives it, for instance consistency.labels="
-        + ",".join(reversed(LABELS))
+    state = "state the order of the model's outputs as its card gives it, for instance consistency.labels=" + ",".join(
+        reversed(LABELS)
     )
     if labels:
         stated = labels.split(",")
         order = _order(stated)
         if order is None:
-            raise ModelError(
-                f"labels {labels!r} are not {', '.join(LABELS)} in some order", where=where, todo=state
-            )
+            raise ModelError(f"labels {labels!r} are not {', '.join(LABELS)} in some order", where=where, todo=state)
         return order
     named = config.get("id2label")
     try:
@@ -220,9 +215,7 @@ def _only_distances_within(model: Any) -> Callable[[int], None] | None:
     def within(length: int) -> None:
         # Only distances to half of those it tells apart are told apart one by one.
         distances = length if 2 * length <= all_distances else all_distances
-        encoder.get_rel_embedding = lambda: embeddings()[
-            all_distances - distances : all_distances + distances
-        ]
+        encoder.get_rel_embedding = lambda: embeddings()[all_distances - distances : all_distances + distances]
         for attention in attentions:
             attention.pos_ebd_size = distances
 

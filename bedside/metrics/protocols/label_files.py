@@ -56,9 +56,7 @@ class LabelledTranscript(Strict):
 
     def by_turn(self) -> dict[int, dict[str, Any]]:
         """The labels of turns, as they are kept in the turns' meta."""
-        dumped: dict[int, dict[str, Any]] = self.model_dump(include={"turns"}, exclude_unset=True).get(
-            "turns", {}
-        )
+        dumped: dict[int, dict[str, Any]] = self.model_dump(include={"turns"}, exclude_unset=True).get("turns", {})
         return dumped
 
 
@@ -81,9 +79,7 @@ class LabelForm(Generic[Labels]):
     role: Role | None
     page: str
 
-    def laid_over(
-        self, transcripts: Iterable[Transcript], path: str | os.PathLike[str]
-    ) -> Iterator[Transcript]:
+    def laid_over(self, transcripts: Iterable[Transcript], path: str | os.PathLike[str]) -> Iterator[Transcript]:
         """Transcripts with the labels of a file, in their reference and their turns' meta.
 
         Transcripts without labels in the file pass unchanged. Labels that a rater already has in a transcript are
@@ -144,9 +140,7 @@ class LabelForm(Generic[Labels]):
         )
         whole = labels.whole()
         reference = (
-            self._merged(transcript.reference, labels.rater, whole, transcript)
-            if whole
-            else transcript.reference
+            self._merged(transcript.reference, labels.rater, whole, transcript) if whole else transcript.reference
         )
         return replace(transcript, turns=turns, reference=reference)
 

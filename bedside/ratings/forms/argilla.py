@@ -48,9 +48,7 @@ def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any])
             leave(SPANS if spans else SETS, where)
         else:
             kind = "comment" if len(answer) > _LONGEST else ""
-            yield RatedCell(
-                where, metric, item=item, rater=rater, metric=metric, value=answer, kind=kind, **said
-            )
+            yield RatedCell(where, metric, item=item, rater=rater, metric=metric, value=answer, kind=kind, **said)
 
 
 FORM = RatingForm(

@@ -38,9 +38,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     rater = ""
     if "rater" not in table.columns.names:
         rater = Path(content.place).stem
-        content.account.remark(
-            f"No column says who rated, so that all ratings are {rater}'s, as the file is called."
-        )
+        content.account.remark(f"No column says who rated, so that all ratings are {rater}'s, as the file is called.")
     return table.by_column(metrics, "metric", rater=rater, comments=comments)
 
 

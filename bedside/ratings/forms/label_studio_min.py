@@ -60,9 +60,7 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
                 rater = "" if record["annotator"] is None else account_name(record["annotator"])
             except KeyError as error:
                 raise no_export("Label Studio's JSON-MIN", where, error) from error
-            yield RatedCell(
-                where, field, item=item, rater=rater, metric=field, value=answer, kind=kind, **said
-            )
+            yield RatedCell(where, field, item=item, rater=rater, metric=field, value=answer, kind=kind, **said)
 
 
 def _answer_fields(record: Mapping[str, Any]) -> list[str]:
@@ -90,9 +88,7 @@ def _texts(content: RatingContent, records: Records) -> set[str]:
             )
         for field in fields:
             answers.setdefault(field, []).append(record[field])
-    texts = {
-        field for field, given in answers.items() if is_about_the_row(field) or not may_be_answers(given)
-    }
+    texts = {field for field, given in answers.items() if is_about_the_row(field) or not may_be_answers(given)}
     labels = [field for field in answers if field not in texts]
     if labels:
         content.account.remark(

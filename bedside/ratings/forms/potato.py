@@ -35,18 +35,14 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
     return record_cells(content, "potato", partial(_record_cells, folder=folder))
 
 
-def _record_cells(
-    content: RatingContent, where: str, record: Mapping[str, Any], folder: str
-) -> Iterator[RatedCell]:
+def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any], folder: str) -> Iterator[RatedCell]:
     item = needed_item(content, where, {"id": record.get("id", record.get("instance_id"))}, record)
     rater = str(record.get("user_id") or folder)
     if "user_id" not in record and folder:
         content.account.remark(f"The rater is {folder}, as the folder of the file is called.")
     for schema, labels in record[_LABELS[0] if _LABELS[0] in record else _LABELS[1]].items():
         # What is chosen of radio buttons is its own value, which may be a level of 0.
-        chosen = {
-            label: value for label, value in labels.items() if value not in _NOT_CHOSEN or value == label
-        }
+        chosen = {label: value for label, value in labels.items() if value not in _NOT_CHOSEN or value == label}
         written = [label for label in chosen if _WRITTEN.fullmatch(label)]
         said = {"item": item, "rater": rater, "metric": schema}
         for label in written:

@@ -57,9 +57,7 @@ class PublishedNumber:
     def __str__(self) -> str:
         named = ", ".join(filter(None, (self.measure, self.system, *self.levels)))
         return (
-            f"{named} {self.bound} {self.printed.removeprefix(self.bound)}"
-            if self.bound
-            else f"{named} {self.printed}"
+            f"{named} {self.bound} {self.printed.removeprefix(self.bound)}" if self.bound else f"{named} {self.printed}"
         )
 
 

@@ -128,9 +128,7 @@ class Suite(BaseModel):
 
     def printed(self) -> Suite:
         """The suite with the tables and figures of its source in place of its own."""
-        return self.model_copy(
-            update={"tables": self.as_published.tables, "figures": self.as_published.figures}
-        )
+        return self.model_copy(update={"tables": self.as_published.tables, "figures": self.as_published.figures})
 
 
 def parse_suite(path: Path) -> Suite:

@@ -40,9 +40,7 @@ def people_of(run: Run, *, coders: bool) -> frozenset[str]:
     if coders and run.keeps_text:
         table = run.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
         with run.sound(TRANSCRIPT_FOLDER):
-            coded = table.filter(pl.col("content").str.contains(f'"{CODES_KEY}"', literal=True)).select(
-                "content"
-            )
+            coded = table.filter(pl.col("content").str.contains(f'"{CODES_KEY}"', literal=True)).select("content")
             for (content,) in coded.collect().iter_rows():
                 for turn in orjson.loads(content)["turns"]:
                     codes = turn.get("meta", {}).get(CODES_KEY)
@@ -116,17 +114,11 @@ class ExportedStudy:
         def renamed(column: str) -> pl.Expr:
             # Seldom does anything say who rated, and a table has millions of rows.
             naming = pl.col(column).str.contains_any(list(self.names))
-            return (
-                pl.when(naming).then(pl.col(column).map_elements(self.renamed, pl.String())).otherwise(column)
-            )
+            return pl.when(naming).then(pl.col(column).map_elements(self.renamed, pl.String())).otherwise(column)
 
         return ratings.with_columns(
             pl.col("rater").replace(dict(self.names)),
-            *(
-                renamed(column)
-                for column in ("reason", "error")
-                if ratings[column].null_count() < ratings.height
-            ),
+            *(renamed(column) for column in ("reason", "error") if ratings[column].null_count() < ratings.height),
         )
 
     def transcripts(self) -> Iterator[Transcript]:
@@ -254,8 +246,7 @@ def origins(run: Run, stated: str | Mapping[str, str] | None) -> pl.DataFrame:
     wrong = table.filter(pl.col("known").is_not_null() & (pl.col("stated") != pl.col("known")))
     if not wrong.is_empty():
         raise InputError(
-            f"the run says that transcript {wrong['transcript_id'][0]!r} was simulated, and not "
-            f"{wrong['stated'][0]}",
+            f"the run says that transcript {wrong['transcript_id'][0]!r} was simulated, and not {wrong['stated'][0]}",
             where="`origin`",
             todo="name the origin of the other systems only",
         )

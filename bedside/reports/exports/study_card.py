@@ -125,20 +125,13 @@ def _origins(study: ExportedStudy) -> str:
         if counts.get(origin)
     ]
     languages = study.run.index["language"].value_counts().sort("count", "language", descending=[True, False])
-    spoken = [
-        f"{escape_markdown(language or 'not stated')} ({count:,})"
-        for language, count in languages.iter_rows()
-    ]
+    spoken = [f"{escape_markdown(language or 'not stated')} ({count:,})" for language, count in languages.iter_rows()]
     return "\n".join(lines) + f"\n\nLanguages: {', '.join(spoken)}."
 
 
 def _ratings(study: ExportedStudy) -> str:
     paragraphs = [_paragraph(study, text) for text in methods(study.run, study.view)]
-    return (
-        "\n\n".join((*paragraphs, _raters(study), _rubrics(study), _sampling(study)))
-        .replace("\n\n\n", "\n")
-        .strip()
-    )
+    return "\n\n".join((*paragraphs, _raters(study), _rubrics(study), _sampling(study))).replace("\n\n\n", "\n").strip()
 
 
 def _paragraph(study: ExportedStudy, text: str) -> str:
@@ -150,9 +143,7 @@ def _paragraph(study: ExportedStudy, text: str) -> str:
 
 def _raters(study: ExportedStudy) -> str:
     counts = study.run.ratings.group_by("rater").agg(pl.len(), pl.col("error").count())
-    rows = sorted(
-        (study.names.get(rater, rater), count, missing) for rater, count, missing in counts.iter_rows()
-    )
+    rows = sorted((study.names.get(rater, rater), count, missing) for rater, count, missing in counts.iter_rows())
     return "\n".join([
         "| rater | kind | ratings | of them missing |",
         "| --- | --- | ---: | ---: |",
@@ -188,9 +179,7 @@ def _sampling(study: ExportedStudy) -> str:
             "What people rated was drawn by no plan that the run knows: nothing is known of the chance with which a "
             "conversation came to be rated."
         )
-    return (
-        "What people rated was drawn by a plan: " + escape_markdown(study.renamed("; ".join(designs))) + "."
-    )
+    return "What people rated was drawn by a plan: " + escape_markdown(study.renamed("; ".join(designs))) + "."
 
 
 def _left_out(study: ExportedStudy) -> str:

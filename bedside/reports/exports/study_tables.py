@@ -187,15 +187,11 @@ def _conversations(study: ExportedStudy, scratch: Path) -> Iterator[StudyTable]:
         "text": (pl.String(), "what was said"),
         "meta": (pl.String(), "anything else known of the turn (stage, time, people's codes …), as JSON"),
     }
-    turns = TableWriter(
-        pl.Schema({name: kind for name, (kind, _) in of_turns.items()}), scratch / "turns", _BATCH
-    )
+    turns = TableWriter(pl.Schema({name: kind for name, (kind, _) in of_turns.items()}), scratch / "turns", _BATCH)
     references: list[tuple[str, str, str | None]] = []
     for transcript in study.transcripts():
         provenance = list(map(provenance_data, transcript.provenance))
-        references.append(
-            (transcript.id, _json(transcript.reference), _json(provenance) if provenance else None)
-        )
+        references.append((transcript.id, _json(transcript.reference), _json(provenance) if provenance else None))
         for turn in transcript.turns:
             turns.add((transcript.id, turn.index, turn.role, turn.speaker, turn.text, _json(turn.meta)))
     schema = dict.fromkeys(("transcript_id", "reference", "provenance"), pl.String())

@@ -70,6 +70,4 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Drawing | 
     )  # fmt: skip
 
 
-FIGURE = FigureKind(
-    "agreement", "Agreement of raters, forest plot", 30, build, AgreementOptions, general=True
-)
+FIGURE = FigureKind("agreement", "Agreement of raters, forest plot", 30, build, AgreementOptions, general=True)

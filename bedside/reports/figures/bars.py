@@ -159,9 +159,7 @@ def _scale_of(item: MeasureRow, samples: Samples) -> _Scale:
     )
 
 
-def _apart(
-    view: RatingsView, items: Sequence[tuple[MeasureRow, Samples]], by: str | None
-) -> Iterator[_BarPanel]:
+def _apart(view: RatingsView, items: Sequence[tuple[MeasureRow, Samples]], by: str | None) -> Iterator[_BarPanel]:
     """A panel for each measure; its groups are the levels of a factor."""
     strata = [""]
     if by is not None:
@@ -171,11 +169,7 @@ def _apart(
             (
                 view.order.level_label(by, stratum) if by else "",
                 item,
-                {
-                    system: sample
-                    for (system, at), sample in samples.items()
-                    if at == ((stratum,) if by else ())
-                },
+                {system: sample for (system, at), sample in samples.items() if at == ((stratum,) if by else ())},
             )
             for stratum in strata
         )
@@ -202,9 +196,7 @@ def _together(items: Sequence[tuple[MeasureRow, Samples]]) -> Iterator[_BarPanel
             scale,
             tuple(
                 (
-                    with_arrow(_name_in(scale, item), item.direction)
-                    if len(directions) > 1
-                    else _name_in(scale, item),
+                    with_arrow(_name_in(scale, item), item.direction) if len(directions) > 1 else _name_in(scale, item),
                     item,
                     {system: sample for (system, _), sample in samples.items()},
                 )
@@ -269,9 +261,7 @@ def _draw_panel(
             edge = place - 0.4
             sample = samples.get(system)
             if sample is None or sample.estimate is None:
-                axis.text(
-                    edge + bar * (position + 0.5), base, DASH, ha="center", va="bottom", color="#555555"
-                )
+                axis.text(edge + bar * (position + 0.5), base, DASH, ha="center", va="bottom", color="#555555")
                 continue
             interval = interval_of(sample, item.level)
             edges.append(edge)

@@ -37,9 +37,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
                              edgecolor="black", linewidth=0.5, zorder=3)  # fmt: skip
             error, chance = calibration.curve.error.estimate, calibration.curve.by_chance
             title = wrapped(view.facts(name).title, 38)
-            axis.set_title(
-                f"{title}\nn = {calibration.units:,}, error {number(error)} (chance {number(chance)})"
-            )
+            axis.set_title(f"{title}\nn = {calibration.units:,}, error {number(error)} (chance {number(chance)})")
             axis.set_xlabel(wrapped(f"expected by {rater_words(judge)}", 34))
             axis.set_ylabel("people, mean")
             axis.grid(color="#dddddd", linewidth=0.5)

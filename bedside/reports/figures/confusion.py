@@ -26,9 +26,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
         return None
 
     def draw() -> Any:
-        names_of = [
-            [level if isinstance(level, str) else f"{level:g}" for level in pairs.levels] for pairs in metrics
-        ]
+        names_of = [[level if isinstance(level, str) else f"{level:g}" for level in pairs.levels] for pairs in metrics]
         longest = max(len(line) for names in names_of for name in names for line in lines_of(name, _LETTERS))
         most = max(map(len, names_of))
         # Tiles are wide enough for their counts, and names stand beside and below them.

@@ -51,9 +51,7 @@ def build(view: RatingsView, seed: int, options: CurveOptions) -> Drawing | None
     if not curves:
         return None
     labels = {curve.place: _label(view, options, curve) for curve in curves}
-    rank = {
-        system: place for place, system in enumerate(view.order.ordered_systems(c.place[0] for c in curves))
-    }
+    rank = {system: place for place, system in enumerate(view.order.ordered_systems(c.place[0] for c in curves))}
     keys = list(dict.fromkeys((curve.metric, curve.group) for curve in curves))
     in_order = sorted(labels, key=lambda place: rank[place[0]])
     references = [

@@ -33,9 +33,7 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing
         columns = min(_COLUMNS, len(systems))
         rows = -(-len(systems) // columns)
         names = {
-            (item.key, system): f"{item.title}, {view.order.system_label(system)}"
-            if len(systems) > 1
-            else item.title
+            (item.key, system): f"{item.title}, {view.order.system_label(system)}" if len(systems) > 1 else item.title
             for item, _ in items
             for system in systems
         }

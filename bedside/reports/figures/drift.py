@@ -113,13 +113,9 @@ def _what(length_drift: Drift) -> str:
     return f"change in %, {by} {length_drift.shortest:g} to {length_drift.longest:g}"
 
 
-def _tiles(
-    grid: Sequence[Sequence[Result | None]], titles: Sequence[str], systems: Sequence[str], what: str
-) -> Any:
+def _tiles(grid: Sequence[Sequence[Result | None]], titles: Sequence[str], systems: Sequence[str], what: str) -> Any:
     """A heat map; where systems are many, several below one another, each with as many as fit."""
-    values = np.array(
-        [[None if change is None else change.estimate for change in row] for row in grid], dtype=float
-    )
+    values = np.array([[None if change is None else change.estimate for change in row] for row in grid], dtype=float)
     beside = width_of_names(titles, _LETTERS)
     fit = max(1, int((ROOM - beside - 1.2) // _TILE))
     blocks = -(-len(systems) // fit)
@@ -150,9 +146,7 @@ def _tiles(
     return figure
 
 
-def _bars(
-    grid: Sequence[Sequence[Result | None]], titles: Sequence[str], systems: Sequence[str], what: str
-) -> Any:
+def _bars(grid: Sequence[Sequence[Result | None]], titles: Sequence[str], systems: Sequence[str], what: str) -> Any:
     """Bars from 0, systems below one another within each metric."""
     row = max(0.3, height_of_names(titles, _LETTERS), _BAR * len(systems) / 0.8)
     figure = new_figure(4.6 + width_of_names(titles, _LETTERS), 0.7 + row * len(titles))
@@ -188,6 +182,4 @@ def _bars(
     return figure
 
 
-FIGURE = FigureKind(
-    "drift", "Change with length, heat map or bars", 20, build, DriftFigureOptions, general=True
-)
+FIGURE = FigureKind("drift", "Change with length, heat map or bars", 20, build, DriftFigureOptions, general=True)

@@ -85,13 +85,8 @@ def build(view: RatingsView, seed: int, options: PointsOptions) -> Drawing | Non
         options.id or "points",
         options.title or "Values by system",
         (
-            "One dot a transcript; the marked point is the mean, the bar its interval. "
-            + interval_note(drawn),
-            *(
-                (f"Of more than {most} transcripts of a system, evenly spaced ones are shown.",)
-                if thinned
-                else ()
-            ),
+            "One dot a transcript; the marked point is the mean, the bar its interval. " + interval_note(drawn),
+            *((f"Of more than {most} transcripts of a system, evenly spaced ones are shown.",) if thinned else ()),
             *((f"{DASH}: no value.",) if missing else ()),
             *across_note(against, labels),
         ),
@@ -117,18 +112,14 @@ def _strip(
     for position, system in enumerate(systems):
         sample: Sample | None = samples.get((system, ()))
         if sample is None or sample.estimate is None:
-            axis.text(
-                0.02, position, DASH, transform=axis.get_yaxis_transform(), va="center", color="#555555"
-            )
+            axis.text(0.02, position, DASH, transform=axis.get_yaxis_transform(), va="center", color="#555555")
             continue
         values = sample.values * item.scale
         points = np.sort(values)[:: -(-values.size // most)]
         look = style(position)
         # Points are spread by rank, not at random, so that equal values don't hide one another.
         spread = (np.arange(points.size) % 5 - 2) * 0.055
-        axis.plot(
-            points, position + spread, "o", color=look.colour, alpha=0.35, markersize=3.5, markeredgewidth=0
-        )
+        axis.plot(points, position + spread, "o", color=look.colour, alpha=0.35, markersize=3.5, markeredgewidth=0)
         mean, interval = sample.estimate * item.scale, interval_of(sample, item.level)
         if system == against:
             axis.axvline(mean, color="black", linestyle=":", linewidth=1.3)

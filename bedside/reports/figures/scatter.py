@@ -25,9 +25,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
         figure, axes = panels(len(metrics), 3.0, 3.0)
         for axis, pairs in zip(axes, metrics, strict=True):
             # Equal points are one, its area the number of units.
-            points, counts = np.unique(
-                np.column_stack([pairs.people, pairs.rated]), axis=0, return_counts=True
-            )
+            points, counts = np.unique(np.column_stack([pairs.people, pairs.rated]), axis=0, return_counts=True)
             low, high = float(points.min()), float(points.max())
             margin = 0.06 * (high - low) or 0.5
             axis.plot([low - margin, high + margin], [low - margin, high + margin], color="#555555", linewidth=0.9,
@@ -35,9 +33,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
             axis.scatter(points[:, 0], points[:, 1], s=18 * np.sqrt(counts), color=COLOURS[0], alpha=0.6,
                          edgecolor="black", linewidth=0.5)  # fmt: skip
             rho = correlation(pairs.people, pairs.rated, kind="spearman").estimate
-            axis.set_title(
-                f"{wrapped(pairs.title, 34)}\nn = {pairs.people.size:,}, Spearman's ρ {decimal(rho)}"
-            )
+            axis.set_title(f"{wrapped(pairs.title, 34)}\nn = {pairs.people.size:,}, Spearman's ρ {decimal(rho)}")
             axis.set_xlabel("people, mean")
             axis.set_ylabel(wrapped(pairs.judge, 26))
             axis.set_xlim(low - margin, high + margin)

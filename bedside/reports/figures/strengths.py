@@ -39,9 +39,7 @@ def build(view: RatingsView, seed: int, options: StrengthOptions) -> Drawing | N
     if not shown:
         return None
     most = max(len(preferences.systems) for preferences in shown)
-    ordered = view.order.ordered_systems(
-        system.system for preferences in shown for system in preferences.systems
-    )
+    ordered = view.order.ordered_systems(system.system for preferences in shown for system in preferences.systems)
     labels = {system: view.order.system_label(system) for system in ordered}
     # A system has one style in all panels, where its place differs.
     places = {system: position for position, system in enumerate(ordered)}
@@ -82,6 +80,4 @@ def _forest(axis: Any, preferences: SystemPreferences, places: Mapping[str, int]
     axis.grid(axis="x", color="#dddddd", linewidth=0.5)
 
 
-FIGURE = FigureKind(
-    "strengths", "Strengths of systems, forest plot", 25, build, StrengthOptions, general=True
-)
+FIGURE = FigureKind("strengths", "Strengths of systems, forest plot", 25, build, StrengthOptions, general=True)

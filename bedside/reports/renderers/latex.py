@@ -153,11 +153,7 @@ def _float(content: PlacedTable, table: TableContent, paper: LatexPaper, *, cont
     written = [opening, r"\centering", *caption, r"\smallskip"]
     if content.parts:
         size = content.parts[0].fitted.size
-        written += (
-            []
-            if size.name == "normalsize"
-            else [rf"\{size.name}\setlength{{\tabcolsep}}{{{size.gap / 2:g}pt}}"]
-        )
+        written += [] if size.name == "normalsize" else [rf"\{size.name}\setlength{{\tabcolsep}}{{{size.gap / 2:g}pt}}"]
     for number, part in enumerate(content.parts):
         written += [*([r"\par\medskip"] if number else []), *_tabular(part, siunitx=paper.siunitx)]
     if content.notes:
@@ -204,9 +200,7 @@ def _tabular(part: TablePart, *, siunitx: bool) -> list[str]:
             if place_of_run:
                 written.append(r"\addlinespace")
             heading = run.heading + (CONTINUED if run.continued else "")
-            shown = _lined(
-                [rf"\textit{{{escape_latex(line)}}}" for line in part.fitted.group_lines(heading)], "l", "t"
-            )
+            shown = _lined([rf"\textit{{{escape_latex(line)}}}" for line in part.fitted.group_lines(heading)], "l", "t")
             written.append(rf"\multicolumn{{{len(shapes)}}}{{@{{}}l@{{}}}}{{{shown}}} \\")
         for row in run.rows:
             cells = zip(row.cells, shapes, strict=True)
@@ -289,9 +283,7 @@ def _cell(table: FittedTable, number: int, cell: Cell, shape: NumberShape | None
         return aligned_cell(cell, escape_latex)
     marks = rf"\textsuperscript{{{escape_latex(cell.marks)}}}" if cell.marks else ""
     if table.columns[number].wrapped:
-        text = _breakable(
-            cell.text, table.text_room(number, cell), underlined=cell.underline and not cell.bold
-        )
+        text = _breakable(cell.text, table.text_room(number, cell), underlined=cell.underline and not cell.bold)
     elif cell.underline and not cell.bold:
         text = rf"\underline{{{escape_latex(cell.text)}}}"
     else:

@@ -186,9 +186,7 @@ class FittedTable:
 
     def text_room(self, place: int, cell: Cell) -> float:
         """The width at 10 pt, in points, that a wrapped cell's text has."""
-        return (self.columns[place].width / self.size.scale - _marks_width(cell)) / (
-            BOLD if cell.bold else 1.0
-        )
+        return (self.columns[place].width / self.size.scale - _marks_width(cell)) / (BOLD if cell.bold else 1.0)
 
     @property
     def head_height(self) -> float:
@@ -386,11 +384,7 @@ def place(
         tall = next((each for each in readable if each.fitted.size is not _NORMAL), readable[0])
         return _paged([tall.fitted], table, tall.frame)
     turned = _turned(table)
-    exchanged = (
-        _first_whole(_upright(MeasuredTable(turned, aligned=aligned), upright))
-        if turned is not None
-        else None
-    )
+    exchanged = _first_whole(_upright(MeasuredTable(turned, aligned=aligned), upright)) if turned is not None else None
     if exchanged is not None:
         return _paged([exchanged.fitted], exchanged.fitted.table, exchanged.frame)
     on_side = _first_whole(_in_frame(measure, sideways, SIZES), notes=False)
@@ -443,9 +437,7 @@ def _turned(table: TableContent) -> TableContent | None:
     names = [row.cells[0] for row in table.rows]
     if not names or len(names) > _MOST_TURNED or len(table.columns) <= len(names):
         return None
-    if any(column.align == "left" for column in table.columns[1:]) or any(
-        name != Cell(name.text) for name in names
-    ):
+    if any(column.align == "left" for column in table.columns[1:]) or any(name != Cell(name.text) for name in names):
         return None
     columns = [Column(row.cells[0].text, group=row.group) for row in table.rows]
     rows = (
@@ -552,9 +544,7 @@ class _Filling:
         self._notes.append(note)
 
 
-def _filled(
-    blocks: Sequence[FittedTable], notes: Sequence[str], frame: Frame, room: float
-) -> list[PlacedTable]:
+def _filled(blocks: Sequence[FittedTable], notes: Sequence[str], frame: Frame, room: float) -> list[PlacedTable]:
     """Floats filled from the top, each to ``room`` points."""
     filling = _Filling(frame, room)
     for block in blocks:
@@ -579,10 +569,7 @@ def _fill_rows(filling: _Filling, block: FittedTable) -> None:
     """Add a block's rows, beginning a new float wherever one is full."""
     most = max(1, int((filling.room - block.head_height - 3 * block.size.line) / block.size.line))
     rows = [
-        (group, part)
-        for group, members in block.table.groups()
-        for row in members
-        for part in _cut(block, row, most)
+        (group, part) for group, members in block.table.groups() for row in members for part in _cut(block, row, most)
     ]
     starts = {0, *(number for number in range(1, len(rows)) if rows[number][0] != rows[number - 1][0])}
     heights = [block.row_height(row) for _, row in rows]
@@ -634,9 +621,7 @@ def _cut(block: FittedTable, row: Row, most: int) -> list[Row]:
         replace(
             row,
             cells=tuple(
-                replace(
-                    cell, text=" ".join(cell_lines[first : first + most]), marks="" if first else cell.marks
-                )
+                replace(cell, text=" ".join(cell_lines[first : first + most]), marks="" if first else cell.marks)
                 for cell, cell_lines in zip(row.cells, cell_rows, strict=True)
             ),
         )

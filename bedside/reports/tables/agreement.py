@@ -91,9 +91,7 @@ class StatisticColumn:
         return f"{text} (n {n_of(result.n, row.agreement.of)})"
 
 
-def _estimate(
-    result: Result | None, form: Callable[[float], str] = decimal, *, interval: bool = False
-) -> str:
+def _estimate(result: Result | None, form: Callable[[float], str] = decimal, *, interval: bool = False) -> str:
     if result is None or result.estimate is None:
         return DASH
     text = form(result.estimate)
@@ -145,9 +143,7 @@ COLUMNS: tuple[FactColumn | StatisticColumn, ...] = (
     StatisticColumn("α [95 % CI]", "alpha", interval=True),
     StatisticColumn("ICC", "icc"),
     StatisticColumn("ρ", "spearman", note="Spearman's."),
-    StatisticColumn(
-        "Bias [95 % CI]", "bias", interval=True, form=number, note="mean of the rater minus people."
-    ),
+    StatisticColumn("Bias [95 % CI]", "bias", interval=True, form=number, note="mean of the rater minus people."),
     StatisticColumn("Lower limit [95 % CI]", "lower limit", interval=True, form=number),
     StatisticColumn("Upper limit [95 % CI]", "upper limit", interval=True, form=number),
 )
@@ -216,8 +212,7 @@ def _apart_notes(apart: Sequence[RatedApart]) -> list[str]:
     if not apart:
         return []
     metrics = ", ".join(
-        f"{each.title} ({counted(each.units, 'unit')}, {counted(len(each.raters), 'person')})"
-        for each in apart
+        f"{each.title} ({counted(each.units, 'unit')}, {counted(len(each.raters), 'person')})" for each in apart
     )
     return [f"No two people rated the same unit by: {metrics}."]
 
@@ -269,9 +264,7 @@ def _headings(agreements: Sequence[Agreement]) -> list[str]:
     ordered: list[Agreement] = []
     for rater in dict.fromkeys(agreement.rater for agreement in agreements):
         of_rater = [agreement for agreement in agreements if agreement.rater == rater]
-        ordered += sorted(
-            of_rater, key=lambda agreement: agreement.kind == "consensus" and is_of_two(agreement)
-        )
+        ordered += sorted(of_rater, key=lambda agreement: agreement.kind == "consensus" and is_of_two(agreement))
     headings = dict.fromkeys(_heading(agreement) for agreement in ordered)
     return sorted(headings, key=lambda heading: first.index(heading) if heading in first else len(first))
 
@@ -287,12 +280,8 @@ def _heading(agreement: Agreement) -> str:
     return f"{rater} and {rater_words(agreement.raters[0])}"
 
 
-def _notes(
-    agreements: Sequence[Agreement], columns: Sequence[FactColumn | StatisticColumn]
-) -> tuple[str, ...]:
-    notes = [
-        "Agreement: share of pairs of raters that say the same. κ: Cohen's kappa, the mean over pairs of raters."
-    ]
+def _notes(agreements: Sequence[Agreement], columns: Sequence[FactColumn | StatisticColumn]) -> tuple[str, ...]:
+    notes = ["Agreement: share of pairs of raters that say the same. κ: Cohen's kappa, the mean over pairs of raters."]
     notes += [column.note for column in columns if isinstance(column, FactColumn) and column.note]
     notes += form_notes(agreements)
     statistics = [column for column in columns if isinstance(column, StatisticColumn) and column.note]

@@ -50,9 +50,7 @@ def audits_table(verdicts: Sequence[Audit]) -> Table:
 
 
 def _heading(verdict: Audit) -> str:
-    return (
-        "Judge not recorded" if verdict.judge is None else f"{rater_words(verdict.judge)}, as people see it"
-    )
+    return "Judge not recorded" if verdict.judge is None else f"{rater_words(verdict.judge)}, as people see it"
 
 
 def _majority(verdict: Audit) -> str:
@@ -91,9 +89,7 @@ def _notes(verdicts: Sequence[Audit], *, several: bool) -> tuple[str, ...]:
     notes += _drawing_notes(whole)
     missing = sum(verdict.missing for verdict in whole)
     if missing:
-        notes.append(
-            f"Left out, as they were skipped or say two things at once: {counted(missing, 'answer')}."
-        )
+        notes.append(f"Left out, as they were skipped or say two things at once: {counted(missing, 'answer')}.")
     return tuple(notes)
 
 

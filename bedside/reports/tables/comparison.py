@@ -223,12 +223,8 @@ def overall_table(overall: Sequence[Overall]) -> Table:
         )
     most = max(overall_test.left_out for overall_test in overall)
     if most:
-        notes.append(
-            f"Cases that not all systems have a value of are left out (at most {counted(most, 'case')})."
-        )
-    notes += [
-        f"{DASH}: {reason}." for reason in dict.fromkeys(o.test.missing for o in overall if o.test.missing)
-    ]
+        notes.append(f"Cases that not all systems have a value of are left out (at most {counted(most, 'case')}).")
+    notes += [f"{DASH}: {reason}." for reason in dict.fromkeys(o.test.missing for o in overall if o.test.missing)]
     return Table(
         name="overall",
         title=f"All systems at once: {', '.join(overall[0].systems)}",
@@ -288,9 +284,7 @@ def _one_sided_notes(pairs: Sequence[Comparison], shown: Sequence[Comparison]) -
     if not count:
         return []
     raters = dict.fromkeys(rater_words(pair.raters) for pair in pairs if pair.is_one_sided)
-    return [
-        f"Left out: {counted(count, 'comparison')} by raters who rated one side only ({', '.join(raters)})."
-    ]
+    return [f"Left out: {counted(count, 'comparison')} by raters who rated one side only ({', '.join(raters)})."]
 
 
 TABLE = TableKind("comparison", "Systems compared pair by pair", 20, build, ComparisonOptions)

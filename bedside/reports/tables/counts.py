@@ -67,15 +67,11 @@ def build(view: RatingsView, seed: int, options: CountsOptions) -> Table | None:
     records: list[dict[str, Any]] = []
     for metric in names:
         metric_facts = view.facts(metric)
-        groups = sorted(
-            {key[1] for key in counts if key[0] == metric}, key=lambda name: (name != PEOPLE, name)
-        )
+        groups = sorted({key[1] for key in counts if key[0] == metric}, key=lambda name: (name != PEOPLE, name))
         for group in groups:
             by = f" ({rater_words(group)})" if len(groups) > 1 else ""
             given = {key[2] for key in counts if key[:2] == (metric, group)}
-            labels: list[str | None] = [
-                *_ordered(view.order.levels.get(metric) or metric_facts.labels, given)
-            ]
+            labels: list[str | None] = [*_ordered(view.order.levels.get(metric) or metric_facts.labels, given)]
             for label in [*labels, None] if options.total else labels:
                 title = str(options.total) if label is None else view.order.level_label(metric, label)
                 cells = [Cell(title)]

@@ -39,9 +39,7 @@ def deviation_table(deviations: Sequence[Deviation], reference: str, order: Stud
         reference: the name of the corpus.
         order: has the labels of systems.
     """
-    doubled = several_raters(
-        {(mean_deviation.metric, mean_deviation.raters) for mean_deviation in deviations}
-    )
+    doubled = several_raters({(mean_deviation.metric, mean_deviation.raters) for mean_deviation in deviations})
     rows = []
     for position, mean_deviation in enumerate(deviations):
         by = f" ({rater_words(mean_deviation.raters)})" if mean_deviation.metric in doubled else ""
@@ -101,9 +99,7 @@ def _notes(deviations: Sequence[Deviation]) -> tuple[str, ...]:
     if missing or absent:
         notes.append(f"Missing values, left out of the means: {missing}, and {absent} in the reference.")
     for reason in dict.fromkeys(
-        mean_deviation.difference.missing
-        for mean_deviation in deviations
-        if mean_deviation.difference.missing
+        mean_deviation.difference.missing for mean_deviation in deviations if mean_deviation.difference.missing
     ):
         count = sum(mean_deviation.difference.missing == reason for mean_deviation in deviations)
         what = (
@@ -153,13 +149,9 @@ def build(view: RatingsView, seed: int, options: DeviationOptions) -> Table | No
     if metrics.none_rated:
         return None
     if reference is None:
-        raise NothingError(
-            "no reference corpus is named", where=view.name, todo="bedside report RUN --reference RUN2"
-        )
+        raise NothingError("no reference corpus is named", where=view.name, todo="bedside report RUN --reference RUN2")
     deviations = deviation(view, reference, metrics=metrics.rated or None)
-    table = deviation_table(
-        deviations, reference if isinstance(reference, str) else reference.name, view.order
-    )
+    table = deviation_table(deviations, reference if isinstance(reference, str) else reference.name, view.order)
     return options.finish(table, absent_notes(metrics.absent))
 
 

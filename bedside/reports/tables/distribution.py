@@ -93,16 +93,10 @@ def _cells(item: MeasureRow, sample: Sample, test: Result, position: int) -> lis
     return [Cell(text, record=position) for text in texts]
 
 
-def _notes(
-    view: RatingsView, tests: Sequence[Result], cells: Sequence[tuple[MeasureRow, str, Sample]]
-) -> list[str]:
-    notes = [
-        "Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."
-    ]
+def _notes(view: RatingsView, tests: Sequence[Result], cells: Sequence[tuple[MeasureRow, str, Sample]]) -> list[str]:
+    notes = ["Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."]
     size = tests[0].family_size
-    notes.append(
-        f"p corrected by Holm within the family “{tests[0].family}” of {counted(size or 0, 'test')}."
-    )
+    notes.append(f"p corrected by Holm within the family “{tests[0].family}” of {counted(size or 0, 'test')}.")
     reasons: dict[str, list[str]] = {}
     for test, (item, system, _) in zip(tests, cells, strict=True):
         if test.missing:
@@ -114,6 +108,4 @@ def _notes(
     return notes
 
 
-TABLE = TableKind(
-    "distribution", "Distribution over transcripts", 42, build, DistributionOptions, general=False
-)
+TABLE = TableKind("distribution", "Distribution over transcripts", 42, build, DistributionOptions, general=False)

@@ -38,9 +38,7 @@ class DriftOptions(Options):
 
 def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
     """The table of drift already computed; ``order`` has the labels of systems."""
-    doubled = several_raters(
-        {(system_change.metric, system_change.raters) for system_change in length_drift.changes}
-    )
+    doubled = several_raters({(system_change.metric, system_change.raters) for system_change in length_drift.changes})
     rows: list[Row] = []
     records: list[Mapping[str, Any]] = []
     for system_change in length_drift.changes:
@@ -107,9 +105,7 @@ def _notes(length_drift: Drift) -> tuple[str, ...]:
     if length_drift.between:
         listed = ", ".join(f"{length:g}" for length in length_drift.between)
         notes.append(f"Lengths between are left out: {listed}.")
-    alone = sum(
-        system_change.alone_shortest + system_change.alone_longest for system_change in length_drift.changes
-    )
+    alone = sum(system_change.alone_shortest + system_change.alone_longest for system_change in length_drift.changes)
     if alone:
         notes.append(
             f"{counted(alone, 'value')} had no partner at the other length and {'was' if alone == 1 else 'were'} left "

@@ -119,9 +119,7 @@ def _averaging(view: RatingsView, part: str, columns: Sequence[BoardColumn]) -> 
     pairs = [(pair.a, pair.b) for column in columns for pair in column.standings.comparisons]
     if not metrics:
         return []
-    notes = averaging_notes(
-        view, metrics, systems, list(dict.fromkeys(pairs)), compared=bool(pairs), shown=BY_WHERE
-    )
+    notes = averaging_notes(view, metrics, systems, list(dict.fromkeys(pairs)), compared=bool(pairs), shown=BY_WHERE)
     lost = lost_notes(view, systems)
     own = view.part.sentences() if part else []
     return [f"{part}: {note}" if part and note not in lost else note for note in notes if note not in own]
@@ -133,9 +131,7 @@ def _columns(view: RatingsView, measure: TableMeasure, part: str, seed: int) -> 
         yield from (BoardColumn(measure, part, each, len(of_groups) > 1) for each in of_groups)
 
 
-def _parts(
-    view: RatingsView, suites: Sequence[Suite]
-) -> Iterator[tuple[str, RatingsView, Sequence[TableMeasure]]]:
+def _parts(view: RatingsView, suites: Sequence[Suite]) -> Iterator[tuple[str, RatingsView, Sequence[TableMeasure]]]:
     """The parts of the transcripts that suites have tables about, each with its main measures."""
     shown = False
     by_suite = planned_tables(suites)
@@ -168,9 +164,7 @@ def _by_part(
     parts: dict[tuple[tuple[str, tuple[str, ...]], ...], list[PlannedTable]] = {}
     for planned in results:
         where = {} if planned.options is None else planned.options.where
-        parts.setdefault(tuple(sorted((name, tuple(levels)) for name, levels in where.items())), []).append(
-            planned
-        )
+        parts.setdefault(tuple(sorted((name, tuple(levels)) for name, levels in where.items())), []).append(planned)
     if next(iter(parts)):
         parts.pop((), None)
     else:
@@ -292,9 +286,7 @@ class _Board:
         costs: what conversations cost; None where that isn't known.
     """
 
-    def __init__(
-        self, talks: SimulatedTalks, measures: BoardMeasures, costs: Mapping[str, SystemCost] | None
-    ) -> None:
+    def __init__(self, talks: SimulatedTalks, measures: BoardMeasures, costs: Mapping[str, SystemCost] | None) -> None:
         self._talks = talks
         self._columns = measures.columns
         self._measures = measures
@@ -305,10 +297,7 @@ class _Board:
         ranked = [standing.system for standing in first]
         self.order = [*ranked, *(system for system in talks.systems if system not in ranked)]
         counts = Counter(
-            standing.values.n
-            for column in self._columns
-            for standing in column.standings.systems
-            if standing.values.n
+            standing.values.n for column in self._columns for standing in column.standings.systems if standing.values.n
         )
         self._usual = max(counts, key=lambda n: (counts[n], n), default=0)
         self._counts = {system: _TalkCounts.of(talks, system) for system in self.order}
@@ -412,9 +401,7 @@ class _Board:
             "added up to one score."
         )
         own = any(column.measure.sum for column in self._columns)
-        shares = (
-            " (a share that another table takes over all conversations is here the mean of the cases' own)"
-        )
+        shares = " (a share that another table takes over all conversations is here the mean of the cases' own)"
         yield (
             "Means over cases, of which each counts once, whatever number of conversations it has"
             f"{shares if own else ''}; n = {counted(self._usual, 'case')} unless a cell says otherwise. In brackets 95 "
@@ -475,11 +462,7 @@ class _Board:
                     f"Warning: the order by {column.title} hangs on what is missing. With the worst in its place it "
                     f"is: {', '.join(means)}."
                 )
-            elif (
-                column is first
-                and "missing" in self._told
-                and column.standings.systems[0].with_worst is not None
-            ):
+            elif column is first and "missing" in self._told and column.standings.systems[0].with_worst is not None:
                 yield f"The order by {column.title} stays the same with the worst in place of what is missing."
 
     def _unrated_notes(self, first: BoardColumn) -> Iterator[str]:
@@ -518,9 +501,7 @@ class _Board:
         for system in self.order:
             own = [talk for talk in self._talks.talks if talk.system == system]
             ends = Counter(
-                talk.stop or "its end isn't known"
-                for talk in own
-                if not (talk.lost or talk.failed or talk.completed)
+                talk.stop or "its end isn't known" for talk in own if not (talk.lost or talk.failed or talk.completed)
             )
             failures = Counter(talk.failed for talk in own if talk.failed)
             reasons = [

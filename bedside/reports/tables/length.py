@@ -55,19 +55,13 @@ def length_table(trends: Sequence[Trend], order: StudyOrder = UNLISTED) -> Table
         cells = [Cell(order.system_label(system_trend.system))]
         for length_bin in system_trend.bins:
             cells.append(Cell(_bin_cell(length_bin, system_trend.facts.digits), record=len(records)))
-            records.append(
-                {**_trend_key(system_trend, doubled, bin_words(length_bin)), **_bin_record(length_bin)}
-            )
+            records.append({**_trend_key(system_trend, doubled, bin_words(length_bin)), **_bin_record(length_bin)})
         test = system_trend.correlation
         rho = decimal(test.estimate)
         if test.interval is not None:
             rho += f" {between(test.interval.low, test.interval.high)}"
-        cells += [
-            Cell(text, record=len(records)) for text in (rho, p_value(test.p), p_value(test.p_adjusted))
-        ]
-        records.append(
-            {**_trend_key(system_trend, doubled, "trend"), **_trend_record(system_trend.correlation)}
-        )
+        cells += [Cell(text, record=len(records)) for text in (rho, p_value(test.p), p_value(test.p_adjusted))]
+        records.append({**_trend_key(system_trend, doubled, "trend"), **_trend_record(system_trend.correlation)})
         rows.append(Row(tuple(cells), system_trend.facts.title + by))
     return Table(
         name="length",
@@ -89,11 +83,7 @@ def bin_words(length_bin: Bin) -> str:
         return "all" if length_bin.below is None else f"under {length_bin.below}"
     if length_bin.below is None:
         return f"{length_bin.low} and more"
-    return (
-        f"{length_bin.low}–{length_bin.below - 1}"
-        if length_bin.below - length_bin.low > 1
-        else str(length_bin.low)
-    )
+    return f"{length_bin.low}–{length_bin.below - 1}" if length_bin.below - length_bin.low > 1 else str(length_bin.low)
 
 
 def _bin_cell(length_bin: Bin, digits: int) -> str:

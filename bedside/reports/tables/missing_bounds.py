@@ -76,13 +76,9 @@ def _notes(view: RatingsView, bounded: BoundedMeans) -> tuple[str, ...]:
         "A value that doesn't exist, such as a share of nothing, counts as missing here: the reasons stand in the "
         "table of missing values.",
     ]
-    undirected = dict.fromkeys(
-        bounds.facts.title for bounds in bounded.metrics if bounds.facts.direction == "none"
-    )
+    undirected = dict.fromkeys(bounds.facts.title for bounds in bounded.metrics if bounds.facts.direction == "none")
     if undirected:
-        notes.append(
-            f"Neither end is better, so that worst is lowest and best highest: {', '.join(undirected)}."
-        )
+        notes.append(f"Neither end is better, so that worst is lowest and best highest: {', '.join(undirected)}.")
     systems = [system for bounds in bounded.metrics for system in bounds.systems]
     if any(system.mean is None for system in systems):
         notes.append(f"{DASH}: no value is there that a mean could be taken of.")

@@ -83,9 +83,7 @@ def _notes(shown: Sequence[PositionBias]) -> Iterator[str]:
         "one order. Same in two passes: the same order asked again; verdicts that change there too change without any "
         "help of the order. All intervals are over cases."
     )
-    for method in dict.fromkeys(
-        bias.first.method.partition("; ")[2] for bias in shown if bias.first.p is not None
-    ):
+    for method in dict.fromkeys(bias.first.method.partition("; ")[2] for bias in shown if bias.first.p is not None):
         yield f"p: {method.replace('cluster', 'case')}."
     for bias in shown:
         if not bias.balanced:

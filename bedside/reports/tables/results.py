@@ -208,10 +208,7 @@ def best_cells(layout: ResultsLayout, references: Mapping[int, Sample]) -> BestC
     second: set[CellKey] = set()
     for (position, _), samples in by_place.items():
         systems = layout.order.ordered_systems(system for system, _ in samples)
-        ordered = {
-            place: samples[place]
-            for place in sorted(samples, key=lambda key: (systems.index(key[0]), key[1]))
-        }
+        ordered = {place: samples[place] for place in sorted(samples, key=lambda key: (systems.index(key[0]), key[1]))}
         reference = references.get(position)
         best_places, second_places = places_ranked(
             layout.items[position],
@@ -255,11 +252,7 @@ def places_ranked(
     first = next(place for place, number in printed.items() if number == best_number)
     best = {place for place, number in printed.items() if number == best_number}
     if rule == "interval":
-        best |= {
-            place
-            for place in printed
-            if place not in best and not means_differ(samples[first], samples[place])
-        }
+        best |= {place for place in printed if place not in best and not means_differ(samples[first], samples[place])}
         if len(best) == len(printed):
             return set(), set()
     other_numbers = [number for place, number in printed.items() if place not in best]
@@ -597,9 +590,7 @@ def _count_rows(layout: ResultsLayout, records: list[dict[str, Any]]) -> list[Ro
             cells.append(Cell(f"{count:,}" if count else DASH, record=len(records)))
             cell_name = "/".join((name.lower(), *map(str, column)))
             of_column = {SYSTEM: ALL, **dict(zip(layout.options.columns, column, strict=True))}
-            records.append(
-                {"cell": cell_name, "measure": name, "level": "count", **of_column, "value": count}
-            )
+            records.append({"cell": cell_name, "measure": name, "level": "count", **of_column, "value": count})
         rows.append(Row(tuple(cells), "Number"))
     return rows
 

@@ -71,11 +71,7 @@ def _simulated(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
     finished = len(talks.finished)
     completed = sum(talk.completed for talk in talks.finished)
     states = [talk.state for talk in talks.talks]
-    words = (
-        f"{len(states) + talks.not_begun:,} planned"
-        if talks.simulations
-        else f"{finished:,} with a transcript"
-    )
+    words = f"{len(states) + talks.not_begun:,} planned" if talks.simulations else f"{finished:,} with a transcript"
     if talks.simulations:
         words += f", {finished:,} with a transcript"
     words += f", {completed:,} of them completed as the protocol means"
@@ -110,9 +106,7 @@ def _actors(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
         yield from ((_ACTORS, _ROLES[role], with_toy(name, toys)) for name in names)
     for simulation in talks.simulations:
         for role, sampling in (simulation.manifest.get("sampling") or {}).items():
-            words = ", ".join(
-                f"{name} {value}" for name, value in sampling.items() if value not in (None, False)
-            )
+            words = ", ".join(f"{name} {value}" for name, value in sampling.items() if value not in (None, False))
             if words and not set(actors_of(talks).get(role, ())) <= toys:
                 yield _ACTORS, f"{_ROLES.get(role, role)}, sampling", words
 
@@ -152,8 +146,7 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
         )
     for name in judging_actors(view, talks):
         yield (
-            f"{name} took part in the conversations and judges them: models tend to favour what they wrote "
-            "themselves."
+            f"{name} took part in the conversations and judges them: models tend to favour what they wrote themselves."
         )
     for name in ranking_and_scoring(view, talks):
         yield (

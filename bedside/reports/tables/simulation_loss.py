@@ -45,9 +45,7 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
             ]
             rows.append(Row(tuple(cells)))
             cell = f"{system}/{persona}" if persona else system
-            records.append(
-                {"cell": cell, "system": system, "persona": persona or None, **counts, "reasons": reasons}
-            )
+            records.append({"cell": cell, "system": system, "persona": persona or None, **counts, "reasons": reasons})
     return Table(
         name="simulation_loss",
         title=_TITLE,

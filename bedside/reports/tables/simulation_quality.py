@@ -38,9 +38,7 @@ class QualityOptions(Options):
 
 def quality_table(view: RatingsView, measures: Sequence[QualityMeasure]) -> Table:
     """The table of measures already computed."""
-    rows = [
-        Row(_cells(view, measure, place), _HEADINGS[measure.aspect]) for place, measure in enumerate(measures)
-    ]
+    rows = [Row(_cells(view, measure, place), _HEADINGS[measure.aspect]) for place, measure in enumerate(measures)]
     return Table(
         name="simulation_quality",
         title=_TITLE,

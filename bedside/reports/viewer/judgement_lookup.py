@@ -151,9 +151,7 @@ def _asked_in(run: Run) -> list[_Asked]:
     ratings: dict[tuple[str, str], _Asked] = {}
     for recorded in recorded_judgings(run):
         for rubric, version in recorded.prompts.items():
-            ratings[recorded.rater, rubric] = _Asked(
-                recorded.rater, rubric, version, recorded.judge["wanted"]
-            )
+            ratings[recorded.rater, rubric] = _Asked(recorded.rater, rubric, version, recorded.judge["wanted"])
     preferences = [
         _Asked(
             entry["rater"],

@@ -130,9 +130,7 @@ def write_copy(
         _write_talks(files, part, progress or (lambda done, total: None))
         mark = {"copy of": part.overview["name"], "transcripts": len(ids), "version": part.version()}
         write_json(new / MARK, mark)
-        return ViewCopy(
-            len(ids), files.count + 1, files.size + (new / MARK).stat().st_size, viewed.run.keeps_text
-        )
+        return ViewCopy(len(ids), files.count + 1, files.size + (new / MARK).stat().st_size, viewed.run.keeps_text)
 
 
 class _CopyFiles:
@@ -163,14 +161,10 @@ def _write_page(files: _CopyFiles) -> None:
     contents = page_contents(__package__, ("page.html", "page.css", *_COPIED_MODULES[len(SHARED_FILES) :]))
     page = contents["page.html"].decode()
     page = page.replace('<script type="module" src="files/served.js">', '<script defer src="files/page.js">')
-    page = page.replace(
-        "<title>", f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n<title>', 1
-    )
+    page = page.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n<title>', 1)
     files.add("index.html", page.encode())
     files.add("files/page.css", contents["page.css"])
-    files.add(
-        "files/page.js", one_script({name: contents[name].decode() for name in _COPIED_MODULES}).encode()
-    )
+    files.add("files/page.js", one_script({name: contents[name].decode() for name in _COPIED_MODULES}).encode())
 
 
 def one_script(modules: Mapping[str, str]) -> str:

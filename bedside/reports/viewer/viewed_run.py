@@ -100,9 +100,7 @@ def read_query(pairs: Iterable[tuple[str, str]]) -> ListQuery:
         systems=tuple(values.get("system", ())),
         cases=tuple(values.get("case", ())),
         factors=tuple(
-            (name.removeprefix(FACTOR), tuple(levels))
-            for name, levels in values.items()
-            if name.startswith(FACTOR)
+            (name.removeprefix(FACTOR), tuple(levels)) for name, levels in values.items() if name.startswith(FACTOR)
         ),
         metric=values.get("metric", [""])[-1] or None,
         rater=values.get("rater", [""])[-1] or None,
@@ -123,9 +121,7 @@ def _number(values: dict[str, list[str]], name: str) -> float | None:
     try:
         return float(text)
     except ValueError as error:
-        raise InputError(
-            f"{text!r} is not a number", where=name, todo="write it with figures, as 3.5"
-        ) from error
+        raise InputError(f"{text!r} is not a number", where=name, todo="write it with figures, as 3.5") from error
 
 
 # -- A run as it is looked at ---------------------------------------------------------------------------
@@ -316,9 +312,7 @@ class ViewedRun:
             .agg(pl.col("label").alias("labels"), pl.col("count").alias("counts"))
         )  # fmt: skip
         every = rated.select("transcript_id").unique()
-        joined = every.join(means, on="transcript_id", how="left").join(
-            labels, on="transcript_id", how="left"
-        )
+        joined = every.join(means, on="transcript_id", how="left").join(labels, on="transcript_id", how="left")
         return self._collected(joined.rename({"transcript_id": "id"}).sort("id"))
 
     def missing(self, metric: str | None = None, rater: str | None = None) -> pl.DataFrame:
@@ -352,19 +346,11 @@ class ViewedRun:
             metrics = [entry for entry in self.overview["metrics"] if entry["name"] == metric]
         else:
             metrics = [
-                entry
-                for entry in self.overview["metrics"]
-                if sum(not is_jury(rater) for rater in entry["raters"]) > 1
+                entry for entry in self.overview["metrics"] if sum(not is_jury(rater) for rater in entry["raters"]) > 1
             ]
         # A metric at a time: memory holds the groups of one.
-        parts = [
-            self._collected(_differences(ratings, entry["name"], bool(entry["labels"]))) for entry in metrics
-        ]
-        counted = (
-            pl.concat([_NO_DIFFERENCES, *parts])
-            .group_by("id")
-            .agg(pl.col("differ").sum(), pl.col("range").max())
-        )
+        parts = [self._collected(_differences(ratings, entry["name"], bool(entry["labels"]))) for entry in metrics]
+        counted = pl.concat([_NO_DIFFERENCES, *parts]).group_by("id").agg(pl.col("differ").sum(), pl.col("range").max())
         # Differences by several metrics are of several scales.
         largest = pl.col("range") if metric is not None else pl.lit(None, pl.Float64()).alias("range")
         return counted.sort("id").with_columns(largest)
@@ -388,9 +374,7 @@ class ViewedRun:
             if query.most is not None:
                 table = table.filter(pl.col("value") <= query.most)
             if query.labels:
-                table = table.filter(
-                    pl.any_horizontal(pl.col("labels").list.contains(label) for label in query.labels)
-                )
+                table = table.filter(pl.any_horizontal(pl.col("labels").list.contains(label) for label in query.labels))
         if query.missing or by == "missing":
             table = table.join(self.missing(query.metric, query.rater).lazy(), on="id", how="left")
         if query.missing:
@@ -418,9 +402,7 @@ class ViewedRun:
         for column, values in named.items():
             if not values:
                 continue
-            yield (
-                pl.col(column).fill_null("").is_in(values) if column in self.index.columns else pl.lit(False)
-            )
+            yield (pl.col(column).fill_null("").is_in(values) if column in self.index.columns else pl.lit(False))
 
     def _sort_keys(self, query: ListQuery) -> list[pl.Expr]:
         """What the list is sorted by; nothing for the run's order, or where there is nothing of it."""
@@ -442,15 +424,11 @@ class ViewedRun:
         ids = chosen.slice(start, rows)
         return {"total": chosen.height, "start": start, "rows": self.rows(ids, query.metric, query.rater)}
 
-    def rows(
-        self, ids: pl.DataFrame, metric: str | None = None, rater: str | None = None
-    ) -> list[dict[str, Any]]:
+    def rows(self, ids: pl.DataFrame, metric: str | None = None, rater: str | None = None) -> list[dict[str, Any]]:
         """Rows of the list for these transcripts."""
         table = ids.join(self.index.drop("row", "file"), on="id", how="left", maintain_order="left")
         # Of all transcripts only what the list is sorted or filtered by is counted.
-        few = self._collected(
-            self._ratings().filter(pl.col("transcript_id").is_in(ids["id"].to_list()))
-        ).lazy()
+        few = self._collected(self._ratings().filter(pl.col("transcript_id").is_in(ids["id"].to_list()))).lazy()
         table = _beside(table, self._missing(few, metric, rater))
         table = _beside(table, self._differing(few, metric))
         if metric is not None:
@@ -458,9 +436,7 @@ class ViewedRun:
         by_rater = {}
         if metric is not None and rater is None:
             by_rater = {
-                name: _beside(
-                    _beside(ids, self.values(metric, name)), self._missing(few, metric, name)
-                ).to_dicts()
+                name: _beside(_beside(ids, self.values(metric, name)), self._missing(few, metric, name)).to_dicts()
                 for name in self.beside(metric)
             }
         rows = []
@@ -627,8 +603,7 @@ def _raters(counts: pl.DataFrame) -> list[dict[str, Any]]:
     """Who rated, and how much: people first, algorithms last."""
     table = counts.group_by("rater").agg(pl.col("n", "missing").sum())
     raters = [
-        {"name": name, "kind": rater_kind(name), "n": n, "missing": missing}
-        for name, n, missing in table.iter_rows()
+        {"name": name, "kind": rater_kind(name), "n": n, "missing": missing} for name, n, missing in table.iter_rows()
     ]
     return sorted(raters, key=lambda rater: _rater_order(rater["name"]))
 

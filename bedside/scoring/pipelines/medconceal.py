@@ -71,9 +71,7 @@ def _turns(transcript: Transcript, answers: PassAnswers) -> dict[int, dict[str, 
     the kinds of their questions too, where the judge was asked and answered."""
     turns = {}
     try:
-        questions = {
-            index: entry["label"] for index, entry in answers_by_item(answers, "open_question").items()
-        }
+        questions = {index: entry["label"] for index, entry in answers_by_item(answers, "open_question").items()}
     except DataError:
         questions = {}
     simulated = medconceal.simulated_turns(transcript)

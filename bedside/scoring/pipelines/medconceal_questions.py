@@ -19,10 +19,7 @@ def _label(transcript: Transcript, answers: PassAnswers) -> AnswerLabels:
     labels = AnswerLabels()
     with labels.part("question"):
         labels.add_turns(
-            {
-                index: {"question": entry["label"]}
-                for index, entry in answers_by_item(answers, "open_question").items()
-            }
+            {index: {"question": entry["label"]} for index, entry in answers_by_item(answers, "open_question").items()}
         )
     return labels
 

@@ -68,10 +68,7 @@ def _label(transcript: Transcript, answers: PassAnswers) -> AnswerLabels:
     ):
         with labels.part(part):
             labels.add_turns(
-                {
-                    index: {key: int(entry["score"])}
-                    for index, entry in answers_by_item(answers, rubric).items()
-                }
+                {index: {key: int(entry["score"])} for index, entry in answers_by_item(answers, rubric).items()}
             )
     return labels
 

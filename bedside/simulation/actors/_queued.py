@@ -166,8 +166,7 @@ def agent_payload(call: Call, place: CallPlace) -> dict[str, Any]:
         "language": place.language,
         "brief": call.brief,
         "messages": [
-            {"role": "assistant" if line.role == call.actor else "user", "content": line.text}
-            for line in call.history
+            {"role": "assistant" if line.role == call.actor else "user", "content": line.text} for line in call.history
         ],
         "instruction": "\n\n".join(part for part in (call.instruction, call.objection) if part),
         "schema": call.schema,

@@ -65,9 +65,7 @@ class FunctionClient:
         """Call the function; see :class:`bedside.judges.llm.protocol.Client`."""
         assert isinstance(request, AgentRequest)
         result: Future[Any] = Future()
-        threading.Thread(
-            target=self._call, args=(request.payload, result), name="bedside-agent", daemon=True
-        ).start()
+        threading.Thread(target=self._call, args=(request.payload, result), name="bedside-agent", daemon=True).start()
         try:
             value = await asyncio.wait_for(asyncio.wrap_future(result), self._time_limit)
         except TimeoutError as error:
@@ -99,9 +97,7 @@ class FunctionClient:
         with _LOOP_LOCK:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(
-                    target=self._loop.run_forever, name="bedside-agent-loop", daemon=True
-                ).start()
+                threading.Thread(target=self._loop.run_forever, name="bedside-agent-loop", daemon=True).start()
             return self._loop
 
     async def close(self) -> None:
@@ -145,10 +141,7 @@ def _takes(text: str) -> bool:
 
 
 def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
-    return [
-        ActorName(name, "function", name, algorithm_rater(name), detail=imported_function(name))
-        for name in names
-    ]
+    return [ActorName(name, "function", name, algorithm_rater(name), detail=imported_function(name)) for name in names]
 
 
 def imported_function(name: str) -> Callable[..., Any]:

@@ -59,9 +59,7 @@ class LikelihoodActor:
         """Nothing is held that another actor wouldn't use."""
 
 
-def ranked_scores(
-    likelihood: Likelihood, history: Sequence[Line], material: Mapping[str, Any]
-) -> list[float]:
+def ranked_scores(likelihood: Likelihood, history: Sequence[Line], material: Mapping[str, Any]) -> list[float]:
     """How probable each candidate is after what was said, in nats: a mean by token, or a sum.
 
     Args:

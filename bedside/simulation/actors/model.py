@@ -72,10 +72,7 @@ def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
         if error.where is not None:
             raise
         raise RegistryError(error.what, todo=f"{error.todo or 'name another model'}; {_OTHERS}") from error
-    return [
-        ActorName(name.shown, "model", name.identity, judge_rater(name.identity), detail=name)
-        for name in models
-    ]
+    return [ActorName(name.shown, "model", name.identity, judge_rater(name.identity), detail=name) for name in models]
 
 
 def _open(name: ActorName, settings: ActorSettings) -> ModelActor:

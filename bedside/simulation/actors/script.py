@@ -48,9 +48,7 @@ def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
 
 def _words_only(name: ActorName, purposes: Sequence[str]) -> str:
     script = name.detail
-    missing = (
-        [] if isinstance(script, Recording) else [each for each in purposes if each not in script.replies]
-    )
+    missing = [] if isinstance(script, Recording) else [each for each in purposes if each not in script.replies]
     return f"the script has no `replies` for {' and '.join(missing)}" if missing else ""
 
 

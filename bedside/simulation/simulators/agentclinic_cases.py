@@ -58,9 +58,7 @@ def case_object(record: FileRecord) -> dict[str, Any]:
     who, history = _texts(actor.pop("Demographics", "")), _texts(actor.pop("History", ""))
     social = _texts(actor.pop("Social_History", ""))
     complaints = [
-        text
-        for key, value in symptoms.items()
-        for text in _texts(value, "" if key in _COMPLAINTS else _words(key))
+        text for key, value in symptoms.items() for text in _texts(value, "" if key in _COMPLAINTS else _words(key))
     ]
     others = [text for key, value in actor.items() for text in _texts(value, _words(key))]
     examination = dict(whole["Physical_Examination_Findings"])
@@ -93,9 +91,7 @@ def _check(record: FileRecord, whole: Any) -> None:
         raise InputError(f"{_WHOLE} is not an object", where=record.place((_WHOLE,)))
     for part in _PARTS:
         if part not in whole:
-            raise InputError(
-                f"{_WHOLE} has no {part}", where=record.place((_WHOLE,)), todo="see docs/cases.md"
-            )
+            raise InputError(f"{_WHOLE} has no {part}", where=record.place((_WHOLE,)), todo="see docs/cases.md")
         wanted = str if part in (_PARTS[0], _PARTS[-1]) else dict
         if not isinstance(whole[part], wanted) or (wanted is str and not whole[part].strip()):
             kind = "a text" if wanted is str else "an object"

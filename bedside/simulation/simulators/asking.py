@@ -251,12 +251,7 @@ def plain_text(text: str) -> str:
     text = text.strip()
     for opening, closing in _QUOTES:
         inner = text[1:-1]
-        if (
-            len(text) >= 2
-            and text[0] == opening
-            and text[-1] == closing
-            and not set(opening + closing) & set(inner)
-        ):
+        if len(text) >= 2 and text[0] == opening and text[-1] == closing and not set(opening + closing) & set(inner):
             return inner.strip()
     return text
 
@@ -275,9 +270,7 @@ def _no_words(reply: ActorReply, text: str) -> Fault | None:
     if not text:
         return Fault("empty", "Your last reply was empty. Write your message.")
     if reply.cut:
-        return Fault(
-            "cut off", "Your last reply was cut off at the limit of length. Write a shorter message."
-        )
+        return Fault("cut off", "Your last reply was cut off at the limit of length. Write a shorter message.")
     return None
 
 

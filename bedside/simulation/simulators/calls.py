@@ -97,9 +97,7 @@ class Call:
         if not self.history:
             system = (Message("system", self.brief),) if self.brief else ()
             return (*system, Message("user", wish or OPENING_LINE))
-        chat = [
-            Message("assistant" if line.role == self.actor else "user", line.text) for line in self.history
-        ]
+        chat = [Message("assistant" if line.role == self.actor else "user", line.text) for line in self.history]
         if chat[0].role == "assistant":
             chat.insert(0, Message("user", OPENING_LINE))
         if chat[-1].role == "assistant":

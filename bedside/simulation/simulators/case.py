@@ -26,18 +26,10 @@ Factor = str | int | float | bool
 class PatientSide(Strict):
     """What the simulated patient knows, and how it talks."""
 
-    narrative: str = Field(
-        default="", description="Who the patient is and how they live, in a few sentences."
-    )
-    facts: tuple[Text, ...] = Field(
-        default=(), description="Single facts of the illness, as the patient knows them."
-    )
-    vitals: tuple[Text, ...] = Field(
-        default=(), description="Temperature, blood pressure, pulse, respiration."
-    )
-    psychosocial: tuple[Text, ...] = Field(
-        default=(), description="Life, family, work; no hidden concern stands here."
-    )
+    narrative: str = Field(default="", description="Who the patient is and how they live, in a few sentences.")
+    facts: tuple[Text, ...] = Field(default=(), description="Single facts of the illness, as the patient knows them.")
+    vitals: tuple[Text, ...] = Field(default=(), description="Temperature, blood pressure, pulse, respiration.")
+    psychosocial: tuple[Text, ...] = Field(default=(), description="Life, family, work; no hidden concern stands here.")
     style: str = Field(default="", description="How the patient answers.")
     deflections: tuple[Text, ...] = Field(
         default=(),
@@ -60,12 +52,8 @@ class HiddenConcern(Strict):
     text: Text = Field(description="The concern in the third person.")
     primary: bool = False
     confidence: Share | None = None
-    evidence: tuple[Text, ...] = Field(
-        default=(), description="What in the source speaks for it; in no prompt."
-    )
-    voiced: tuple[Text, ...] = Field(
-        default=(), description="How the patient would say it, in the first person."
-    )
+    evidence: tuple[Text, ...] = Field(default=(), description="What in the source speaks for it; in no prompt.")
+    voiced: tuple[Text, ...] = Field(default=(), description="How the patient would say it, in the first person.")
 
 
 class Hidden(Strict):
@@ -94,9 +82,7 @@ class NoteFinding(Strict):
     """
 
     text: Text
-    categories: tuple[str, ...] = Field(
-        default=(), description="Aspects of history taking that it belongs to."
-    )
+    categories: tuple[str, ...] = Field(default=(), description="Aspects of history taking that it belongs to.")
     unanswered: tuple[str, ...] = Field(
         default=(), description="Aspects of which it is not known whether it belongs to them."
     )
@@ -111,16 +97,10 @@ class ClinicalNote(Strict):
     """
 
     chief_complaint: Text
-    text: str = Field(
-        default="", description="The whole history of the illness; no conversation's prompt holds it."
-    )
-    vignette: str = Field(
-        default="", description="The history before any treatment: all that the patient knows."
-    )
+    text: str = Field(default="", description="The whole history of the illness; no conversation's prompt holds it.")
+    vignette: str = Field(default="", description="The history before any treatment: all that the patient knows.")
     findings: tuple[NoteFinding, ...] = ()
-    opening: str = Field(
-        default="", description="The patient's first words; made from the complaint where empty."
-    )
+    opening: str = Field(default="", description="The patient's first words; made from the complaint where empty.")
 
 
 class Case(Strict):
@@ -143,19 +123,13 @@ class Case(Strict):
     language: Literal["en", "zh"] = "en"
     origin: str = Field(default="", description="Where the case comes from, e.g. invented.")
     licence: str = ""
-    speaker: Literal["patient", "caregiver"] = Field(
-        default="patient", description="Who speaks for the patient."
-    )
-    chart: Mapping[str, Text] = Field(
-        default={}, description="What the clinician is told at the start, by heading."
-    )
+    speaker: Literal["patient", "caregiver"] = Field(default="patient", description="Who speaks for the patient.")
+    chart: Mapping[str, Text] = Field(default={}, description="What the clinician is told at the start, by heading.")
     patient: PatientSide = PatientSide()
     hidden: Hidden = Hidden()
     intervention: Intervention | None = None
     note: ClinicalNote | None = None
-    factors: Mapping[str, Factor] = Field(
-        default={}, description="What tables can group by, such as a specialty."
-    )
+    factors: Mapping[str, Factor] = Field(default={}, description="What tables can group by, such as a specialty.")
     extra: Mapping[str, Mapping[str, Any]] = {}
 
     def digest(self) -> str:

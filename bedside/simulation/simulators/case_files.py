@@ -227,9 +227,7 @@ def _privacy(case: Case, open_texts: dict[str, str]) -> Iterator[Remark]:
                 )
         heading = key.removeprefix("chart.")
         if heading != key and heading.strip().casefold() in ("name", "full name", "姓名"):
-            yield Remark(
-                "warning", key, "the chart gives a name: change it, or say that the case is invented"
-            )
+            yield Remark("warning", key, "the chart gives a name: change it, or say that the case is invented")
 
 
 # -- Cases and personas as files ------------------------------------------------------------------------

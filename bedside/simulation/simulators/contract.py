@@ -33,9 +33,7 @@ class UnusableConversationError(Exception):
         states: the hidden states up to there.
     """
 
-    def __init__(
-        self, whose: Culprit, reason: str, detail: str = "", states: Sequence[Mapping[str, Any]] = ()
-    ) -> None:
+    def __init__(self, whose: Culprit, reason: str, detail: str = "", states: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__(f"{whose}: {reason}")
         self.whose = whose
         self.reason = reason

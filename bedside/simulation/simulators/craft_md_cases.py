@@ -40,9 +40,7 @@ def case_object(record: FileRecord) -> dict[str, Any]:
     if key is None:
         raise InputError("the vignette is empty", where=record.place(), todo="fill it in, or remove the case")
     examination = str(row.get("physical_exam", "")).strip()
-    vignette = " ".join(
-        str(row[key]).replace(examination, " ").split() if examination else str(row[key]).split()
-    )
+    vignette = " ".join(str(row[key]).replace(examination, " ").split() if examination else str(row[key]).split())
     sentences, question = sentences_and_question(vignette)
     vignette = " ".join(sentences)
     choices = [row[name] for name in sorted((each for each in row if _CHOICE.fullmatch(each)), key=_number)]
@@ -78,9 +76,7 @@ def _answer(record: FileRecord, row: Mapping[str, Any], choices: list[Any]) -> s
         if key in row:
             return str(row[key]).strip()
     if "Answer" not in row:
-        raise InputError(
-            "there is no answer", where=record.place(), todo="fill in its `answer`, or remove the case"
-        )
+        raise InputError("there is no answer", where=record.place(), todo="fill in its `answer`, or remove the case")
     number = str(row["Answer"]).strip()
     if not re.fullmatch("[0-9]{1,4}", number) or not 1 <= int(number) <= len(choices):
         raise InputError(f"there is no choice {number}", where=record.place(), todo="check its `Answer`")

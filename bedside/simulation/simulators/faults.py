@@ -24,9 +24,7 @@ from bedside.simulation.simulators.calls import Line
 HAN_CHARACTER = re.compile(f"[{HAN}]")
 WORD = re.compile(rf"[^\W_{HAN}]+(?:['’.][^\W_]+)*")
 #: Points that end no sentence.
-ABBREVIATION = re.compile(
-    r"\b(?:Drs?|Mrs?|Ms|St|Prof|vs|etc|e\.g|i\.e|a\.m|p\.m|approx)\.(?=\s)", re.IGNORECASE
-)
+ABBREVIATION = re.compile(r"\b(?:Drs?|Mrs?|Ms|St|Prof|vs|etc|e\.g|i\.e|a\.m|p\.m|approx)\.(?=\s)", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)]*(?=\s|$)|[。！？]+[”’」』）]*|\n+")
 
 #: Frequent words of German, Dutch, French, Spanish, Portuguese and Italian that are none of English.
@@ -256,9 +254,7 @@ def _form_fault(text: str, language: str) -> Fault | None:
     return None
 
 
-def _manner_fault(
-    text: str, earlier: Sequence[str], sentences: int | None, words: int | None
-) -> Fault | None:
+def _manner_fault(text: str, earlier: Sequence[str], sentences: int | None, words: int | None) -> Fault | None:
     """What is wrong with a message that is kept all the same."""
     if _repeats(text, earlier):
         return Fault(
@@ -273,9 +269,7 @@ def _manner_fault(
             "Answer what was said last.",
             kept=True,
         )
-    if (sentences is not None and sentence_count(text) > sentences) or (
-        words is not None and word_count(text) > words
-    ):
+    if (sentences is not None and sentence_count(text) > sentences) or (words is not None and word_count(text) > words):
         limits = [
             f"{limit} {noun if limit > 1 else noun[:-1]}"
             for limit, noun in ((sentences, "sentences"), (words, "words"))

@@ -90,11 +90,7 @@ class Ledger:
     def repeated(self) -> str:
         """Why the conversation ends where the clinician repeated itself several times running; else nothing."""
         last = [turn.meta.get("flags", ()) for turn in self.turns if turn.role == "clinician"][-REPEATS:]
-        return (
-            CLINICIAN_REPEATS
-            if len(last) == REPEATS and all("repeats itself" in flags for flags in last)
-            else ""
-        )
+        return CLINICIAN_REPEATS if len(last) == REPEATS and all("repeats itself" in flags for flags in last) else ""
 
     def outcome(self, stop: str, *, completed: bool, **rest: Any) -> Outcome:
         """What the conversation came to; ``rest`` are an outcome's other fields."""

@@ -35,9 +35,7 @@ def case_object(record: FileRecord) -> dict[str, Any] | None:
         return None
     for key in ("id", _STUDY):
         if not row.get(key):
-            raise InputError(
-                f"its `{key}` is empty", where=record.place(), todo="fill it in, or remove the row"
-            )
+            raise InputError(f"its `{key}` is empty", where=record.place(), todo="fill it in, or remove the row")
     sentences, question = sentences_and_question(" ".join(row[_STUDY].split()))
     study = " ".join(sentences)
     diagnosis = _diagnosis(record, row)
@@ -52,9 +50,7 @@ def case_object(record: FileRecord) -> dict[str, Any] | None:
 
 def _is_used(record: FileRecord, classification: str) -> bool:
     if classification.casefold() not in ("yes", "no"):
-        raise InputError(
-            f"its `{_CLASS}` is {classification!r:.40}", where=record.place(), todo="write Yes or No"
-        )
+        raise InputError(f"its `{_CLASS}` is {classification!r:.40}", where=record.place(), todo="write Yes or No")
     return classification.casefold() == "yes"
 
 

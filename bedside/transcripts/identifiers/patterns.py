@@ -64,7 +64,9 @@ _NO_NAME = _any(
 #: Words that are no names, in small letters.
 NO_NAMES = frozenset(_NO_NAME.split("|"))
 _WORD = rf"(?!(?:{_NO_NAME})\b)\p{{L}}[\p{{L}}\p{{M}}'’-]*"
-_CAPITAL = rf"(?!(?:{_NO_NAME})\b)(?-i:(?:O['’]|Mc|Mac|[dD]['’]|[aA]l-|[eE]l-)?\p{{Lu}}(?:[\p{{L}}\p{{M}}'’-]*\p{{L}}|\.)?)"
+_CAPITAL = (
+    rf"(?!(?:{_NO_NAME})\b)(?-i:(?:O['’]|Mc|Mac|[dD]['’]|[aA]l-|[eE]l-)?\p{{Lu}}(?:[\p{{L}}\p{{M}}'’-]*\p{{L}}|\.)?)"
+)
 _PARTICLES = r"(?:(?:van|von|de|der|den|del|della|di|da|dos|bin|bint|ibn|al|el|la|le|ter|zu)\s+){0,2}"
 #: One to four words, each beginning with a capital.
 _CAPITALS = rf"{_CAPITAL}(?:[ \t]+{_PARTICLES}{_CAPITAL}){{0,3}}"
@@ -530,9 +532,7 @@ PATTERNS: tuple[IdentifierPattern, ...] = (
         rf"{_HAN}{{1,8}}?(?:路|街|大道|巷|胡同|弄|小区|新村|花园)\s?[\d〇零一二三四五六七八九十百]+\s?(?:号|弄|栋|幢)(?:院)?(?:\s?[\d一二三四五六七八九十]+\s?"
         r"(?:号楼|栋|幢|单元|楼|室|层)?){0,3}",
     ),
-    IdentifierPattern(
-        "postal_code", "British", r"\b[A-PR-UWYZ][A-HK-Y]?\d[\dA-HJKMNPR-Y]?[ ]\d[ABD-HJLNP-UW-Z]{2}\b"
-    ),
+    IdentifierPattern("postal_code", "British", r"\b[A-PR-UWYZ][A-HK-Y]?\d[\dA-HJKMNPR-Y]?[ ]\d[ABD-HJLNP-UW-Z]{2}\b"),
     IdentifierPattern("postal_code", "Canadian", r"\b[ABCEGHJ-NPRSTVXY]\d[A-Z][ -]\d[A-Z]\d\b"),
     IdentifierPattern(
         "postal_code",

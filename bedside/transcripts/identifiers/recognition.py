@@ -113,9 +113,7 @@ class Recognition:
             default_score_threshold=THRESHOLD,
         )
 
-    def see(
-        self, texts: Sequence[str], before: Sequence[Sequence[str]], *, english: bool
-    ) -> Iterator[list[SeenSpan]]:
+    def see(self, texts: Sequence[str], before: Sequence[Sequence[str]], *, english: bool) -> Iterator[list[SeenSpan]]:
         """What is seen in each text, in order of its place; spans don't overlap.
 
         Args:
@@ -137,14 +135,10 @@ class Recognition:
                 nlp_artifacts=parts,
             )
             spans = (
-                SeenSpan(
-                    result.entity_type.removesuffix("_by_library"), result.start, result.end, result.score
-                )
+                SeenSpan(result.entity_type.removesuffix("_by_library"), result.start, result.end, result.score)
                 for result in results
             )
-            yield _apart(
-                [span for span in map(_without_margins, spans, _repeat(text)) if _is_one(span, text)]
-            )
+            yield _apart([span for span in map(_without_margins, spans, _repeat(text)) if _is_one(span, text)])
 
 
 def _repeat(text: str) -> Iterator[str]:

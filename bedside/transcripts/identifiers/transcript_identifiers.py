@@ -116,9 +116,7 @@ def identifiers_of(transcript: Transcript, recognition: Recognition) -> tuple[Se
     ]
     known = _known_names(texts, spans)
     if known is not None:
-        spans = [
-            _with_known(looked_at.text, places, known) for looked_at, places in zip(texts, spans, strict=True)
-        ]
+        spans = [_with_known(looked_at.text, places, known) for looked_at, places in zip(texts, spans, strict=True)]
     return tuple(
         SeenIdentifier(
             transcript=transcript.id,
@@ -188,9 +186,7 @@ def strings(value: Any, path: str, key: str = "") -> Iterator[tuple[str, str, st
             yield from strings(part, f"{path}.{place}", key)
 
 
-def _known_names(
-    texts: Sequence[_LookedAtText], spans: Sequence[Sequence[SeenSpan]]
-) -> re.Pattern[str] | None:
+def _known_names(texts: Sequence[_LookedAtText], spans: Sequence[Sequence[SeenSpan]]) -> re.Pattern[str] | None:
     """What finds the names of a transcript wherever they stand: whole, and each of their words.
 
     A name that is also a word (Will, Mai) is looked for with the capitals that it was seen with.
@@ -227,7 +223,5 @@ def _with_known(text: str, seen: Sequence[SeenSpan], known: re.Pattern[str]) -> 
         SeenSpan("name", match.start(), match.end() - (2 if match[0][-2:] in ("'s", "’s") else 0), 1.0)
         for match in known.finditer(text)
     ]
-    free = [
-        span for span in more if all(span.end <= other.start or span.start >= other.end for other in seen)
-    ]
+    free = [span for span in more if all(span.end <= other.start or span.start >= other.end for other in seen)]
     return sorted([*seen, *free], key=lambda span: span.start)

@@ -160,10 +160,7 @@ def _pieces(items: Any, scale: float = 1, channel: bool = False) -> list[_Piece]
         return value / scale if number else value
 
     who = (*_WHO, "channel") if channel else _WHO
-    return [
-        (first(item, who), first(item, _SAID), time(item, _STARTS), time(item, _STOPS))
-        for item in _objects(items)
-    ]
+    return [(first(item, who), first(item, _SAID), time(item, _STARTS), time(item, _STOPS)) for item in _objects(items)]
 
 
 def _whisper(item: dict[str, Any]) -> list[_Piece]:
@@ -184,9 +181,7 @@ def _whisper(item: dict[str, Any]) -> list[_Piece]:
 
 def _deepgram(item: dict[str, Any]) -> list[_Piece]:
     results = item["results"]
-    parts: list[tuple[Any, Any]] = [
-        (part.get("channel"), [part]) for part in _objects(results.get("utterances"))
-    ] or [
+    parts: list[tuple[Any, Any]] = [(part.get("channel"), [part]) for part in _objects(results.get("utterances"))] or [
         (number, _first(channel.get("alternatives")).get("words"))
         for number, channel in enumerate(_objects(results.get("channels")))
     ]
@@ -196,8 +191,7 @@ def _deepgram(item: dict[str, Any]) -> list[_Piece]:
         return [piece for _, piece in pieces]
     # Where the recording has a channel for each, who speaks is told by the channel too.
     return [
-        (f"channel {channel}" + ("" if who is None else f" speaker {who}"), *rest)
-        for channel, (who, *rest) in pieces
+        (f"channel {channel}" + ("" if who is None else f" speaker {who}"), *rest) for channel, (who, *rest) in pieces
     ]
 
 

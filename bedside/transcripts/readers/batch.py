@@ -93,22 +93,16 @@ def _replies(source: SourceFile, name: Any) -> dict[Any, Any]:
     path = _beside(source.path, _REPLY, name)
     data = None if path is None else source.companion(path.name)
     if path is None or data is None:
-        source.account.remark(
-            "No replies stand beside the requests: each conversation ends where the model was asked."
-        )
+        source.account.remark("No replies stand beside the requests: each conversation ends where the model was asked.")
         return {}
     source.account.remark(f"Each conversation ends with the reply in {path.name}.")
     replies = {}
     for number, line in enumerate(data.splitlines(), 1):
         record = loaded(line)
         if line.strip() and not _is(record, _REPLY):
-            raise InputError(
-                "this is no reply of a batch", where=f"{path}:{number}", todo="mend or remove it"
-            )
+            raise InputError("this is no reply of a batch", where=f"{path}:{number}", todo="mend or remove it")
         if line.strip():
-            replies[record["custom_id"]] = next(
-                record[key] for key in _REPLY if isinstance(record.get(key), dict)
-            )
+            replies[record["custom_id"]] = next(record[key] for key in _REPLY if isinstance(record.get(key), dict))
     return replies
 
 
@@ -121,9 +115,7 @@ def _transcript(source: SourceFile, item: Any, replies: dict[Any, Any], where: s
         source.account.left_out["replies that failed or are missing"] += 1
         reply = None
     rest = {key: value for key, value in item.items() if key != "custom_id"}
-    return record_transcript(
-        source, rest if reply is None else {**rest, "response": reply}, where, name, id=name
-    )
+    return record_transcript(source, rest if reply is None else {**rest, "response": reply}, where, name, id=name)
 
 
 def _has_answer(reply: Any) -> bool:

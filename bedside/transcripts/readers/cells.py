@@ -124,9 +124,7 @@ def _dialogue_columns(source: SourceFile, header: list[str]) -> list[str]:
             name: weight
             for at, name in enumerate(names)
             # A row with a broken quote makes the file's head another table than the file is.
-            if name
-            and name in header
-            and (weight := _weight(source, [row[at] for row in rows if at < len(row)]))[1]
+            if name and name in header and (weight := _weight(source, [row[at] for row in rows if at < len(row)]))[1]
         }
         # Notes have labels too (Allergies: none.), but of no speakers.
         likely = [name for name, (known, _) in weights.items() if known > 1] or list(weights)

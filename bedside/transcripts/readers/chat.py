@@ -124,8 +124,7 @@ def _speakers(source: SourceFile, content: str) -> dict[str, str]:
             (
                 name
                 for word in words
-                if is_speaker_word(name := word.replace("_", " "), source.options.roles)
-                and of_how_many[word] == 1
+                if is_speaker_word(name := word.replace("_", " "), source.options.roles) and of_how_many[word] == 1
             ),
             words[0],
         )

@@ -114,9 +114,7 @@ def _check_archive(source: SourceFile, archive: zipfile.ZipFile) -> None:
         or sum(part.file_size for part in parts) > MAX_DOCUMENT
         or any(part.file_size > MAX_PART for part in written)
     ):
-        raise InputError(
-            f"the document is larger than {MAX_DOCUMENT // 2**20} MB", where=source.name, todo=_SMALLER
-        )
+        raise InputError(f"the document is larger than {MAX_DOCUMENT // 2**20} MB", where=source.name, todo=_SMALLER)
     for part in written:
         with archive.open(part) as file:
             if b"<!DOCTYPE" in file.read(1 << 16):
@@ -227,12 +225,8 @@ def _layout(source: SourceFile, table: Sequence[_Row]) -> _Layout | None:
         words = (mapped[name].casefold(),) if mapped[name] else _NAMES[name]
         called = [header.index(word) for word in words if named and word in header][:1]
         if mapped[name] and not called:
-            raise InputError(
-                f"there is no column {mapped[name]!r}", where=place, todo=f"columns: {', '.join(first)}"
-            )
-        return called or [
-            at for at, cells in enumerate(columns) if at not in taken.values() and cells and fits(cells)
-        ]
+            raise InputError(f"there is no column {mapped[name]!r}", where=place, todo=f"columns: {', '.join(first)}")
+        return called or [at for at, cells in enumerate(columns) if at not in taken.values() and cells and fits(cells)]
 
     for name, fits in (
         ("time", lambda cells: all(map(_STAMP.fullmatch, cells))),

@@ -20,11 +20,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         raise InputError(f"there is {what}", where=where, todo=_SEE)
     # Rubrics are no turns, whatever they are written in; the canary says only that the file is a test.
     apart = {key: item[key] for key in ("rubrics", "ideal_completions_data") if key in item}
-    rest = {
-        key: value
-        for key, value in item.items()
-        if key not in (*apart, "canary", "example_tags", "prompt_id")
-    }
+    rest = {key: value for key, value in item.items() if key not in (*apart, "canary", "example_tags", "prompt_id")}
     talk = one_talk(source, rest, where)
     tags = item["example_tags"] if isinstance(item.get("example_tags"), list) else []
     themes = [tag.partition(":")[2] for tag in tags if isinstance(tag, str) and tag.startswith("theme:")]

@@ -79,9 +79,7 @@ def transcript_of(source: TranscriptMaker, item: Any, where: str, name: str) -> 
 def _check_keys(item: dict[str, Any], keys: set[str], where: str) -> None:
     unknown = sorted(item.keys() - keys)
     if unknown:
-        raise InputError(
-            f"unknown key {unknown[0]!r}", where=where, todo=f"known keys: {', '.join(sorted(keys))}"
-        )
+        raise InputError(f"unknown key {unknown[0]!r}", where=where, todo=f"known keys: {', '.join(sorted(keys))}")
 
 
 READER = Reader(

@@ -113,13 +113,9 @@ class _Utterances:
         self._meta = {name: places[name] for name in _OF_TURN if name in places}
         self._timed = {name: at for name, at in self._meta.items() if name in ("time", "start")}
         self.is_annomi: bool = place.keys() >= _ANNOMI
-        columns = (
-            _ANNOMI_CODES if self.is_annomi else {name: (names[name],) for name in CODES if name in names}
-        )
+        columns = _ANNOMI_CODES if self.is_annomi else {name: (names[name],) for name in CODES if name in names}
         self._codes = {
-            name: [place[column] for column in of_code]
-            for name, of_code in columns.items()
-            if of_code[0] in place
+            name: [place[column] for column in of_code] for name, of_code in columns.items() if of_code[0] in place
         }
         self.coded: list[int] = [at for of_code in self._codes.values() for at in of_code]
         self._labels: dict[tuple[str, ...], dict[str, str]] = {}
@@ -168,17 +164,13 @@ class _Utterances:
             return [utterances[key] for key in sorted(utterances)]
         number = next((turn for turn in turns if turn.strip().isdecimal() and by_number([turn])), None)
         if number is not None:
-            where, row = next(
-                placed for placed in group if by_number([placed[1][self._turn], number]) is None
-            )
+            where, row = next(placed for placed in group if by_number([placed[1][self._turn], number]) is None)
             raise InputError(
                 f"{row[self._turn]!r:.40} doesn't number a turn as {number!r:.40} does",
                 where=where,
                 todo="number all turns alike, or say with `columns=turn=` that the rows stand in order",
             )
-        self._source.account.remark(
-            f"The values of {self._turn_name!r} are no numbers: rows are read as they stand."
-        )
+        self._source.account.remark(f"The values of {self._turn_name!r} are no numbers: rows are read as they stand.")
         return list(utterances.values())
 
     def _check_same(self, turn: str, rows: Group, where: str, row: list[str]) -> None:
@@ -222,9 +214,7 @@ class _Utterances:
             if labels:
                 coder = "coder" if self._coder is None else row[self._coder].strip()
                 if not coder:
-                    raise InputError(
-                        "the row has codes but no coder", where=place, todo="fill in who coded it"
-                    )
+                    raise InputError("the row has codes but no coder", where=place, todo="fill in who coded it")
                 codes[coder] = labels.copy()
         if codes:
             meta["codes"] = codes
@@ -261,9 +251,7 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     header, rows = table(source)
     names = _names(source, header)
     utterances = _Utterances(source, header, names)
-    transcripts = TableLayout(
-        source, header, rows, names, spoken=("text",), teller="speaker", used=utterances.coded
-    )
+    transcripts = TableLayout(source, header, rows, names, spoken=("text",), teller="speaker", used=utterances.coded)
 
     def dialogue(group: Group, varying: Mapping[str, int]) -> Dialogue:
         if "id" not in names and "id" not in source.options.columns:
@@ -311,9 +299,7 @@ READER = Reader(
         "published."
     ),
     example=(
-        "id,turn,speaker,text,question\n"
-        "a-1,0,therapist,What brings you here?,open\n"
-        "a-1,1,client,I sleep badly.,\n"
+        "id,turn,speaker,text,question\na-1,0,therapist,What brings you here?,open\na-1,1,client,I sleep badly.,\n"
     ),
     example_name="utterances.csv",
     facts={

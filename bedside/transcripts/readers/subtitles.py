@@ -27,9 +27,7 @@ _TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMING = re.compile(rf"[ \t]*({_TIME})[ \t]*-->[ \t]*({_TIME})(?:[ \t].*)?")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]*)>|</v>")
 # Tags that say how a text looks, and times within it.
-_LOOK = re.compile(
-    rf"</?(?:[biuscv]|c|ruby|rt|lang|font)(?:[.\s][^>]*)?>|<{_TIME}>|\{{\\[^}}]*\}}", re.IGNORECASE
-)
+_LOOK = re.compile(rf"</?(?:[biuscv]|c|ruby|rt|lang|font)(?:[.\s][^>]*)?>|<{_TIME}>|\{{\\[^}}]*\}}", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]{3}")
 # What one of two who speak in a cue says, behind a dash.
 _DASHED = re.compile(r"(?:\A|(?<=[.?!…]) )[-–—] ?[^\W_]")

@@ -58,9 +58,7 @@ def _is_table(head: Head) -> bool:
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
-    lines = [
-        (f"{source.name}:{number}", line) for number, line in enumerate(text_lines(whole_text(source)), 1)
-    ]
+    lines = [(f"{source.name}:{number}", line) for number, line in enumerate(text_lines(whole_text(source)), 1)]
 
     def dialogue(name: str | None, part: Sequence[Line]) -> Transcript:
         speech, reference = labelled_speech(source, part)

@@ -57,9 +57,7 @@ def _siblings(source: SourceFile) -> list[str]:
     if not speaker:
         return []
     try:
-        groups = _groups(
-            os.path.dirname(os.path.abspath(source.path)), os.stat(source.path.parent).st_mtime_ns
-        )
+        groups = _groups(os.path.dirname(os.path.abspath(source.path)), os.stat(source.path.parent).st_mtime_ns)
     except OSError:
         return []
     names = groups.get(stem, ())
@@ -113,9 +111,7 @@ def _transcript(source: SourceFile) -> Transcript:
     if siblings:
         folder, _, _ = source.stem.rpartition("/")
         source.stem = f"{folder}/{_divided(source.path.name)[0]}".lstrip("/")
-        source.account.remark(
-            "Files that differ by who speaks alone are one conversation, joined by their times."
-        )
+        source.account.remark("Files that differ by who speaks alone are one conversation, joined by their times.")
     return talk(source, (utterance for tier in chosen for utterance in tier.speech))
 
 
@@ -145,9 +141,7 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[SpeakerTier]:
         return float(token("number", what, lambda said: math.isfinite(float(said)))[0])
 
     def count(what: str) -> int:
-        return int(
-            float(token("number", what, lambda said: float(said).is_integer() and float(said) >= 0)[0])
-        )
+        return int(float(token("number", what, lambda said: float(said).is_integer() and float(said) >= 0)[0]))
 
     for what in ("the kind of file", "the class of what it holds"):
         token("text", what)
@@ -169,9 +163,7 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[SpeakerTier]:
             if kind == "TextTier" and said.strip():
                 source.check_unread(name, said.strip(), at, instead="give it an interval of time")
             elif said.strip():
-                speech = Utterance(
-                    tiers[-1].speaker, " ".join(said.split()), at, round(start, 6), round(stop, 6)
-                )
+                speech = Utterance(tiers[-1].speaker, " ".join(said.split()), at, round(start, 6), round(stop, 6))
                 tiers[-1].speech.append(speech)
     return tiers
 

@@ -88,9 +88,7 @@ _TOLD_ELSEWHERE = (*_WITHIN, *_TIME, "name")
 #: What kind a record is of, and kinds that are calls of a model.
 _KIND = ("type", "run_type", "span_kind", "attributes.openinference.span.kind", "attributes.mlflow.spanType",
          "attributes.gen_ai.operation.name", "attributes.llm.request.type")  # fmt: skip
-_CALLS = frozenset(
-    ("generation", "llm", "chat_model", "chat", "generate_content", "text_completion", "completion")
-)
+_CALLS = frozenset(("generation", "llm", "chat_model", "chat", "generate_content", "text_completion", "completion"))
 _COLUMNS = ("id", "time")
 #: Events of OpenTelemetry that are messages.
 _EVENT_NAME = ("event_name", "eventName", "EventName", "attributes.event.name", "name")
@@ -211,9 +209,7 @@ def _recorded(source: SourceFile) -> Iterator[tuple[dict[str, Any], dict[str, An
         yield record, record, where, name
 
 
-def _call(
-    source: SourceFile, part: dict[str, Any], record: dict[str, Any], where: str, number: str
-) -> _Call | None:
+def _call(source: SourceFile, part: dict[str, Any], record: dict[str, Any], where: str, number: str) -> _Call | None:
     """A call; None where it is left out or without messages.
 
     Raises:
@@ -362,12 +358,7 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
             said, last = list(call.messages), call
         elif before[: len(now)] == now and (is_sent_all or _is_copy(call, last, named)):
             continue
-        elif (
-            before[: len(now)] != now
-            and asked
-            and before[: len(asked)] == asked
-            and now[: len(asked)] == asked
-        ):
+        elif before[: len(now)] != now and asked and before[: len(asked)] == asked and now[: len(asked)] == asked:
             again.append(call)
         else:
             # A call may be sent the end only of what was said.
@@ -383,11 +374,7 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
                 )
             if not shared and (is_sent_all or _quotes(before, asked)):
                 aside = next(
-                    (
-                        other
-                        for other in calls
-                        if other is not call and not _holds(now, _keys(other.messages))
-                    ),
+                    (other for other in calls if other is not call and not _holds(now, _keys(other.messages))),
                     last,
                 )
                 raise AmbiguousError(
@@ -410,10 +397,7 @@ def _joined(source: SourceFile, name: str, calls: list[_Call]) -> list[dict[str,
 def _with_all_told(messages: list[dict[str, Any]], calls: Sequence[_Call]) -> list[dict[str, Any]]:
     """What was said, before it also what the model was told in other calls, such as a prompt that holds the time."""
     prompts = {
-        message_key(message): message
-        for call in calls
-        for message in call.messages
-        if speaker_of(message) in _TOLD
+        message_key(message): message for call in calls for message in call.messages if speaker_of(message) in _TOLD
     }
     for message in messages:
         prompts.pop(message_key(message), None)
@@ -482,9 +466,7 @@ def _checked(value: Any, where: str) -> dict[str, Any]:
         raise value
     record = _record(value)
     if record is None:
-        raise InputError(
-            f"a record must be an object, not {json_kind(value)}", where=where, todo="mend or remove it"
-        )
+        raise InputError(f"a record must be an object, not {json_kind(value)}", where=where, todo="mend or remove it")
     return record
 
 
@@ -556,11 +538,7 @@ def _put(holder: dict[str, Any], keys: list[str], value: Any) -> None:
 def _plain_attributes(attributes: Any) -> Any:
     """Attributes as OTLP writes them, a list of keys and values, as an object."""
     if isinstance(attributes, list):
-        return {
-            str(each.get("key")): _plain_value(each.get("value"))
-            for each in attributes
-            if isinstance(each, dict)
-        }
+        return {str(each.get("key")): _plain_value(each.get("value")) for each in attributes if isinstance(each, dict)}
     return attributes
 
 

@@ -123,9 +123,7 @@ class Probe:
 
 
 #: The probes by file name; other packages add theirs through the entry-point group ``bedside.probes``.
-PROBES: Registry[Probe] = Registry(
-    "bedside.tuning.probes.shipped", "PROBE", "probe", Probe, group="bedside.probes"
-)
+PROBES: Registry[Probe] = Registry("bedside.tuning.probes.shipped", "PROBE", "probe", Probe, group="bedside.probes")
 #: The probe that is the base line of all others: the same prompt asked again.
 BASE_LINE = "repetition"
 

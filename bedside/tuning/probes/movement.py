@@ -95,9 +95,7 @@ def probe_effects(record: ProbeRecord) -> tuple[ProbeEffect, ...]:
 
     by_change: dict[tuple[str, str, str], list[ProbeObservation]] = {}
     for observation in record.observations:
-        by_change.setdefault((observation.rubric, observation.probe, observation.variant), []).append(
-            observation
-        )
+        by_change.setdefault((observation.rubric, observation.probe, observation.variant), []).append(observation)
     again = {
         rubric: {
             observation.transcript: observation.after - observation.before
@@ -108,8 +106,7 @@ def probe_effects(record: ProbeRecord) -> tuple[ProbeEffect, ...]:
         if probe == BASE_LINE
     }
     effects = [
-        _effect(record, observations, again.get(rubric, {}))
-        for (rubric, _, _), observations in by_change.items()
+        _effect(record, observations, again.get(rubric, {})) for (rubric, _, _), observations in by_change.items()
     ]
     corrected = family([effect.tested for effect in effects], f"all probes of {record.rater}")
     return tuple(
@@ -118,9 +115,7 @@ def probe_effects(record: ProbeRecord) -> tuple[ProbeEffect, ...]:
     )
 
 
-def _effect(
-    record: ProbeRecord, observations: Sequence[ProbeObservation], again: Mapping[str, float]
-) -> ProbeEffect:
+def _effect(record: ProbeRecord, observations: Sequence[ProbeObservation], again: Mapping[str, float]) -> ProbeEffect:
     first = observations[0]
     levels = record.scales[first.rubric]
     span = max(levels) - min(levels)

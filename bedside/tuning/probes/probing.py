@@ -190,9 +190,7 @@ class ProbeAids:
             if target in self._translating:
                 text = of_turns(transcript, target)
                 texts = _written(self._translating[target], text, estimate)
-                written[transcript.id] = (
-                    texts if isinstance(texts, str) else translated(transcript, target, texts)
-                )
+                written[transcript.id] = texts if isinstance(texts, str) else translated(transcript, target, texts)
         return written
 
     def paraphrases(self, *, estimate: bool = False) -> dict[str, Rubric | str]:
@@ -266,9 +264,7 @@ class ProbeOrder:
         check_numbers(transcripts=self.transcripts)
         check_probeable(self.rubrics)
         if self.margin is not None and not self.margin > 0:
-            raise InputError(
-                f"a margin of {self.margin:g} allows nothing", where="`margin`", todo="give more than 0"
-            )
+            raise InputError(f"a margin of {self.margin:g} allows nothing", where="`margin`", todo="give more than 0")
         if self.translator is not None and self.translations is not None:
             raise InputError(
                 "translations are there, and a model is to make some",
@@ -393,9 +389,7 @@ class _Probing:
         if order.translator is not None or order.translations is not None:
             return order.probes
         return tuple(
-            probe
-            for probe in order.probes
-            if not all(variant.needs == "translation" for variant in probe.variants)
+            probe for probe in order.probes if not all(variant.needs == "translation" for variant in probe.variants)
         )
 
     # -- asking ----------------------------------------------------------------------------------------
@@ -475,9 +469,7 @@ class _Probing:
             translation=self._translation(),
             probes=tuple(probe.name for probe in trials.probes),
             rubrics={rubric.name: rubric.version for rubric in order.rubrics},
-            scales={
-                rubric.name: tuple(float(level.value) for level in rubric.scale) for rubric in order.rubrics
-            },
+            scales={rubric.name: tuple(float(level.value) for level in rubric.scale) for rubric in order.rubrics},
             titles={name: title for name, (_, title) in changes.items()},
             expects={name: expects for name, (expects, _) in changes.items()},
             notes=tuple(self._notes()),
@@ -512,8 +504,7 @@ class _Probing:
                 RubricCount(writing.title, asked.question.version, **asdict(asked.tally))
             )
         counts.setdefault(rater_of(order.judge), []).extend(
-            RubricCount(rubric.name, rubric.version, **asdict(self._tallies[rubric.name]))
-            for rubric in order.rubrics
+            RubricCount(rubric.name, rubric.version, **asdict(self._tallies[rubric.name])) for rubric in order.rubrics
         )
         parameters = asked_with(order.settings, ITEMS_PER_CALL)
         return tuple(

@@ -32,9 +32,7 @@ def numbered(transcript: Transcript, turns: Sequence[Turn]) -> Transcript:
     """The conversation with these turns, numbered anew."""
     return replace(
         transcript,
-        turns=tuple(
-            turn if turn.index == index else replace(turn, index=index) for index, turn in enumerate(turns)
-        ),
+        turns=tuple(turn if turn.index == index else replace(turn, index=index) for index, turn in enumerate(turns)),
     )
 
 
@@ -42,9 +40,7 @@ def with_texts(transcript: Transcript, role: Role, text: Callable[[str], str]) -
     """The conversation with each turn of a role in other words."""
     return replace(
         transcript,
-        turns=tuple(
-            replace(turn, text=text(turn.text)) if turn.role == role else turn for turn in transcript.turns
-        ),
+        turns=tuple(replace(turn, text=text(turn.text)) if turn.role == role else turn for turn in transcript.turns),
     )
 
 
@@ -105,11 +101,7 @@ def text_language(transcript: Transcript) -> tuple[str, str | None]:
     """
     if transcript.language is not None:
         tag = primary_language(transcript.language)
-        return (
-            (tag, None)
-            if tag in LANGUAGES
-            else ("en", f"English texts were put into a conversation in {tag}")
-        )
+        return (tag, None) if tag in LANGUAGES else ("en", f"English texts were put into a conversation in {tag}")
     text = " ".join(turn.text for turn in transcript.turns)[:_SAMPLE]
     letters = len(_LETTER.findall(text))
     if 5 * len(_HAN.findall(text)) > letters > 0:
@@ -258,9 +250,7 @@ class PassageQuestions:
     def groups(self) -> Iterator[QuestionGroup]:
         """The questions."""
         for text in self.asked:
-            entries = [
-                words if who is None else {"said by": who, "words": words} for who, words in text.passages
-            ]
+            entries = [words if who is None else {"said by": who, "words": words} for who, words in text.passages]
             asked = Transcript(id=text.name, turns=(), reference={_PASSAGES: entries})
             yield QuestionGroup(Conversation(asked), self.question, 0, self.tally)
 

@@ -101,14 +101,10 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-def opened(
-    browser: Any, link: str, hosts: set[str] | None = None, width: int = 1440, height: int = 900
-) -> Any:
+def opened(browser: Any, link: str, hosts: set[str] | None = None, width: int = 1440, height: int = 900) -> Any:
     """A rater's own browser, as it were: nothing is shared with others'."""
     # axe-core is put into pages from outside where no hosts are looked at, which their policy wouldn't let in.
-    page = browser.new_context(
-        viewport={"width": width, "height": height}, bypass_csp=hosts is None
-    ).new_page()
+    page = browser.new_context(viewport={"width": width, "height": height}, bypass_csp=hosts is None).new_page()
     page.set_default_timeout(15_000)
     asked = set() if hosts is None else hosts
     page.on("request", lambda request: asked.add(request.url.split("/")[2]) if "://" in request.url else None)
@@ -170,9 +166,7 @@ def test_two_people_rate_at_once_and_a_killed_server_loses_nothing(served: Serve
     # Ben marks a turn and words of another, and says why.
     ben.get_by_role("button", name="Mark turns").first.click()
     ben.get_by_label("Turn 1 is evidence for question 1").click()
-    ben.locator("#turn-2 .said").evaluate(
-        "p => getSelection().setBaseAndExtent(p.firstChild, 0, p.firstChild, 4)"
-    )
+    ben.locator("#turn-2 .said").evaluate("p => getSelection().setBaseAndExtent(p.firstChild, 0, p.firstChild, 4)")
     words = ben.evaluate("getSelection().toString()")
     ben.get_by_label("Turn 2 is evidence for question 1").click()
     ben.get_by_role("button", name="Done marking").first.click()
@@ -291,9 +285,7 @@ def test_what_is_shown_reads_well_in_any_script_and_on_a_phone(
             style = said.evaluate("p => [getComputedStyle(p).direction, getComputedStyle(p).unicodeBidi]")
             assert style == ["rtl", "plaintext"]
             _last_stop_is_at_the_left(page)
-        for small in page.locator(
-            "main button:visible, main label.choice:visible, footer button:visible"
-        ).all()[:20]:
+        for small in page.locator("main button:visible, main label.choice:visible, footer button:visible").all()[:20]:
             assert small.bounding_box()["height"] >= 24
     ratio, element = opened(browser, served.links["anna"], set()).evaluate(LOWEST_CONTRAST)
     assert ratio >= 4.5, element

@@ -151,9 +151,7 @@ def test_answers_wait_while_the_run_is_held_and_where_it_was_put_back(run: Run, 
         (RATED, {"evidence__empathy": "99"}), (RATED, {"evidence__empathy": "here"}),
     ],
 )  # fmt: skip
-def test_what_the_plan_does_not_ask_is_refused(
-    run: Run, choices: dict[str, Any], texts: dict[str, Any]
-) -> None:
+def test_what_the_plan_does_not_ask_is_refused(run: Run, choices: dict[str, Any], texts: dict[str, Any]) -> None:
     plan, state, folder = annas(run)
     item = plan.items[0].id
     for how in ("submitted", "draft"):

@@ -54,9 +54,7 @@ _PLAIN = {"id", "language", "name"}
 def validator(name: str) -> jsonschema.Draft202012Validator:
     form = json.loads(schema_text(name))
     jsonschema.Draft202012Validator.check_schema(form)
-    return jsonschema.Draft202012Validator(
-        form, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
-    )
+    return jsonschema.Draft202012Validator(form, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER)
 
 
 def complaints(name: str, data: Any) -> list[str]:
@@ -79,9 +77,7 @@ def test_the_schemas_are_those_of_the_models() -> None:
 def test_the_page_on_editors_has_every_schema() -> None:
     page = (PACKAGE.parent / "docs" / "editors.md").read_text("utf-8")
     listed = {
-        name
-        for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE)
-        for name in re.findall(r"`([\w-]+)`", row)
+        name for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE) for name in re.findall(r"`([\w-]+)`", row)
     }
     assert listed == set(schema_names())
 
@@ -132,9 +128,7 @@ SHIPPED: dict[str, list[Path]] = {
     "doctors": sorted(SIMULATORS_FOLDER.glob("mdd5k/doctors.*.yaml")),
     "story-graphs": sorted(SIMULATORS_FOLDER.glob("mdd5k/graphs.*.yaml")),
     "notes": [SIMULATORS_FOLDER / "note2chat" / "notes.yaml"],
-    "medconceal-parameters": sorted(
-        (PACKAGE / "metrics" / "protocols" / "medconceal" / "parameters").glob("*.yaml")
-    ),
+    "medconceal-parameters": sorted((PACKAGE / "metrics" / "protocols" / "medconceal" / "parameters").glob("*.yaml")),
 }
 
 
@@ -412,15 +406,10 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     rated = rating_plan(
         run, by=["system"], training=known[:2], training_kappa=0.6, gold=known[2:], repeat=0.5, round="pilot"
     )
-    said = {
-        rubric.rubric.name: (Opinion(answer="2", reason="Cold."), Opinion(answer="5"))
-        for rubric in rated.rubrics
-    }
+    said = {rubric.rubric.name: (Opinion(answer="2", reason="Cold."), Opinion(answer="5")) for rubric in rated.rubrics}
     made = {
         "rate": rated,
-        "audit": rating_plan(
-            run, mode="audit", rubrics=(EMPATHY,), judge=JUDGE, focus="uncertain", random_share=0.5
-        ),
+        "audit": rating_plan(run, mode="audit", rubrics=(EMPATHY,), judge=JUDGE, focus="uncertain", random_share=0.5),
         "findings": rating_plan(run, mode="findings", rubrics=(RUBRICS.load("finding_extraction"),)),
         "codes": rating_plan(run, mode="codes", rubrics=tuple(map(CODEBOOK.load, CODEBOOK.names()))),
         "pairs": rating_plan(run, mode="pairs", rubrics=(EMPATHY,)),

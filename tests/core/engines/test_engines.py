@@ -39,9 +39,7 @@ def workers_find_the_tests() -> Iterator[None]:
 # Ray takes half a minute to do what the others do; that it does it at all is seen in tests/safety, too.
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(name, marks=pytest.mark.soak_only if name == "ray" else ()) for name in ENGINES.names()
-    ],
+    params=[pytest.param(name, marks=pytest.mark.soak_only if name == "ray" else ()) for name in ENGINES.names()],
 )
 def engine(request: pytest.FixtureRequest, workers_find_the_tests: None) -> Iterator[Engine]:
     """Two workers of each engine, on this machine."""
@@ -123,9 +121,7 @@ def test_simulated_conversations_are_the_same_by_every_engine(engine: Engine, tm
     assert again.summary.calls.asked == 0
 
 
-def test_annomi_is_the_same_by_every_engine(
-    engine: Engine, annomi: Path, annomi_plain: Path, tmp_path: Path
-) -> None:
+def test_annomi_is_the_same_by_every_engine(engine: Engine, annomi: Path, annomi_plain: Path, tmp_path: Path) -> None:
     score([annomi], tmp_path / "spread", engine=engine)
     assert_same(annomi_plain, tmp_path / "spread")
     assert json.loads((tmp_path / "spread/manifest.json").read_text())["scorings"][0]["engine"] == engine.name

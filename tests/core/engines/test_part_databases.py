@@ -139,8 +139,6 @@ def test_what_a_worker_is_at_is_left_to_it(databases: PartDatabases) -> None:
     assert (databases.whole.read_text(), databases.folder.exists()) == ("a", False)
 
 
-@pytest.mark.parametrize(
-    ("count", "workers", "size"), [(0, 2, 1), (7, 2, 1), (9, 2, 2), (900, 2, 25), (9, 0, 3)]
-)
+@pytest.mark.parametrize(("count", "workers", "size"), [(0, 2, 1), (7, 2, 1), (9, 2, 2), (900, 2, 25), (9, 0, 3)])
 def test_sizes_of_parts(count: int, workers: int, size: int) -> None:
     assert part_size(count, workers, 25) == size

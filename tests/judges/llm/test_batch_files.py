@@ -90,9 +90,7 @@ class Batch:
         return read_batch(Run(self.run), files or [self.answers], out)
 
     def judged_live(self, server: JudgeServer, work: JudgingWork | None = None, **how: Any) -> Any:
-        (judged,) = judge_run(
-            Run(self.run), [EXAMPLE], [server.judge], work or EMPATHY, settings=JudgeSettings(**how)
-        )
+        (judged,) = judge_run(Run(self.run), [EXAMPLE], [server.judge], work or EMPATHY, settings=JudgeSettings(**how))
         return judged
 
     def errors(self) -> list[str]:

@@ -146,9 +146,7 @@ def test_probabilities() -> None:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize(
-    "odd", [{"content": None}, {"content": [{"token": "4"}]}, {"tokens": ["4"]}, [], "x"]
-)
+@pytest.mark.parametrize("odd", [{"content": None}, {"content": [{"token": "4"}]}, {"tokens": ["4"]}, [], "x"])
 def test_probabilities_of_another_form(odd: object) -> None:
     assert replied(Action(text="{}", choice={"logprobs": odd}), probabilities=True).tokens == ()
 

@@ -42,10 +42,7 @@ HEAVY = ("aiohttp", "aiobotocore", "botocore", "deepeval", "torch", "transformer
 @pytest.mark.parametrize(
     "name",
     # What deepeval imports takes seconds; it knows the prices of others' models too.
-    [
-        pytest.param(name, marks=pytest.mark.slow if name not in ("local", "ollama") else ())
-        for name in CLIENTS.names()
-    ],
+    [pytest.param(name, marks=pytest.mark.slow if name not in ("local", "ollama") else ()) for name in CLIENTS.names()],
 )
 def test_every_client_keeps_the_contract(name: str) -> None:
     kind = CLIENTS.load(name)

@@ -49,9 +49,7 @@ def judge(path: Path, name: Any, transcripts: Any, names: tuple[str, ...] = NAME
 
 def served(*servers: JudgeServer | str, weights: tuple[float, ...] = ()) -> ModelName:
     names = [model_name(each if isinstance(each, str) else each.judge) for each in servers]
-    endpoints = tuple(
-        Endpoint(name, weight) for name, weight in zip(names, weights or [1.0] * len(names), strict=True)
-    )
+    endpoints = tuple(Endpoint(name, weight) for name, weight in zip(names, weights or [1.0] * len(names), strict=True))
     return replace(names[0], endpoints=endpoints)
 
 
@@ -71,9 +69,7 @@ def test_addresses_of_one_model_are_one_judge(tmp_path: Path) -> None:
         "- {address: 'http://b:1/v1#llama', weight: 3, max_concurrency: 5, key_env: B_KEY}\n"
         "- http://a:1/v1#qwen\n"
     )
-    names = named_models(
-        ["http://c:1/v1#qwen", str(file), "http://c:1/v1#llama", "http://c:1/v1#llama", "local"]
-    )
+    names = named_models(["http://c:1/v1#qwen", str(file), "http://c:1/v1#llama", "http://c:1/v1#llama", "local"])
     assert [rater_of(name) for name in names] == ["judge:qwen", "judge:llama", "judge:local/smollm2-135m-toy"]
     qwen, llama, local = names
     assert [each.name.url for each in qwen.endpoints] == ["http://c:1/v1", "http://a:1/v1"]
@@ -163,9 +159,7 @@ def test_the_ratings_are_the_same_however_many_endpoints(tmp_path: Path, count: 
         judged, rows = judge(tmp_path / "several.sqlite", served(*servers), talks(12), passes=2)
         assert sum(server.count for server in servers) == judged.calls == 120
         # What is kept knows the model only: other endpoints have nothing to do.
-        again, same = judge(
-            tmp_path / "several.sqlite", served("http://127.0.0.1:9/v1#tiny"), talks(12), passes=2
-        )
+        again, same = judge(tmp_path / "several.sqlite", served("http://127.0.0.1:9/v1#tiny"), talks(12), passes=2)
     assert rows == same == expected
     assert again.calls == 0
 
@@ -359,9 +353,7 @@ def test_keys_go_to_their_endpoint_and_nowhere_else(
 def test_a_key_that_isnt_set_is_told_before_anything_is_asked(tmp_path: Path, path: Path) -> None:
     with JudgeServer() as server:
         file = tmp_path / "endpoints.yaml"
-        file.write_text(
-            f"- {server.judge}\n- {{address: 'http://127.0.0.1:9/v1#tiny', key_env: NOT_SET_ANYWHERE}}\n"
-        )
+        file.write_text(f"- {server.judge}\n- {{address: 'http://127.0.0.1:9/v1#tiny', key_env: NOT_SET_ANYWHERE}}\n")
         with pytest.raises(LanguageModelError, match="NOT_SET_ANYWHERE is not set"):
             judge(path, model_name(str(file)), talks(1))
         assert server.count == 0

@@ -30,9 +30,7 @@ KEY = "sk-test-key-of-no-one"
     [
         "openai/gpt-4.1",
         "portkey/gpt-4.1",
-        pytest.param(
-            "litellm/openai/gpt-4.1", marks=pytest.mark.skipif(NO_LITELLM, reason="litellm isn't installed")
-        ),
+        pytest.param("litellm/openai/gpt-4.1", marks=pytest.mark.skipif(NO_LITELLM, reason="litellm isn't installed")),
     ],
 )
 @pytest.mark.parametrize("fails", [False, True], ids=["rated", "refused"])

@@ -39,9 +39,7 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> JudgeCommand:
         ("openrouter/a/b", "OPENROUTER_API_KEY is not set"),
     ],
 )
-def test_a_key_that_is_missing_is_told_before_anything_is_written(
-    judge: str, says: str, command: JudgeCommand
-) -> None:
+def test_a_key_that_is_missing_is_told_before_anything_is_written(judge: str, says: str, command: JudgeCommand) -> None:
     ended = command(judge)
     assert ended.code == 2
     assert says in ended.line

@@ -162,8 +162,7 @@ def test_rubrics_that_need_an_input_name_it() -> None:
 
 def test_partnership_does_not_repeat_softening_sustain_talk() -> None:
     partnership, softening = (
-        {level.descriptor for level in RUBRICS.load(n).scale}
-        for n in ("partnership", "softening_sustain_talk")
+        {level.descriptor for level in RUBRICS.load(n).scale} for n in ("partnership", "softening_sustain_talk")
     )
     assert not partnership & softening
     assert "sustain" not in " ".join(partnership)
@@ -286,9 +285,7 @@ SEEN: dict[str, Any] = {
     "not_applicable": "Nothing is explained.", "instructions": "Rate the whole conversation.",
 }  # fmt: skip
 #: They come with another form of the answer; or are of tuned rubrics, translations and provenance: tests of their own.
-ELSEWHERE = (
-    "kind labels answer window window_role stage examples level_map history language translated_from shows"
-)
+ELSEWHERE = "kind labels answer window window_role stage examples level_map history language translated_from shows"
 
 
 def test_version_is_twelve_hexadecimal_digits() -> None:

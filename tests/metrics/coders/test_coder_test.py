@@ -30,8 +30,7 @@ def coded_by(labels: Sequence[str], code: str = "question") -> Coder:
 def session(talk: Talk, *turns: dict[str, str], code: str = "question", name: str = "s") -> Transcript:
     """A session of clinician turns with the labels that people gave."""
     made = [
-        ("clinician", "…", {"codes": {person: {code: label} for person, label in given.items()}})
-        for given in turns
+        ("clinician", "…", {"codes": {person: {code: label} for person, label in given.items()}}) for given in turns
     ]
     return talk(*made, id=name)
 
@@ -66,9 +65,7 @@ def test_figures_counted_by_hand(talk: Talk) -> None:
 def test_session_measures_counted_by_hand(talk: Talk) -> None:
     sessions = [
         session(talk, *({"anna": label} for label in labels), name=str(number))
-        for number, labels in enumerate(
-            (["open", "closed"], ["open", "open"], ["closed", "closed"], ["none", "none"])
-        )
+        for number, labels in enumerate((["open", "closed"], ["open", "open"], ["closed", "closed"], ["none", "none"]))
     ]
     found = evaluate_coder(sessions, coded_by(["open", "closed"]))
     measures = {each.measure: each for each in found.sessions}
@@ -201,10 +198,7 @@ def test_verdicts_follow_from_ranks_means_and_quality(talk: Talk) -> None:
 
         def code(transcript: Transcript) -> dict[int, dict[str, str]]:
             count = given(int(transcript.id))
-            return {
-                turn.index: {"question": "open" if turn.index < count else "none"}
-                for turn in transcript.turns
-            }
+            return {turn.index: {"question": "open" if turn.index < count else "none"} for turn in transcript.turns}
 
         coder = replace(CODERS.load("rules"), codes=("question",), code=code, refuses=lambda _: None)
         return next(s for s in evaluate_coder(sessions, coder).sessions if s.measure == "questions_per_turn")

@@ -126,9 +126,7 @@ def test_coder_is_registered_and_codes_clinician_turns(talk: Callable[..., Trans
     assert coder.name == "rules"
     assert set(coder.codes) <= set(CODES)
     assert coder.rater == f"algorithm:rules@{coder.version}"
-    transcript = talk(
-        ("clinician", "Why?"), ("patient", "Why not?"), ("other", "Why?"), ("clinician", "I see.")
-    )
+    transcript = talk(("clinician", "Why?"), ("patient", "Why not?"), ("other", "Why?"), ("clinician", "I see."))
     assert coder.refuses(transcript) is None
     assert coder.code(transcript) == {0: {"question": "open"}, 3: {"question": "none"}}
     with pytest.raises(RegistryError, match="did you mean rules"):

@@ -56,12 +56,8 @@ def corpus(sessions: int = 16, *, second: bool = False) -> list[Transcript]:
             people = {"anna": codes, **({"ben": {**codes, "question": "closed"}} if second else {})}
             asked = f"{draw(texts)} {draw(TOPICS)}{'.' if kind == 'none' else '?'}"
             turns.append(("clinician", asked, {"codes": people}))
-            talk, said = (("change", CHANGE), ("sustain", SUSTAIN), ("neutral", NEUTRAL))[
-                (k + number // 3) % 3
-            ]
-            turns.append(
-                ("patient", f"{draw(said)} {draw(TOPICS)}.", {"codes": {"anna": {"client_talk": talk}}})
-            )
+            talk, said = (("change", CHANGE), ("sustain", SUSTAIN), ("neutral", NEUTRAL))[(k + number // 3) % 3]
+            turns.append(("patient", f"{draw(said)} {draw(TOPICS)}.", {"codes": {"anna": {"client_talk": talk}}}))
         quality = {"mi_quality": "high" if number % 2 else "low"}
         made.append(conversation(*turns, id=f"s{number}", language="en", factors=quality))
     return made
@@ -164,9 +160,7 @@ def test_an_ngram_of_one_transcript_has_no_weight() -> None:
     secret = turn_features(conversation(("clinician", "xylophone quartz")), ["clinician"])["clinician"]
     plain = turn_features(conversation(("clinician", "x")), ["clinician"])["clinician"]
     own = set(secret.grams.indices) - set(plain.grams.indices)
-    assert len(own & set(model.columns.tolist())) < 0.5 * len(
-        own
-    )  # what is left are collisions and short pieces
+    assert len(own & set(model.columns.tolist())) < 0.5 * len(own)  # what is left are collisions and short pieces
 
 
 def test_used_by_the_behaviour_family(file: Path) -> None:
@@ -177,9 +171,7 @@ def test_used_by_the_behaviour_family(file: Path) -> None:
     own = [value for value in values if value.rater == coder.rater]
     assert coder.rater == f"algorithm:tiny@{coder.version}"
     assert len([value for value in own if value.metric == "question"]) == 5
-    assert all(
-        str(v.reason).startswith("probability 0.") or v.reason == "probability 1.00" for v in own if v.label
-    )
+    assert all(str(v.reason).startswith("probability 0.") or v.reason == "probability 1.00" for v in own if v.label)
     assert {value.metric for value in own} == wanted
     people = [value for value in values if value.rater == "human:anna"]
     assert all(value.reason is None for value in people if value.label)
@@ -223,9 +215,7 @@ def test_the_card_counts_what_it_was_trained_on(made: TrainingOutcome) -> None:
 def test_gold_is_the_majority_and_ties_are_counted() -> None:
     training = read_training_set(corpus(second=True))
     # Ben says closed of every turn: anna's open and none are tied with it.
-    closed = sum(
-        turn.meta["codes"]["anna"].get("question") == "closed" for each in corpus() for turn in each.turns
-    )
+    closed = sum(turn.meta["codes"]["anna"].get("question") == "closed" for each in corpus() for turn in each.turns)
     assert training.counts["question"] == {"closed": closed}
     assert training.ties["question"] == 80 - closed
     assert "question" not in training.labels
@@ -406,9 +396,7 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
     assert card["date"] == "2026-11-22"
     run = tmp_path / "run"
     with pytest.raises(SystemExit) as ended:
-        main(
-            ["score", coded, "--metrics", "behaviour", "--set", f"behaviour.coders={out}", "--out", str(run)]
-        )
+        main(["score", coded, "--metrics", "behaviour", "--set", f"behaviour.coders={out}", "--out", str(run)])
     assert ended.value.code == 0
     from bedside.ratings.run import Run
 

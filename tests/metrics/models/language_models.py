@@ -26,15 +26,11 @@ def tiny(kind: str = "GPT2", chat: bool = True, window: int = 4096, seed: int = 
     pairs = [("e", "r"), ("t", "h"), ("1", "0"), ('"', "}"), ('"', ":"), ("Ġ", "-")]
     pairs += [("s", "c"), ("o", "r"), ("sc", "or")]
     vocabulary = [*alphabet, *(first + second for first, second in pairs)]
-    inner = tokenizers.Tokenizer(
-        tokenizers.models.BPE({text: number for number, text in enumerate(vocabulary)}, pairs)
-    )
+    inner = tokenizers.Tokenizer(tokenizers.models.BPE({text: number for number, text in enumerate(vocabulary)}, pairs))
     inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     inner.decoder = tokenizers.decoders.ByteLevel()
     inner.add_special_tokens([BEGIN, END])
-    tokenizer = cast(Any, transformers).PreTrainedTokenizerFast(
-        tokenizer_object=inner, eos_token=END, bos_token=BEGIN
-    )
+    tokenizer = cast(Any, transformers).PreTrainedTokenizerFast(tokenizer_object=inner, eos_token=END, bos_token=BEGIN)
     if chat:
         tokenizer.chat_template = TEMPLATE
     sizes: dict[str, Any] = {
@@ -74,9 +70,7 @@ def starting(tokenizer: Any) -> Any:
 
     made = copy.deepcopy(tokenizer)
     begin = made.convert_tokens_to_ids(BEGIN)
-    made.backend_tokenizer.post_processor = TemplateProcessing(
-        single=f"{BEGIN} $A", special_tokens=[(BEGIN, begin)]
-    )
+    made.backend_tokenizer.post_processor = TemplateProcessing(single=f"{BEGIN} $A", special_tokens=[(BEGIN, begin)])
     return made
 
 
@@ -96,13 +90,9 @@ def save_dialoflow(folder: Path, window: int = 512) -> Path:
             n_layer=2, n_positions=window, vocab_size=len(tokenizer) + len(control), **sizes
         )
         reader = transformers.GPT2Model(config)
-        planner = transformers.GPT2Model(
-            transformers.GPT2Config(n_layer=1, n_positions=256, vocab_size=1, **sizes)
-        )
+        planner = transformers.GPT2Model(transformers.GPT2Config(n_layer=1, n_positions=256, vocab_size=1, **sizes))
     weights = {f"speak_model.{name}": each for name, each in reader.state_dict().items()}
-    weights |= {
-        f"planing_model.{name}": each for name, each in planner.state_dict().items() if name != "wte.weight"
-    }
+    weights |= {f"planing_model.{name}": each for name, each in planner.state_dict().items() if name != "wte.weight"}
     weights["speak_model.h.0.attn.bias"] = torch.ones(1, 1, window, window)
     weights["planing_model.h.0.attn.masked_bias"] = torch.tensor(-1e4)
     weights["lm_head.weight"] = torch.zeros(config.vocab_size, 2 * config.n_embd)

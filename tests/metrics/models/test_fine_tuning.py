@@ -56,9 +56,7 @@ def test_model_and_tensors_are_where_pytorch_computes(
 
 
 @pytest.mark.parametrize("method", ["lora", "plain"])
-def test_a_tuned_model_is_better_on_transcripts_that_it_has_not_seen(
-    method: str, folder: str, tmp_path: Path
-) -> None:
+def test_a_tuned_model_is_better_on_transcripts_that_it_has_not_seen(method: str, folder: str, tmp_path: Path) -> None:
     if method == "lora":
         pytest.importorskip("peft")
     out = tmp_path / "new" / "tuned"
@@ -85,9 +83,7 @@ def test_a_tuned_model_is_better_on_transcripts_that_it_has_not_seen(
 def loss(folder: Path, talks: list[Transcript]) -> float:
     """The mean of −log p over all tokens but the first of each transcript, through the likelihood."""
     likelihood = load_likelihood(str(folder))
-    tokens = [
-        [token for line in fine_tuning._lines(each) for token in likelihood.encode(line)] for each in talks
-    ]
+    tokens = [[token for line in fine_tuning._lines(each) for token in likelihood.encode(line)] for each in talks]
     found = likelihood.weigh([[Continuation(each[:1], each[1:])] for each in tokens])
     return -float(sum(group[0].sum() for group in found)) / sum(len(each) - 1 for each in tokens)
 

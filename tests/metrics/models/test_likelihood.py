@@ -153,9 +153,7 @@ def test_a_folder_is_loaded_once(tmp_path: Path) -> None:
         load_likelihood(folder, "int4")
 
 
-def test_model_and_tensors_are_where_pytorch_computes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_and_tensors_are_where_pytorch_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = str(save(tmp_path / "model"))
     plain = load_likelihood(folder)
     asked = groups(plain)

@@ -96,9 +96,7 @@ def test_a_config_that_is_none(text: str, tmp_path: Path) -> None:
 
 
 def test_a_missing_library_is_named() -> None:
-    with pytest.raises(
-        MissingExtraError, match=r"needs nothing_of_that_name.*pip install \"bedside\[nli\]\""
-    ):
+    with pytest.raises(MissingExtraError, match=r"needs nothing_of_that_name.*pip install \"bedside\[nli\]\""):
         library("nothing_of_that_name", "nli")
 
 

@@ -77,10 +77,7 @@ def as_transformers_does(folder: Path, pairs: list[tuple[str, str]]) -> np.ndarr
     for premise, hypothesis in pairs:
         with torch.inference_mode():
             logits = model(**words(premise, hypothesis, return_tensors="pt")).logits[0].double()
-        named = {
-            model.config.id2label[at].lower(): share
-            for at, share in enumerate(torch.softmax(logits, 0).tolist())
-        }
+        named = {model.config.id2label[at].lower(): share for at, share in enumerate(torch.softmax(logits, 0).tolist())}
         made.append([named[label] for label in LABELS])
     return np.array(made)
 
@@ -304,9 +301,7 @@ def test_each_pair_is_worked_out_once(counted: tuple[NliModel, Callable[[], int]
     assert rows() == 2
 
 
-def test_what_is_kept_is_bounded(
-    counted: tuple[NliModel, Callable[[], int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_is_bounded(counted: tuple[NliModel, Callable[[], int]], monkeypatch: pytest.MonkeyPatch) -> None:
     model, rows = counted
     monkeypatch.setattr(module, "_KEPT", 3)
     pairs = [("i drink", f"you {word}") for word in ("drink", "smoke", "never", "not", "day")]
@@ -450,9 +445,7 @@ def test_a_model_of_something_else_in_onnx(tmp_path: Path) -> None:
     save(tmp_path)
     given = onnx.helper.make_tensor_value_info("pixels", onnx.TensorProto.FLOAT, ["n", 3])
     made = onnx.helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, ["n", 3])
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("Relu", ["pixels"], ["logits"])], "g", [given], [made]
-    )
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["pixels"], ["logits"])], "g", [given], [made])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(model, tmp_path / "model.onnx")
     refused(tmp_path, "wants pixels")

@@ -87,9 +87,7 @@ def test_labels_need_a_protocol(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.slow
-def test_fitting_writes_parameters_that_scoring_takes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fitting_writes_parameters_that_scoring_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = drawn_turns(60, 1, replayed=False)
     lines = [row.model_dump_json(exclude_none=True, exclude={"addressed"}) for row in rows]
     (tmp_path / "turns.jsonl").write_text("\n".join(lines) + "\n")
@@ -99,10 +97,7 @@ def test_fitting_writes_parameters_that_scoring_takes(
     errors = [row["error"] for row in tables["grid_reveal"]["rows"]]
     assert errors == sorted(errors)
     setting = f"hidden_concerns.parameters={tmp_path / 'mine.yaml'}"
-    assert (
-        run("score", EXAMPLE, "--metrics", "hidden_concerns", "--set", setting, "--out", tmp_path / "run")
-        == 0
-    )
+    assert run("score", EXAMPLE, "--metrics", "hidden_concerns", "--set", setting, "--out", tmp_path / "run") == 0
 
 
 def test_fitting_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

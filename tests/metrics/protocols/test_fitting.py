@@ -36,9 +36,7 @@ TRUTH = Parameters.model_validate(
         **DEFAULT.model_dump(),
         "reveal": {
             **DEFAULT.reveal.model_dump(),
-            "weights": {
-                name: 1.5 if place % 2 else -1.6 for place, name in enumerate(DEFAULT.reveal.weights)
-            },
+            "weights": {name: 1.5 if place % 2 else -1.6 for place, name in enumerate(DEFAULT.reveal.weights)},
             "high": 0.6,
             "low": 0.45,
         },
@@ -96,9 +94,7 @@ def drawn_turns(
                 )
                 addressed = None
                 if concern == "a":
-                    addressed = (
-                        int(trace.addressed_at == turn + 1) if replayed else int(draw.random() < step.address)
-                    )
+                    addressed = int(trace.addressed_at == turn + 1) if replayed else int(draw.random() < step.address)
                 rows.append(
                     LabelledTurn.model_validate(
                         {
@@ -143,9 +139,7 @@ def test_reveal_weights_equal_a_regression_of_each_category() -> None:
         part = data.x[:, (1 + place) * width : (2 + place) * width]
         mine = part.any(axis=1)
         model = sm.Logit(data.y[mine], part[mine]).fit(disp=0, tol=1e-12)
-        assert found[:width] + found[(1 + place) * width : (2 + place) * width] == pytest.approx(
-            model.params, abs=0.01
-        )
+        assert found[:width] + found[(1 + place) * width : (2 + place) * width] == pytest.approx(model.params, abs=0.01)
 
 
 @pytest.mark.slow
@@ -172,11 +166,7 @@ def test_design_matrix_gives_the_formula() -> None:
     data = reveal_data(courses(rows), DEFAULT)
     weights = [
         *DEFAULT.reveal.weights.values(),
-        *(
-            DEFAULT.reveal.by_category[name].get(each, 0.0)
-            for name in CATEGORIES
-            for each in DEFAULT.reveal.weights
-        ),
+        *(DEFAULT.reveal.by_category[name].get(each, 0.0) for name in CATEGORIES for each in DEFAULT.reveal.weights),
     ]
     p = 1 / (1 + np.exp(-data.x @ np.array(weights)))
     expected = []

@@ -80,9 +80,7 @@ def test_docs_worked_example_is_what_the_trace_gives() -> None:
     page = (PAGES / "medconceal.md").read_text("utf-8")
     for state in found.history:
         (a, b), (p, q) = state.evidence, state.step.reveal
-        row = " | ".join(
-            f"{each:.3f}"[1:] for each in (p, a, q, b, state.step.address, state.address_evidence)
-        )
+        row = " | ".join(f"{each:.3f}"[1:] for each in (p, a, q, b, state.step.address, state.address_evidence))
         assert f"| {row} |" in page
 
 

@@ -36,11 +36,7 @@ from tests.conftest import conversation
 
 def talk(exchanges: int, **fields: Any) -> Transcript:
     """Opening complaint, questions with answers, diagnosis: 2 · exchanges + 2 messages."""
-    asked = [
-        each
-        for n in range(exchanges)
-        for each in (("clinician", f"Question {n}?"), ("patient", f"Answer {n}."))
-    ]
+    asked = [each for n in range(exchanges) for each in (("clinician", f"Question {n}?"), ("patient", f"Answer {n}."))]
     return conversation(("patient", "It hurts."), *asked, ("clinician", "Candidates: x, y."), **fields)
 
 
@@ -263,10 +259,7 @@ def test_shares_of_replies() -> None:
     dont_know, asked = dont_know_and_repeats(said, marked)
     assert (dont_know.value, asked.value) == (0.5, 0)
     assert dont_know_and_repeats(said, labels())[0].missing == "no labels of the replies' kind"
-    assert (
-        dont_know_and_repeats(conversation(("patient", "x"), ("clinician", "y")))[0].missing
-        == "no patient reply"
-    )
+    assert dont_know_and_repeats(conversation(("patient", "x"), ("clinician", "y")))[0].missing == "no patient reply"
 
 
 # -- rewards -----------------------------------------------------------------------------------------------------
@@ -382,9 +375,7 @@ def test_pairs_hold_to_the_rule(rewards: list[float], seed: int) -> None:
 def test_two_lows_are_drawn_by_the_seed() -> None:
     # Ten ones, four lows, one high.
     made = {"c": candidates(9.0, *[1.0] * 20, *[-6.0] * 4)}
-    drawn = {
-        tuple(pair.rejected_id for pair in preference_pairs(made, seed=seed).pairs) for seed in range(30)
-    }
+    drawn = {tuple(pair.rejected_id for pair in preference_pairs(made, seed=seed).pairs) for seed in range(30)}
     assert all(len(each) == 2 for each in drawn)
     assert len(drawn) > 3
 

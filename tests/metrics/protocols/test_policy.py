@@ -70,9 +70,7 @@ def test_turn_by_turn_is_all_at_once(steps: list[Step], parameters: Parameters, 
         # What JSON holds of a state goes on as the state itself would.
         held = orjson.dumps(policy.step(PolicyState(**orjson.loads(orjson.dumps(state))), step))
         assert held == orjson.dumps(policy.step(state, step))
-        course.append(
-            (tuple(state.evidence), dict(state.revealed_at), state.address_evidence, state.addressed_at)
-        )
+        course.append((tuple(state.evidence), dict(state.revealed_at), state.address_evidence, state.addressed_at))
     assert course == at_once(steps, ["a", "b", "c"], primary, parameters)
     whole = replay(steps, ["a", "b", "c"], primary, parameters)
     assert [(each.evidence, each.address_evidence) for each in whole.history] == [

@@ -116,9 +116,7 @@ def slow(given: list[Step], parameters: Parameters) -> tuple[int | None, int | N
     kept = [(number, step) for number, step in enumerate(given, start=1) if not step.blocked]
 
     def evidence(values: list[float], decay: float) -> float:
-        return (1 - decay) * math.fsum(
-            decay ** (len(values) - 1 - index) * value for index, value in enumerate(values)
-        )
+        return (1 - decay) * math.fsum(decay ** (len(values) - 1 - index) * value for index, value in enumerate(values))
 
     E = [evidence([step.reveal[0] for _, step in kept[: n + 1]], reveal.decay) for n in range(len(kept))]
     A = [evidence([step.address for _, step in kept[: n + 1]], address.decay) for n in range(len(kept))]
@@ -265,9 +263,7 @@ def test_more_evidence_never_reveals_or_addresses_later(
 @given(MANY, parameter_sets(progressive=True))
 @settings(max_examples=50, deadline=None)
 def test_progressive_mode_never_reveals_earlier(given: list[Step], parameters: Parameters) -> None:
-    plain = parameters.model_copy(
-        update={"reveal": parameters.reveal.model_copy(update={"progressive": 0.0})}
-    )
+    plain = parameters.model_copy(update={"reveal": parameters.reveal.model_copy(update={"progressive": 0.0})})
     strict, easy = (replay(given, ["a", "b", "c"], "b", each) for each in (parameters, plain))
     for concern, at in strict.revealed_at.items():
         assert easy.revealed_at[concern] <= at
@@ -323,9 +319,7 @@ CONCERN = Concern(id="a", category=FEAR, text="Needles")
 
 
 def labels(intent: str | None = None, **features: float) -> ConcernTurnLabels:
-    return ConcernTurnLabels.model_validate(
-        {"z": {**dict.fromkeys(FEATURES, 0.0), **features}, "intent": intent}
-    )
+    return ConcernTurnLabels.model_validate({"z": {**dict.fromkeys(FEATURES, 0.0), **features}, "intent": intent})
 
 
 def test_a_turn_without_labels_is_no_trace() -> None:
@@ -396,9 +390,7 @@ def test_a_file_may_extend_a_shipped_one(tmp_path: Path) -> None:
 )
 def test_bad_parameter_files_name_the_key(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
-    path.write_text(
-        yaml.safe_dump({"name": "bad", "extends": "default", "title": "x", "origin": "y", **change})
-    )
+    path.write_text(yaml.safe_dump({"name": "bad", "extends": "default", "title": "x", "origin": "y", **change}))
     with pytest.raises(RegistryError, match=message) as raised:
         parse_parameters(path)
     assert "bad.yaml" in str(raised.value)

@@ -81,9 +81,7 @@ def test_ratings_are_those_of_the_run_but_for_names(run: bedside.Run, folder: Pa
 def test_conversations_are_those_of_the_run(run: bedside.Run, folder: Path) -> None:
     turns = table(folder, "turns")
     said = [
-        (talk.id, turn.index, turn.role, turn.speaker, turn.text)
-        for talk in run.transcripts()
-        for turn in talk.turns
+        (talk.id, turn.index, turn.role, turn.speaker, turn.text) for talk in run.transcripts() for turn in talk.turns
     ]
     assert list(turns.drop("meta").iter_rows()) == said
     transcripts = table(folder, "transcripts")
@@ -150,9 +148,7 @@ print(json.dumps({
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     loaded = json.loads(done.stdout)
-    heights = {
-        name: {"test": table(folder, name).height} for name in ("ratings", "metrics", "transcripts", "turns")
-    }
+    heights = {name: {"test": table(folder, name).height} for name in ("ratings", "metrics", "transcripts", "turns")}
     assert loaded["rows"] == heights
     assert loaded["ratings"] == run.ratings["value"].to_list()
     assert loaded["columns"] == [*run.ratings.columns, "rater_kind"]
@@ -339,9 +335,7 @@ def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
     assert "What was said is in it" in out
     assert "Of 4 conversations nobody says where they come from" in err
     assert err.endswith("Nothing was uploaded.\n")
-    code, out, err = call(
-        "export", run.path, "--to", "csv-folder", "--out", "more", "--rater-names", "--json"
-    )
+    code, out, err = call("export", run.path, "--to", "csv-folder", "--out", "more", "--rater-names", "--json")
     (record,) = json.loads(out)[0]["rows"]
     assert record["rows"]["ratings"] == run.ratings.height
     counts = [record[name] for name in ("form", "people_renamed", "transcripts_of_unknown_origin")]

@@ -55,9 +55,7 @@ def mean_by_hand(rows: list[Row]) -> float | None:
     for row in rows:
         if row["value"] is not None and not row["rater"].startswith("jury:"):
             raters[row["rater"]][row["unit"]].append(row["value"])
-    means = [
-        statistics.fmean(statistics.fmean(passes) for passes in units.values()) for units in raters.values()
-    ]
+    means = [statistics.fmean(statistics.fmean(passes) for passes in units.values()) for units in raters.values()]
     return statistics.fmean(means) if means else None
 
 

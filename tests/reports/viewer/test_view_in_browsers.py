@@ -266,9 +266,7 @@ def test_hidden_states_stand_beside_their_turns(open_page: Opener, tmp_path: Pat
         view.kill()
 
 
-def test_a_run_that_changes_is_read_anew_while_it_is_looked_at(
-    open_page: Opener, rich: Run, tmp_path: Path
-) -> None:
+def test_a_run_that_changes_is_read_anew_while_it_is_looked_at(open_page: Opener, rich: Run, tmp_path: Path) -> None:
     run = Run(shutil.copytree(rich.path, tmp_path / "run"))
     view = ServedView(Path(run.path))
     try:

@@ -53,9 +53,7 @@ class TestServed:
         # The page itself holds nothing of the run.
         assert "alpha" not in client.get("/").text
 
-    def test_other_pages_names_and_methods_are_refused(
-        self, client: httpx.Client, served: ServedView
-    ) -> None:
+    def test_other_pages_names_and_methods_are_refused(self, client: httpx.Client, served: ServedView) -> None:
         for path in (*QUESTIONS, "/", "/files/view.js"):
             answer = client.get(path, headers=known(served, Host="attacker.example"))
             assert answer.status_code == 421
@@ -68,9 +66,7 @@ class TestServed:
                 answer = client.request(method, "/list", headers=known(served, Origin=origin))
                 assert answer.status_code == status
 
-    def test_every_answer_forbids_what_the_page_does_not_need(
-        self, client: httpx.Client, served: ServedView
-    ) -> None:
+    def test_every_answer_forbids_what_the_page_does_not_need(self, client: httpx.Client, served: ServedView) -> None:
         for path in ("/", "/files/view.js", "/files/page.css", "/run", "/nowhere"):
             headers = client.get(path).headers
             assert "default-src 'none'" in headers["Content-Security-Policy"]
@@ -99,9 +95,7 @@ class TestServed:
         odd = client.get("/list", params={"metric": "no such", "rater": "nobody"}, headers=known(served))
         assert odd.json()["data"]["total"] == 0
 
-    def test_looking_changes_no_file_of_the_run(
-        self, client: httpx.Client, served: ServedView, rich: Run
-    ) -> None:
+    def test_looking_changes_no_file_of_the_run(self, client: httpx.Client, served: ServedView, rich: Run) -> None:
         before = digests(Path(rich.path))
         for path in QUESTIONS:
             client.get(path, headers=known(served)).raise_for_status()

@@ -194,7 +194,6 @@ def check_recorded(simulator: Simulator, talk: Played) -> None:
 def transcript_of(talk: Played, name: str, **fields: Any) -> Transcript:
     """A conversation that was played, as the engine would write it down."""
     turns = tuple(
-        Turn(index, turn.role, turn.role, turn.text, dict(turn.meta))
-        for index, turn in enumerate(talk.ended.turns)
+        Turn(index, turn.role, turn.role, turn.text, dict(turn.meta)) for index, turn in enumerate(talk.ended.turns)
     )
     return Transcript(name, turns, **{"reference": dict(talk.ended.reference), **fields})

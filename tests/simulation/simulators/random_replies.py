@@ -9,9 +9,7 @@ from typing import Any
 
 from bedside.simulation.simulators.calls import ActorReply, Call
 
-_WORDS = (
-    "well yes no pain since monday and my mother left arm cough perhaps doctor it hurts when I walk".split()
-)
+_WORDS = "well yes no pain since monday and my mother left arm cough perhaps doctor it hurts when I walk".split()
 _JUNK = (
     "",
     " ",
@@ -65,9 +63,7 @@ def _object(schema: Mapping[str, Any], draw: random.Random, root: Mapping[str, A
 def _array(schema: Mapping[str, Any], draw: random.Random, root: Mapping[str, Any]) -> Any:
     least = schema.get("minItems", 0)
     most = min(schema.get("maxItems", least + 3), least + 3)
-    return [
-        fitting(schema.get("items", {"type": "string"}), draw, root) for _ in range(draw.randint(least, most))
-    ]
+    return [fitting(schema.get("items", {"type": "string"}), draw, root) for _ in range(draw.randint(least, most))]
 
 
 def _integer(schema: Mapping[str, Any], draw: random.Random, root: Mapping[str, Any]) -> Any:

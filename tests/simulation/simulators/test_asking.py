@@ -59,9 +59,7 @@ def test_a_patient_that_stays_wrong_ends_the_conversation_as_the_patients_fault(
 def test_a_patients_words_may_come_in_an_object_that_nobody_hears_read_out() -> None:
     ask = replace(ASK, schema={"type": "object"})
     good = '{"message": " fine ", "reasoning": "short"}'
-    spoken, calls, _ = run_exchange(
-        ask_patient(ask, rude), Table({"speak": ['{"mess', '{"reasoning": ""}', good]})
-    )
+    spoken, calls, _ = run_exchange(ask_patient(ask, rude), Table({"speak": ['{"mess', '{"reasoning": ""}', good]}))
     assert (spoken.text, spoken.fields) == ("fine", {"reasoning": "short"})
     assert [reason for _, reason in spoken.refused] == ["reply can't be read", "empty"]
     assert "one whole JSON object" in calls[1].objection

@@ -180,17 +180,13 @@ JSON = st.recursive(
 
 
 def paths_of(value: Any) -> list[tuple[int | str, ...]]:
-    members: Any = (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    )
+    members: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [(), *[(step, *rest) for step, inner in members for rest in paths_of(inner)]]
 
 
 @settings(max_examples=40, deadline=None)
 @given(value=st.dictionaries(st.text(), JSON, min_size=1, max_size=4), indent=st.sampled_from([None, 1, 4]))
-def test_the_line_of_any_part_of_json_is_where_it_stands(
-    value: Any, indent: int | None, tmp_path_factory: Any
-) -> None:
+def test_the_line_of_any_part_of_json_is_where_it_stands(value: Any, indent: int | None, tmp_path_factory: Any) -> None:
     path = tmp_path_factory.mktemp("lines") / "a.json"
     text = json.dumps(value, indent=indent)
     path.write_text(text, "utf-8")
@@ -218,9 +214,7 @@ def test_the_cases_and_personas_of_the_docs_are_read_and_clean(tmp_path: Path) -
         "intervention",
     }
     assert len(read_personas(written(tmp_path, "personas.yaml", personas))) == 2
-    told = yaml.safe_load(
-        case.replace("I've had high sugar for six years.", "My father went blind from insulin.")
-    )
+    told = yaml.safe_load(case.replace("I've had high sugar for six years.", "My father went blind from insulin."))
     (tmp_path / "leaky.yaml").write_text(yaml.safe_dump(told), "utf-8")
     ((_, remark),) = check_cases(tmp_path / "leaky.yaml")
     assert str(remark) in page

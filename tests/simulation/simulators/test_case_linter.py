@@ -99,9 +99,7 @@ def test_a_known_diagnosis_may_stand_in_the_chart_where_concerns_are_looked_for(
     assert changed(chart=chart) == [("warning", "chart.History")]
     case = Case.model_validate({**GOOD, "chart": chart, "note": None})
     assert list(leaks(case)) == []
-    told = Case.model_validate(
-        {**GOOD, "note": None, "patient": {**GOOD["patient"], "facts": list(chart.values())}}
-    )
+    told = Case.model_validate({**GOOD, "note": None, "patient": {**GOOD["patient"], "facts": list(chart.values())}})
     assert [remark.key for remark in leaks(told)] == ["patient.facts.0"]
 
 

@@ -192,9 +192,7 @@ def marked(case: Case) -> tuple[Case, dict[str, list[str]]]:
 
 def told(call: Call) -> str:
     """All that an actor is told but what was said aloud."""
-    return json.dumps(
-        [call.brief, call.instruction, call.objection, call.schema, dict(call.material)], default=str
-    )
+    return json.dumps([call.brief, call.instruction, call.objection, call.schema, dict(call.material)], default=str)
 
 
 @pytest.mark.soak
@@ -267,9 +265,7 @@ def test_order_and_concurrency_change_no_byte(tmp_path: Path, name: str) -> None
         assert sorted(one.splitlines()) == sorted(turned.splitlines())
     run(tmp_path / "fewer", name, **(who | {"cases": cases[1:]}))
     for one, fewer in zip(files(tmp_path / "one"), files(tmp_path / "fewer"), strict=True):
-        assert [
-            line for line in one.splitlines() if f"/{cases[0].id}/".encode() not in line
-        ] == fewer.splitlines()
+        assert [line for line in one.splitlines() if f"/{cases[0].id}/".encode() not in line] == fewer.splitlines()
     before = files(tmp_path / "many")
     summary = run(tmp_path / "many", name, **who, replay=True)
     assert summary.calls.asked == 0

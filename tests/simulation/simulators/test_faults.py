@@ -186,9 +186,7 @@ def test_a_clinician_is_flagged(text: str, language: str, expected: tuple[str, .
 
 
 def test_a_clinician_that_says_the_same_again_is_flagged() -> None:
-    assert clinician_flags("Tell me about it!", language="en", earlier=["Tell me about it."]) == (
-        "repeats itself",
-    )
+    assert clinician_flags("Tell me about it!", language="en", earlier=["Tell me about it."]) == ("repeats itself",)
 
 
 @pytest.mark.parametrize(
@@ -210,24 +208,17 @@ TEXTS = st.text(max_size=200)
 
 
 @given(TEXTS, st.lists(TEXTS, max_size=3), st.sampled_from(["en", "zh"]))
-def test_any_text_is_judged_and_an_objection_never_quotes_it(
-    text: str, earlier: list[str], language: str
-) -> None:
+def test_any_text_is_judged_and_an_objection_never_quotes_it(text: str, earlier: list[str], language: str) -> None:
     fault = patient_fault(text, language=language, earlier=earlier, sentences=3, words=60)
     clinician_flags(text, language=language, earlier=earlier)
     if fault is not None and len(text.strip()) > 20:
         assert text.strip() not in fault.objection
 
 
-@given(
-    st.lists(st.sampled_from("the a pain in my left knee is worse at night when I walk".split()), min_size=4)
-)
+@given(st.lists(st.sampled_from("the a pain in my left knee is worse at night when I walk".split()), min_size=4))
 def test_a_message_of_four_words_is_never_said_twice_unseen(words: list[str]) -> None:
     text = " ".join(words)
-    assert (
-        patient_fault(text, language="en", earlier=[text.upper() + "!"], sentences=None, words=None)
-        is not None
-    )
+    assert patient_fault(text, language="en", earlier=[text.upper() + "!"], sentences=None, words=None) is not None
 
 
 @given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4))
@@ -277,9 +268,7 @@ def test_real_people_commit_no_faults_but_that_some_repeat_themselves(annomi: Pa
     assert set(english) <= {"repeats itself"}
     assert english["repeats itself"] < 0.005 * turns
     files = sorted((mdd5k / "conversations").glob("*.json"))
-    chinese, turns = reasons_of_people(
-        (talk for file in files for talk in bedside.read_transcripts(file)), "zh"
-    )
+    chinese, turns = reasons_of_people((talk for file in files for talk in bedside.read_transcripts(file)), "zh")
     assert turns > 1000
     assert set(chinese) <= {"repeats itself"}
     assert chinese["repeats itself"] < 0.005 * turns
@@ -344,9 +333,7 @@ def test_a_patient_is_stuck_at_what_it_says_the_third_time(said: list[str], expe
 def test_lines_that_the_case_gives_are_said_as_often_as_it_likes() -> None:
     line = "I would rather not say."
     for lines, expected in (((), "stuck"), ((line,), "repeats itself")):
-        fault = patient_fault(
-            line, language="en", earlier=[line] * 3, case_lines=lines, sentences=None, words=None
-        )
+        fault = patient_fault(line, language="en", earlier=[line] * 3, case_lines=lines, sentences=None, words=None)
         assert fault is not None
         assert fault.reason == expected
 
@@ -386,17 +373,11 @@ def test_the_toys_of_all_protocols_commit_no_faults_of_these_kinds(name: str) ->
             assert talk.failure is None
             messages += sum(turn.role == "patient" for turn in talk.ended.turns)
             refused = [flag for flag in talk.ended.flags if flag.startswith("patient")]
-            assert not {"form", "answers as an assistant", "stuck"} & {
-                flag.partition(": ")[2] for flag in refused
-            }
+            assert not {"form", "answers as an assistant", "stuck"} & {flag.partition(": ")[2] for flag in refused}
     assert messages > 20
 
 
 def test_the_bundled_conversations_have_no_faults_of_these_kinds() -> None:
-    reasons, messages = reasons_of_people(
-        bedside.read_transcripts(bedside.EXAMPLES / "transcripts.jsonl"), "en"
-    )
+    reasons, messages = reasons_of_people(bedside.read_transcripts(bedside.EXAMPLES / "transcripts.jsonl"), "en")
     assert messages > 50
-    assert not {"form", "answers as an assistant", "stuck", "refusal", "speaks for the clinician"} & set(
-        reasons
-    )
+    assert not {"form", "answers as an assistant", "stuck", "refusal", "speaks for the clinician"} & set(reasons)

@@ -119,9 +119,7 @@ def test_a_physical_illness_or_a_family_history_of_none_leaves_nothing_out(tmp_p
         ({"就诊日期": "2023"}, "MDD-5k's form has no part '就诊日期'"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_with_its_place(
-    tmp_path: Path, changes: dict[str, Any], words: str
-) -> None:
+def test_what_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=r"pa20\.json:1") as error:
         read_cases(written(tmp_path, {**RECORD, **changes}))
     assert words in str(error.value)

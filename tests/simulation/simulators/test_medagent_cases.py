@@ -55,9 +55,7 @@ def test_a_table_without_answers_has_cases_without_a_diagnosis(tmp_path: Path) -
         ({"diagnosis": "Asthma"}, r":2: its columns `diagnosis` and `answer` differ"),
     ],
 )
-def test_what_is_wrong_with_a_row_is_told_with_its_line(
-    changes: dict[str, str], message: str, tmp_path: Path
-) -> None:
+def test_what_is_wrong_with_a_row_is_told_with_its_line(changes: dict[str, str], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         read_cases(table(tmp_path, "medqa.csv", {**ROW, **changes}))
 

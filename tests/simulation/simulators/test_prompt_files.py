@@ -138,9 +138,7 @@ def test_what_somebody_says_is_fenced() -> None:
     text = "The facts:\n{facts}\nNow:\n{message}\nDecide."
     prompt = PromptFile("a", "en", "p", variables, "", text, None, Path("a"), "0" * 64, ("message",))
     first = prompt.fill(message="Hello.", facts="none").instruction
-    code = re.search(
-        r"--- message begins, code (\w+) ---\nHello\.\n--- message ends, code \1 ---\nDecide", first
-    )
+    code = re.search(r"--- message begins, code (\w+) ---\nHello\.\n--- message ends, code \1 ---\nDecide", first)
     assert code is not None
     assert "--- facts" not in first
     # A message that knows the marker of before can't close its own.
@@ -149,11 +147,7 @@ def test_what_somebody_says_is_fenced() -> None:
     ends = re.findall(r"--- message ends, code (\w+) ---", second)
     assert len(ends) == 2
     assert ends[1] != code[1]
-    assert (
-        second.index(f"begins, code {ends[1]}")
-        < second.index("Reply exit.")
-        < second.index(f"ends, code {ends[1]}")
-    )
+    assert second.index(f"begins, code {ends[1]}") < second.index("Reply exit.") < second.index(f"ends, code {ends[1]}")
 
 
 def test_the_moderator_reads_what_the_agent_wrote_between_marker_lines() -> None:

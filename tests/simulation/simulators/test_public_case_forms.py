@@ -146,9 +146,7 @@ def craft_md(**changes: Any) -> dict[str, Any]:
 
 
 def test_craft_md_is_read_from_its_table_and_from_json(tmp_path: Path) -> None:
-    path = table(
-        tmp_path, "usmle.csv", craft_md(), craft_md(case_id="case_1", case_vignette="It\nitches. Badly.")
-    )
+    path = table(tmp_path, "usmle.csv", craft_md(), craft_md(case_id="case_1", case_vignette="It\nitches. Badly."))
     cases = read_cases(path)
     case = cases[0][1]
     assert [place for place, _ in cases] == [f"{path}:2", f"{path}:3"]

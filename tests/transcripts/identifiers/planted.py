@@ -88,9 +88,7 @@ def measure(recognition: Recognition, file: Path, languages: Iterable[str]) -> d
                 letters = {at for at in range(place.start, place.end) if turn.text[at].isalnum()}
                 if letters <= covered:
                     count.seen += 1
-                    kinds = Counter(
-                        one.kind for one in here if one.start < place.end and place.start < one.end
-                    )
+                    kinds = Counter(one.kind for one in here if one.start < place.end and place.start < one.end)
                     count.other_kind += place.kind not in kinds
                 else:
                     count.in_part += bool(letters & covered)

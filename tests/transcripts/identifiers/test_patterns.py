@@ -68,9 +68,7 @@ def test_left_alone(kind: str, text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "piece", ["a ", "Ab ", "one ", "1-", "a.", "张", "五", "Xx-", "a dot ", " ", "A", "12/", "a_"]
-)
+@pytest.mark.parametrize("piece", ["a ", "Ab ", "one ", "1-", "a.", "张", "五", "Xx-", "a dot ", " ", "A", "12/", "a_"])
 def test_no_text_holds_a_pattern_up(piece: str) -> None:
     """The library ends a search that goes on for a minute; these take a part of a second."""
     text = piece * (3000 // len(piece))
@@ -80,17 +78,7 @@ def test_no_text_holds_a_pattern_up(piece: str) -> None:
 
 
 def test_what_is_planted_is_of_known_kinds_and_enough() -> None:
-    marks = [
-        mark
-        for file in (IN_SIGHT, HELD_OUT)
-        for _, turns in planted(file)
-        for places in turns
-        for mark in places
-    ]
+    marks = [mark for file in (IN_SIGHT, HELD_OUT) for _, turns in planted(file) for places in turns for mark in places]
     assert len(marks) >= 150
-    assert (
-        {mark.kind for mark in marks}
-        == set(KINDS)
-        == {pattern.kind for pattern in PATTERNS} | {"ip", "account"}
-    )
+    assert {mark.kind for mark in marks} == set(KINDS) == {pattern.kind for pattern in PATTERNS} | {"ip", "account"}
     assert {talk.language for file in (IN_SIGHT, HELD_OUT) for talk, _ in planted(file)} == set(LANGUAGES)

@@ -86,9 +86,7 @@ def test_json_is_two_tables_with_places(capsys: pytest.CaptureFixture[str]) -> N
     code, out, _ = scrubbed(capsys, "talks.jsonl", "--json")
     assert code == 1
     places, counts = json.loads(out)
-    texts = {
-        (talk.id, turn.index): turn.text for talk in read_transcripts("talks.jsonl") for turn in talk.turns
-    }
+    texts = {(talk.id, turn.index): turn.text for talk in read_transcripts("talks.jsonl") for turn in talk.turns}
     dates = [record for record in places["rows"] if record["kind"] == "date"]
     assert [texts["one", 1][date["start"] : date["end"]] for date in dates] == ["1.2.1990"]
     assert sum(record["identifiers"] for record in counts["rows"]) == len(places["rows"])
@@ -112,9 +110,7 @@ def test_copies_are_covered_read_again_and_overwrite_nothing(
     assert (tmp_path / "masked" / "transcripts.jsonl").read_bytes() == before
 
 
-def test_numbers_and_times_in_data_are_looked_at_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_numbers_and_times_in_data_are_looked_at_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A number of JSON without quotation marks was left in the copies, and so was the day of a chat."""
     talk = {
         "id": "five",

@@ -32,11 +32,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Thirty cases with a conversation of each of two systems; every clinician turn has two sentences."""
 
     def longer(turn: Turn) -> Turn:
-        return (
-            replace(turn, text=f"{turn.text} Please tell me more about it.")
-            if turn.role == "clinician"
-            else turn
-        )
+        return replace(turn, text=f"{turn.text} Please tell me more about it.") if turn.role == "clinician" else turn
 
     spread: dict[str, Any] = {"case_spread": 0.08, "talk_spread": 0.05}
     talks = simulated_talks({"A": 0.55, "B": 0.45}, 30, seed=1, turns=24, **spread)
@@ -155,9 +151,7 @@ def test_a_steady_judge_stays_everywhere(study: Run) -> None:
 CHANGES = [("repetition", "again"), *(("probe", str(number)) for number in range(22)), ("roles", "swapped")]
 
 
-def observed(
-    row: int, case: str | None, change: tuple[str, str], before: float, after: float
-) -> ProbeObservation:
+def observed(row: int, case: str | None, change: tuple[str, str], before: float, after: float) -> ProbeObservation:
     return ProbeObservation(
         transcript=f"t{row}", system=None, case=case, rubric="empathy", probe=change[0], variant=change[1],
         before=float(before), after=float(after), missing=None, added=0, keys_before=(), keys_after=(),

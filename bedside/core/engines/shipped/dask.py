@@ -70,8 +70,7 @@ class _Dask(Engine):
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
     ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
         futures = {
-            self._client.submit(call_task, function, number, task, pure=False): number
-            for number, task in tasks.items()
+            self._client.submit(call_task, function, number, task, pure=False): number for number, task in tasks.items()
         }
         alone = 0
         try:
@@ -105,9 +104,7 @@ class _Dask(Engine):
                 return
             except EngineError as error:
                 if time.monotonic() - began > _RETURN:
-                    raise BrokenError(
-                        f"the dask scheduler at {self._shown} went away and didn't return"
-                    ) from error
+                    raise BrokenError(f"the dask scheduler at {self._shown} went away and didn't return") from error
                 time.sleep(1)
 
     def close(self) -> None:

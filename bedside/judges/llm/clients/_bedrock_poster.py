@@ -78,9 +78,7 @@ class BedrockPoster:
         about: Any = error.response.get("ResponseMetadata", {})
         status = int(about.get("HTTPStatusCode") or 400)
         told = f"{described.get('Message', '')} ({described.get('Code', 'unknown')})"
-        return PostAnswer(
-            status, about.get("HTTPHeaders") or {}, told.encode(), f"{status}: {self.secrets.line(told)}"
-        )
+        return PostAnswer(status, about.get("HTTPHeaders") or {}, told.encode(), f"{status}: {self.secrets.line(told)}")
 
     def failure(self, answer: PostAnswer) -> Exception:
         """What an answer means that is not as wanted, where the caller knows nothing better."""

@@ -38,9 +38,7 @@ _TOO_LONG = re.compile(
     r"|exceeds the maximum number of tokens|context (length|window|limit)|too many input tokens",
     re.IGNORECASE,
 )
-_TOO_MANY_TOKENS = re.compile(
-    r"maximum allowed number of output tokens|maxOutputTokens value|maxTokens", re.IGNORECASE
-)
+_TOO_MANY_TOKENS = re.compile(r"maximum allowed number of output tokens|maxOutputTokens value|maxTokens", re.IGNORECASE)
 _NO_CREDIT = re.compile(r"credit balance|spend(ing)? limit|usage limits|billing", re.IGNORECASE)
 
 

@@ -61,9 +61,7 @@ def stop(problem: ServerProblem, words: str, address: ChatAddress, model: str) -
             todo=f"{address.pay}; {GOES_ON}",
         )
     if problem.status == 401:
-        return LanguageModelError(
-            f"{partner} refuses the key ({words})", where=where, todo=f"check {address.key_name}"
-        )
+        return LanguageModelError(f"{partner} refuses the key ({words})", where=where, todo=f"check {address.key_name}")
     if problem.codes & _NO_MODEL_CODES or problem.status == 404 or "not a valid model" in said:
         if problem.status == 403:
             return LanguageModelError(
@@ -74,11 +72,7 @@ def stop(problem: ServerProblem, words: str, address: ChatAddress, model: str) -
         return None  # which models there are is to be looked up
     if problem.status == 403:
         country = "country" in said or "unsupported_country_region_territory" in problem.codes
-        todo = (
-            "ask from a country that is served, or name another model"
-            if country
-            else f"check {address.access}"
-        )
+        todo = "ask from a country that is served, or name another model" if country else f"check {address.access}"
         return LanguageModelError(
             f"{partner} refuses access ({words})",
             where=where,
@@ -95,9 +89,7 @@ def is_no_model(problem: ServerProblem) -> bool:
     )
 
 
-def no_model(
-    words: str, address: ChatAddress, model: str, models: Iterable[str] | None
-) -> LanguageModelError:
+def no_model(words: str, address: ChatAddress, model: str, models: Iterable[str] | None) -> LanguageModelError:
     """The error where there is no such model.
 
     Args:

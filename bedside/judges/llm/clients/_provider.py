@@ -60,9 +60,7 @@ def environment_key(*variables: str) -> tuple[str, str]:
     """
     keys = {name: key for name in variables if (key := os.environ.get(name, "").strip())}
     if not keys:
-        raise LanguageModelError(
-            f"{' or '.join(variables)} is not set", todo="export it, or name another model"
-        )
+        raise LanguageModelError(f"{' or '.join(variables)} is not set", todo="export it, or name another model")
     if len(set(keys.values())) > 1:
         raise LanguageModelError(
             f"{' and '.join(keys)} hold different keys", todo="unset the one that isn't to be used"
@@ -154,11 +152,7 @@ def _strict(schema: Any) -> dict[str, Any]:
     if "items" in schema:
         strict["items"] = _strict(schema["items"])
     if kinds == "object":
-        if (
-            schema.get("additionalProperties")
-            or "patternProperties" in schema
-            or not schema.get("properties")
-        ):
+        if schema.get("additionalProperties") or "patternProperties" in schema or not schema.get("properties"):
             raise _LooseSchemaError
         strict["properties"] = {name: _strict(part) for name, part in schema["properties"].items()}
         strict["required"] = list(schema.get("required", ()))

@@ -139,9 +139,7 @@ def _open(name: ModelName, sampling: Sampling) -> Client:
 
     provider = _provider()
     if sampling.temperature is not None and sampling.temperature > 1:
-        raise LanguageModelError(
-            "Anthropic takes temperatures from 0 to 1", todo="give a lower `temperature`, or none"
-        )
+        raise LanguageModelError("Anthropic takes temperatures from 0 to 1", todo="give a lower `temperature`, or none")
     chat = _MessagesChat(name, sampling, listed_facts(name), Secrets(more=[provider.key]))
     return HostedModel(name, provider, sampling, chat)
 

@@ -54,9 +54,7 @@ def _address(name: ModelName) -> ChatAddress:
     key = sendable_key(name.key, os.environ[name.key].strip())
     version = os.environ.get(_VERSION, "").strip()
     if version and not re.fullmatch(r"[\w.-]+", version):
-        raise LanguageModelError(
-            f"{_VERSION} is no version", todo="write one such as 2024-10-21, or unset it"
-        )
+        raise LanguageModelError(f"{_VERSION} is no version", todo="write one such as 2024-10-21, or unset it")
     by_version = f"{name.url}/deployments/{quote(name.model, safe='')}/chat/completions?api-version={version}"
     return ChatAddress(
         by_version if version else f"{name.url}/v1/chat/completions",

@@ -47,9 +47,7 @@ class _ConverseChat:
         self.first_form = _SCHEMA
         without = {"seed", "probabilities"} | ({"temperature"} if facts.temperature is False else set())
         # It has no way to switch thinking off that is the same for all models.
-        self.never = frozenset(
-            without | ({"reasoning_effort"} if sampling.reasoning_effort == "none" else set())
-        )
+        self.never = frozenset(without | ({"reasoning_effort"} if sampling.reasoning_effort == "none" else set()))
         self._sampling = sampling
         self._secrets = secrets
         self._model = name.model
@@ -64,9 +62,9 @@ class _ConverseChat:
         content: dict[str, Any] = {"modelId": self._model, "inferenceConfig": limits}
         if system and chat:
             content["system"] = system
-        content["messages"] = [
-            {"role": message.role, "content": [{"text": message.content}]} for message in chat
-        ] or [{"role": "user", "content": system}]
+        content["messages"] = [{"role": message.role, "content": [{"text": message.content}]} for message in chat] or [
+            {"role": "user", "content": system}
+        ]
         output: dict[str, Any] = {}
         effort = self._sampling.reasoning_effort
         if effort is not None and "reasoning_effort" not in unsent:
@@ -94,8 +92,7 @@ class _ConverseChat:
 
         usage = data.get("usage") or {}
         fresh, cached, kept = (
-            token_count(usage.get(name))
-            for name in ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+            token_count(usage.get(name)) for name in ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
         )
         counts = TokenCounts(
             input_tokens=None if fresh is None else fresh + (cached or 0) + (kept or 0),
@@ -139,9 +136,7 @@ def _session() -> Any:
 def _region() -> str:
     region = os.environ.get(_REGION, "").strip() or _session().get_config_variable("region")
     if not region:
-        raise LanguageModelError(
-            "no region of Amazon's is set", todo="export AWS_BEDROCK_REGION, such as us-east-1"
-        )
+        raise LanguageModelError("no region of Amazon's is set", todo="export AWS_BEDROCK_REGION, such as us-east-1")
     return str(region)
 
 
@@ -155,9 +150,7 @@ def _check(name: ModelName) -> None:
 
     try:
         _region()
-        has_key = (
-            os.environ.get("AWS_BEARER_TOKEN_BEDROCK", "").strip() or _session().get_credentials() is not None
-        )
+        has_key = os.environ.get("AWS_BEARER_TOKEN_BEDROCK", "").strip() or _session().get_credentials() is not None
     except botocore.exceptions.BotoCoreError as error:
         raise LanguageModelError(f"Amazon's settings can't be used: {Secrets().line(str(error))}") from error
     if not has_key:
@@ -178,9 +171,7 @@ def _open(name: ModelName, sampling: Sampling) -> Client:
         no_model="check the model's id, and that the region has it",
     )
     poster = BedrockPoster(region, sampling.timeout, secrets)
-    return HostedModel(
-        name, provider, sampling, _ConverseChat(name, sampling, listed_facts(name), secrets), poster
-    )
+    return HostedModel(name, provider, sampling, _ConverseChat(name, sampling, listed_facts(name), secrets), poster)
 
 
 CLIENT = ClientKind(

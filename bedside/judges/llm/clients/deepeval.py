@@ -144,9 +144,7 @@ class DeepEvalClient:
                 return FaultError(f"the connection failed ({problem})", unreachable=True)
             return RefusedError(f"{self._name.provider} failed ({type(error).__name__}: {problem})")
         if status in (401, 402, 403):
-            return LanguageModelError(
-                f"{self._name.provider} refuses access ({problem})", todo="check its key"
-            )
+            return LanguageModelError(f"{self._name.provider} refuses access ({problem})", todo="check its key")
         if status == 404:
             return LanguageModelError(f"{self._name.provider} has no model {self._name.model!r} ({problem})")
         names = {kind.__name__ for kind in type(error).__mro__}
@@ -162,9 +160,7 @@ class DeepEvalClient:
         if status in (408, 409, 425, 429, 529) or status >= 500:
             headers = getattr(getattr(error, "response", None), "headers", None) or {}
             wait = retry_after(headers.get("retry-after"))
-            return FaultError(
-                f"{self._name.provider} answered {problem}", wait=wait, busy=status in (429, 503, 529)
-            )
+            return FaultError(f"{self._name.provider} answered {problem}", wait=wait, busy=status in (429, 503, 529))
         return RefusedError(f"{self._name.provider} refused the request ({problem})")
 
     def _schema(self, request: Request) -> type[BaseModel] | None:
@@ -208,9 +204,7 @@ def _check_library(provider: str) -> None:
     """Raise MissingExtraError where what a provider's class needs isn't installed."""
     library, todo = _LIBRARIES.get(provider, ("", ""))
     if library and find_spec(library) is None:
-        raise MissingExtraError(
-            f"asking {provider}/ models needs {library}, which isn't installed", todo=todo
-        )
+        raise MissingExtraError(f"asking {provider}/ models needs {library}, which isn't installed", todo=todo)
 
 
 def _set_up_litellm(model: Any) -> None:

@@ -109,21 +109,15 @@ class _ContentsChat:
         cut = ending == "MAX_TOKENS"
         if not text.strip():
             ended = f" within {self._sampling.max_tokens} tokens, thinking included" if cut else ""
-            other = (
-                f" ({self._secrets.line(str(ending))})" if ending not in (None, "STOP", "MAX_TOKENS") else ""
-            )
+            other = f" ({self._secrets.line(str(ending))})" if ending not in (None, "STOP", "MAX_TOKENS") else ""
             raise UnusableError(f"the reply is empty{ended}{other}", "", **counts)
         tokens = _tokens(candidate.get("logprobsResult")) if self._sampling.probabilities else ()
         return Reply(text, **counts, tokens=tokens, cut=cut)
 
     def failure(self, answer: Any) -> Exception | None:
         """What it says in a way of its own; see :class:`bedside.judges.llm.clients._hosted_model.ProviderChat`."""
-        if answer.status == 400 and (
-            b"API_KEY_INVALID" in answer.body or b"API key not valid" in answer.body
-        ):
-            return LanguageModelError(
-                f"Gemini refuses the key ({answer.words})", todo=f"check {' or '.join(_KEYS)}"
-            )
+        if answer.status == 400 and (b"API_KEY_INVALID" in answer.body or b"API key not valid" in answer.body):
+            return LanguageModelError(f"Gemini refuses the key ({answer.words})", todo=f"check {' or '.join(_KEYS)}")
         if answer.status == 400 and b"FAILED_PRECONDITION" in answer.body:
             return LanguageModelError(
                 f"Gemini can't be asked from this account or place ({answer.words})",

@@ -152,9 +152,7 @@ class Scorer:
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
     def _encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        return list(
-            self.tokenizer.encode(text, add_special_tokens=add_special_tokens, split_special_tokens=True)
-        )
+        return list(self.tokenizer.encode(text, add_special_tokens=add_special_tokens, split_special_tokens=True))
 
     def log_probabilities(self, head: Sequence[int], tails: Sequence[Sequence[int]]) -> list[float]:
         """The natural logarithms of the probabilities of ``tails``, given ``head`` and what all tails begin with.
@@ -178,9 +176,7 @@ class Scorer:
         nodes = [(branch, place) for branch, rest in enumerate(rests) for place in range(len(rest) - 1)]
         torch = self._torch
         branch = torch.tensor([-1] * len(trunk) + [branch for branch, _ in nodes])
-        at = torch.tensor(
-            [*range(len(base) - len(trunk), len(base)), *(len(base) + place for _, place in nodes)]
-        )
+        at = torch.tensor([*range(len(base) - len(trunk), len(base)), *(len(base) + place for _, place in nodes)])
         hidden = (at[:, None] < at) | ((branch != -1) & (branch[:, None] != branch))
         mask = torch.zeros(len(at), len(base) + len(nodes))
         mask[:, len(base) - len(trunk) :].masked_fill_(hidden, torch.finfo(mask.dtype).min)
@@ -243,8 +239,7 @@ class Scorer:
             start = _common(tails)
             together = self.log_probabilities(head, tails)
             right = all(
-                abs(sum(plain[start:]) - ours) < _TOLERANCE
-                for plain, ours in zip(alone, together, strict=True)
+                abs(sum(plain[start:]) - ours) < _TOLERANCE for plain, ours in zip(alone, together, strict=True)
             )
         except Exception as error:  # whatever a model's own code raises
             raise self._unsuitable(path) from error
@@ -371,30 +366,22 @@ class ScoredReply:
         texts = [json.dumps(value, ensure_ascii=False) for value in values]
         scores = self._log_probabilities([text + end for text in texts]) if len(texts) > 1 else [0.0]
         best = max(range(len(texts)), key=scores.__getitem__)
-        alternatives = tuple(
-            (f"{text}{end}".encode(), score) for text, score in zip(texts, scores, strict=True)
-        )
+        alternatives = tuple((f"{text}{end}".encode(), score) for text, score in zip(texts, scores, strict=True))
         # The sign that ends it is part of what was weighed, and of the token; it is written with what follows.
         self._chosen.append((len(self.text.encode()), Token(f"{texts[best]}{end}".encode(), alternatives)))
         self.text += texts[best]
 
     def _divide(self, labels: Sequence[str], end: str) -> None:
         """Write the probability of each of several labels, as if one of them had been asked for."""
-        scores = self._log_probabilities(
-            [f"{json.dumps(label, ensure_ascii=False)}{end}" for label in labels]
-        )
+        scores = self._log_probabilities([f"{json.dumps(label, ensure_ascii=False)}{end}" for label in labels])
         odds = [math.exp(score - max(scores)) for score in scores]
-        shares = {
-            label: round(label_odds / sum(odds), 4) for label, label_odds in zip(labels, odds, strict=True)
-        }
+        shares = {label: round(label_odds / sum(odds), 4) for label, label_odds in zip(labels, odds, strict=True)}
         self.text += json.dumps(shares, ensure_ascii=False)
 
     def _select(self, labels: Sequence[str]) -> None:
         """Write those of several labels that are more probably true than false, each taken by itself."""
         texts = [
-            f"{{{json.dumps(label, ensure_ascii=False)}: {value}}}"
-            for label in labels
-            for value in ("true", "false")
+            f"{{{json.dumps(label, ensure_ascii=False)}: {value}}}" for label in labels for value in ("true", "false")
         ]
         scores = iter(self._log_probabilities(texts))
         chosen = [label for label, true, false in zip(labels, scores, scores, strict=True) if true > false]

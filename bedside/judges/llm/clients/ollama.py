@@ -119,9 +119,7 @@ def _host() -> str:
         parts = urlsplit(f"{scheme}://{rest or '127.0.0.1'}")
         host, port = parts.hostname, parts.port or (None if mark else _PORT)
     except ValueError as error:
-        raise RegistryError(
-            f"the address in {_ADDRESS} can't be read", todo="write http://host:port"
-        ) from error
+        raise RegistryError(f"the address in {_ADDRESS} can't be read", todo="write http://host:port") from error
     if scheme not in ("http", "https") or not host:
         raise RegistryError(f"the address in {_ADDRESS} can't be read", todo="write http://host:port")
     if host in ("0.0.0.0", "::"):  # where a server listens, and no address to ask

@@ -55,9 +55,7 @@ def check_target(path: str | os.PathLike[str], kind: ArrayFileKind) -> None:
         pass
 
 
-def write_arrays(
-    path: str | os.PathLike[str], arrays: Arrays, card: Mapping[str, Any], kind: ArrayFileKind
-) -> None:
+def write_arrays(path: str | os.PathLike[str], arrays: Arrays, card: Mapping[str, Any], kind: ArrayFileKind) -> None:
     """Write arrays and a card, whole or not at all; the same ones give the same bytes.
 
     Raises:
@@ -128,9 +126,7 @@ def digest(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 def _npz(path: str | os.PathLike[str], kind: ArrayFileKind) -> Path:
     target = Path(path)
     if target.suffix != SUFFIX:
-        raise InputError(
-            f"the name of a {kind.whose}'s file ends in .npz", where=str(target), todo=f"add {SUFFIX}"
-        )
+        raise InputError(f"the name of a {kind.whose}'s file ends in .npz", where=str(target), todo=f"add {SUFFIX}")
     return target
 
 

@@ -246,9 +246,7 @@ def from_arrays(
         priors = take(f"{decision.name}.priors", np.float64, size)
         if (priors <= 0).any():
             raise ValueError(f"array {role}.{decision.name}.priors is not positive")
-        calibrations.append(
-            Calibration(take(f"{decision.name}.weights", np.float64, scores + 1, size), priors)
-        )
+        calibrations.append(Calibration(take(f"{decision.name}.weights", np.float64, scores + 1, size), priors))
     return RoleModel(
         role=role,
         labels=labels,

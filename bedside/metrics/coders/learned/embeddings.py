@@ -80,9 +80,7 @@ class Embeddings:
             try:
                 with quiet():
                     tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder, **options)
-                    model = transformers.AutoModel.from_pretrained(
-                        self.folder, use_safetensors=True, **options
-                    )
+                    model = transformers.AutoModel.from_pretrained(self.folder, use_safetensors=True, **options)
             except (OSError, ValueError, KeyError) as error:
                 raise InputError(
                     f"the embedding model can't be loaded ({error})"[:300],

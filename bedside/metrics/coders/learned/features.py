@@ -48,9 +48,7 @@ _FUNCTION = _MARKS | frozenset(
 )
 _SECOND = frozenset("you you're you've you'd you'll your yours yourself".split())
 _FIRST = frozenset("i i'm i've i'd i'll my me mine myself".split())
-_NEGATION = frozenset(
-    "no not don't can't won't never didn't isn't wasn't doesn't couldn't wouldn't nothing".split()
-)
+_NEGATION = frozenset("no not don't can't won't never didn't isn't wasn't doesn't couldn't wouldn't nothing".split())
 
 #: Frames of talk for and against a change, by what they say of the speaker; the usual kinds of change talk (Miller &
 #: Rollnick) and their opposites.
@@ -175,9 +173,7 @@ def feature_batches(transcript: Transcript, roles: Sequence[Role]) -> Iterator[t
         earlier = [-1, *turns[:-1]]
         for at in range(0, len(turns), _BATCH):
             own, before = turns[at : at + _BATCH], earlier[at : at + _BATCH]
-            numbers = [
-                _numbers(read[index], read[index - 1] if index else None, index, len(read)) for index in own
-            ]
+            numbers = [_numbers(read[index], read[index - 1] if index else None, index, len(read)) for index in own]
             yield (
                 role,
                 TurnFeatures(
@@ -230,9 +226,7 @@ def _grams_of(read: Sequence[_TurnText], turns: Sequence[int], own_before: Seque
     row = np.concatenate(rows)
     order = np.argsort(row, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))])
-    return csr_matrix(
-        (np.concatenate(values)[order], np.concatenate(columns)[order], ends), shape=(size, BUCKETS)
-    )
+    return csr_matrix((np.concatenate(values)[order], np.concatenate(columns)[order], ends), shape=(size, BUCKETS))
 
 
 def _words(lists: Sequence[list[int]], lengths: Sequence[int], salt: str) -> tuple[Rows, Rows]:
@@ -242,9 +236,7 @@ def _words(lists: Sequence[list[int]], lengths: Sequence[int], salt: str) -> tup
 
 def _characters(texts: Sequence[str], lengths: Sequence[int], salt: str) -> tuple[Rows, Rows]:
     padded = [f" {text} " for text in texts]
-    units = np.frombuffer("".join(padded).encode("utf-32-le", "replace"), "<u4").astype(
-        np.uint64
-    ) + np.uint64(1)
+    units = np.frombuffer("".join(padded).encode("utf-32-le", "replace"), "<u4").astype(np.uint64) + np.uint64(1)
     return _runs(units, np.repeat(np.arange(len(padded)), list(map(len, padded))), lengths, salt)
 
 

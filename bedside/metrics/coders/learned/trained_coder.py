@@ -69,10 +69,7 @@ class TrainedCoder:
 
     def code(self, transcript: Transcript) -> TurnCodes:
         """The codes of all turns of the roles it knows."""
-        return {
-            index: {code: label for code, (label, _) in codes.items()}
-            for index, codes in self._all(transcript)
-        }
+        return {index: {code: label for code, (label, _) in codes.items()} for index, codes in self._all(transcript)}
 
     def confidence(self, transcript: Transcript) -> Mapping[int, Mapping[str, float]]:
         """The calibrated probability (0–1) of each label that :meth:`code` gives."""
@@ -94,11 +91,7 @@ class TrainedCoder:
             return None
         if transcript.language is not None:
             language = re.split("[-_]", transcript.language.strip().lower())[0]
-            return (
-                None
-                if language in languages
-                else f"trained on {', '.join(languages)}; the transcript is {language}"
-            )
+            return None if language in languages else f"trained on {', '.join(languages)}; the transcript is {language}"
         if languages == ["en"]:
             return not_english(" ".join(turn.text for turn in transcript.of("clinician")), None)
         return None
@@ -126,11 +119,7 @@ class TrainedCoder:
         """It as a coder that refuses the transcripts it was trained on: for its evaluation."""
 
         def refuses(transcript: Transcript) -> str | None:
-            return (
-                "it is in the coder's training data"
-                if self.trained_on(transcript)
-                else self.refuses(transcript)
-            )
+            return "it is in the coder's training data" if self.trained_on(transcript) else self.refuses(transcript)
 
         return replace(self.coder(), refuses=refuses)
 
@@ -145,9 +134,7 @@ class TrainedCoder:
         items: dict[int, dict[str, tuple[str, float]]] = self._last[1]
         return items.items()
 
-    def _scores(
-        self, transcript: Transcript
-    ) -> Iterable[tuple[RoleModel, NDArray[np.int64], NDArray[np.float64]]]:
+    def _scores(self, transcript: Transcript) -> Iterable[tuple[RoleModel, NDArray[np.int64], NDArray[np.float64]]]:
         vectors = None
         if self.embeddings is not None and transcript.turns:
             vectors = self.embeddings.encode([turn.text for turn in transcript.turns])
@@ -219,9 +206,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
     array_file.check_target(path, CODER_FILE)
 
 
-def load_coder(
-    path: str | os.PathLike[str], embeddings: str | os.PathLike[str] | None = None
-) -> TrainedCoder:
+def load_coder(path: str | os.PathLike[str], embeddings: str | os.PathLike[str] | None = None) -> TrainedCoder:
     """A coder from its file.
 
     Args:

@@ -90,9 +90,7 @@ class _Weights:
         return scores
 
 
-def fit_roles(
-    training: TrainingSet, rows: Mapping[Role, Rows] | None = None, seed: int = 0
-) -> list[RoleModel]:
+def fit_roles(training: TrainingSet, rows: Mapping[Role, Rows] | None = None, seed: int = 0) -> list[RoleModel]:
     """Fit the classifiers of every role, from all rows or from those given."""
     return [
         _fit_role(data, np.arange(len(data.turns)) if rows is None else rows[role], training.labels, seed)
@@ -161,9 +159,7 @@ def _folds(groups: Rows, rows: Rows, folds: int, seed: int) -> Iterator[tuple[Ro
         yield rows[chosen], rows[rest]
 
 
-def _fit_heads(
-    data: RoleData, rows: Rows, heads: Sequence[_Head], penalties: Sequence[float], seed: int
-) -> _Weights:
+def _fit_heads(data: RoleData, rows: Rows, heads: Sequence[_Head], penalties: Sequence[float], seed: int) -> _Weights:
     from scipy.sparse import csr_matrix, hstack
 
     columns = _columns(data, rows)
@@ -349,12 +345,8 @@ def out_of_fold(
         for model in fit_roles(training, rows, seed):
             data = training.roles[model.role]
             here = np.flatnonzero(outside[data.transcripts])
-            part = TurnFeatures(
-                data.turns[here], np.full(len(here), -1), data.grams[here], data.numbers[here]
-            )
-            scores = model.row_scores(
-                part, None if data.vectors is None else data.vectors[here], model.table()
-            )
+            part = TurnFeatures(data.turns[here], np.full(len(here), -1), data.grams[here], data.numbers[here])
+            scores = model.row_scores(part, None if data.vectors is None else data.vectors[here], model.table())
             for code, (labels, _) in model.choices(scores).items():
                 for at, label in zip(here, labels, strict=True):
                     transcript = training.transcripts[data.transcripts[at]]
@@ -415,18 +407,14 @@ def train(
         DataError: too little is coded.
     """
     if not CODER_NAME.fullmatch(name):
-        raise InputError(
-            f"{name!r:.40} can't be a coder's name", where="name", todo="use letters, digits, . _ and -"
-        )
+        raise InputError(f"{name!r:.40} can't be a coder's name", where="name", todo="use letters, digits, . _ and -")
     dated = _day(day)
     training = read_training_set(transcripts, codes, embeddings)
     codes_out_of_fold, _ = out_of_fold(training, folds=folds, seed=seed, progress=progress)
     evaluation = evaluate_coder(training.transcripts, codes_out_of_fold)
     models = tuple(fit_roles(training, seed=seed))
     card = orjson.loads(orjson.dumps(_card(training, evaluation, name, dated, folds, seed)))
-    return TrainingOutcome(
-        TrainedCoder(card, models, embeddings, content_hash(card, arrays_of(models))), evaluation
-    )
+    return TrainingOutcome(TrainedCoder(card, models, embeddings, content_hash(card, arrays_of(models))), evaluation)
 
 
 def _day(day: str | None) -> str:
@@ -440,12 +428,8 @@ def _day(day: str | None) -> str:
         raise InputError(f"{day!r} is not a date", where="`day`", todo="write it as 2026-11-30") from error
 
 
-def _card(
-    training: TrainingSet, evaluation: CoderTest, name: str, day: str, folds: int, seed: int
-) -> dict[str, Any]:
-    whole = hashlib.sha256(
-        "\n".join(sorted(transcript.content_hash() for transcript in training.transcripts)).encode()
-    )
+def _card(training: TrainingSet, evaluation: CoderTest, name: str, day: str, folds: int, seed: int) -> dict[str, Any]:
+    whole = hashlib.sha256("\n".join(sorted(transcript.content_hash() for transcript in training.transcripts)).encode())
     languages = {
         re.split("[-_]", transcript.language.strip().lower())[0]
         for transcript in training.transcripts

@@ -159,9 +159,7 @@ def _learnable_labels(
     rare: dict[str, dict[str, int]] = {}
     for code in codes:
         turns_by_label = Counter(label for gold_codes in gold for label in gold_codes.get(code, {}).values())
-        transcripts_by_label = Counter(
-            label for gold_codes in gold for label in set(gold_codes.get(code, {}).values())
-        )
+        transcripts_by_label = Counter(label for gold_codes in gold for label in set(gold_codes.get(code, {}).values()))
         if not turns_by_label:
             continue
         counts[code] = {label: turns_by_label[label] for label in CODES[code] if turns_by_label[label]}
@@ -211,9 +209,7 @@ def _role_data(
     from scipy.sparse import vstack
 
     roles = list(dict.fromkeys(CODE_ROLES[code] for code in labels))
-    features: list[dict[Role, TurnFeatures]] = [
-        turn_features(transcript, roles) for transcript in transcripts
-    ]
+    features: list[dict[Role, TurnFeatures]] = [turn_features(transcript, roles) for transcript in transcripts]
     vectors = None if embeddings is None else list(_vectors(transcripts, embeddings))
     data_by_role: dict[Role, RoleData] = {}
     for role in roles:

@@ -34,9 +34,7 @@ _BACKCHANNEL = _alternatives(
     "you_know_what you_know you_see huh eh sorry pardon"
 )
 #: At the end of a statement: asks for a yes.
-_TAG_WORD = _alternatives(
-    "right correct yes no yeah okay ok huh eh is_that_right is_that_correct is_that_fair"
-)
+_TAG_WORD = _alternatives("right correct yes no yeah okay ok huh eh is_that_right is_that_correct is_that_fair")
 #: After a question these add nothing: "Where would that be, do you think?"
 _TRAILER = _alternatives("do_you_think would_you_say do_you_reckon if_you_don't_mind_me_asking if_i_may_ask")
 _AUXILIARY = _alternatives(

@@ -27,9 +27,7 @@ _ACCOUNT = re.compile(
     rf"[^，。？?]{{0,12}}?{_TELL}"
 )
 #: The same in a statement only where it can't be meant as an offer (您可以随时告诉我).
-_ACCOUNT_STATED = re.compile(
-    rf"(?:请|麻烦|能否|可否|可不可以|能不能|想听|想请|想让|希望)[^，。？?]{{0,12}}?{_TELL}"
-)
+_ACCOUNT_STATED = re.compile(rf"(?:请|麻烦|能否|可否|可不可以|能不能|想听|想请|想让|希望)[^，。？?]{{0,12}}?{_TELL}")
 #: 如果有这样的念头，请告诉我: an offer for later.
 _OFFER = re.compile(r"(?:，|,)?(?:如果|假如|要是|若|一旦|当|有任何|任何时候|随时)")
 #: The clinician proposes to talk: 我们先聊聊睡眠，好吗？

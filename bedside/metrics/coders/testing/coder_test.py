@@ -82,9 +82,7 @@ def _views() -> tuple[CodeView, ...]:
         views.append(CodeView(f"{code}: exists", code, ("no", "yes"), _exists))
         kinds = labels[1:]
         views.append(CodeView(f"{code}: type, where both see one", code, kinds, _present, present=True))
-        views.append(
-            CodeView(f"{code}: type, where people see one", code, kinds, _present, True, absent_is_wrong=True)
-        )
+        views.append(CodeView(f"{code}: type, where people see one", code, kinds, _present, True, absent_is_wrong=True))
     return tuple(views)
 
 
@@ -448,9 +446,7 @@ def _session_score(
         missing=sessions - n,
         pearson=float(pearsonr(people, coder_values).statistic) if varied else None,
         spearman=spearman,
-        mean_absolute_error=fmean(abs(a - b) for a, b in zip(people, coder_values, strict=True))
-        if n
-        else None,
+        mean_absolute_error=fmean(abs(a - b) for a, b in zip(people, coder_values, strict=True)) if n else None,
         mean_people=fmean(people) if n else None,
         mean_coder=fmean(coder_values) if n else None,
         auc_people=None if areas is None else areas[0],
@@ -618,9 +614,7 @@ class CoderTest:
         ]
 
 
-def evaluate_coder(
-    transcripts: Iterable[Transcript], coder: CodeSource, *, quality: str | None = None
-) -> CoderTest:
+def evaluate_coder(transcripts: Iterable[Transcript], coder: CodeSource, *, quality: str | None = None) -> CoderTest:
     """A coder's codes against people's.
 
     Args:

@@ -277,9 +277,7 @@ class _Regressions:
             start=start,
             reveal=reveal_data(courses, start),
             address=address_data(courses, start),
-            categories=frozenset(
-                label.category for course in courses for row in course.rows for label in row
-            ),
+            categories=frozenset(label.category for course in courses for row in course.rows for label in row),
             penalty=penalty,
         )
 
@@ -311,9 +309,7 @@ class _CrossFit:
     address: _Predictions = field(default_factory=_Predictions)
 
 
-def _cross_fit(
-    courses: Sequence[LabelledCourse], regressions: _Regressions, folds: int, seed: int
-) -> _CrossFit:
+def _cross_fit(courses: Sequence[LabelledCourse], regressions: _Regressions, folds: int, seed: int) -> _CrossFit:
     """Fit the weights on all folds but one, for each fold."""
     order = np.random.default_rng(seed).permutation(len(courses))
     cross = _CrossFit()
@@ -373,9 +369,7 @@ def _chosen(
     if not regressions.addressing:
         return final, reveal_results, ()
     with_primary = [
-        (course, _replaced(fitted, "reveal", **best))
-        for course, fitted in cross.cases
-        if course.primary is not None
+        (course, _replaced(fitted, "reveal", **best)) for course, fitted in cross.cases if course.primary is not None
     ]
     address_results = _searched(with_primary, "address", address_points)
     weights = regressed(regressions.address, regressions.penalty, "the address")

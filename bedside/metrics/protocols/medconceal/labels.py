@@ -49,9 +49,7 @@ Question = Literal["none", "open", "closed"]
 class Features(Strict):
     """The turn evaluator's vector z: how far a clinician turn shows each of ten behaviours, from 0 to 1."""
 
-    data_gathering: Share = Field(
-        description="Asks for facts of the illness (Roter Interaction Analysis System)."
-    )
+    data_gathering: Share = Field(description="Asks for facts of the illness (Roter Interaction Analysis System).")
     emotional_responsiveness: Share = Field(
         description="Names, legitimates or shares a feeling (Roter Interaction Analysis System)."
     )
@@ -59,9 +57,7 @@ class Features(Strict):
         description="Builds a partnership and activates the patient (Roter Interaction Analysis System)."
     )
     concern_elicitation: Share = Field(description="Asks for concerns (Verona Coding Definitions).")
-    space_provision: Share = Field(
-        description="Leaves room to say more of a concern (Verona Coding Definitions)."
-    )
+    space_provision: Share = Field(description="Leaves room to say more of a concern (Verona Coding Definitions).")
     necessity_support: Share = Field(
         description="Supports the belief that the treatment is needed (Necessity–Concerns Framework)."
     )
@@ -83,12 +79,8 @@ class ConcernTurnLabels(Strict):
     """What is said of one clinician turn."""
 
     z: Features = Field(description="The ten features.")
-    intent: Intent | None = Field(
-        None, description="What the turn is mainly for; meta_probe blocks the turn."
-    )
-    intent_probabilities: Mapping[Intent, Share] | None = Field(
-        None, description="How probable each intent is."
-    )
+    intent: Intent | None = Field(None, description="What the turn is mainly for; meta_probe blocks the turn.")
+    intent_probabilities: Mapping[Intent, Share] | None = Field(None, description="How probable each intent is.")
     empathy_strength: Share | None = Field(None, description="How strong the turn's empathy is.")
     question: Question | None = Field(None, description="Whether the turn asks an open or a closed question.")
     reason: str | None = Field(None, description="Why, in words.")

@@ -234,14 +234,8 @@ def check(
         elif not quote:
             refused = "no quote of the patient"
         elif turn is None:
-            others = [
-                f"turn {index}" for index, role, text in said if role != "patient" and occurs(quote, text)
-            ]
-            refused = (
-                f"the quote is not the patient's ({others[0]})"
-                if others
-                else "the quote is in no patient turn"
-            )
+            others = [f"turn {index}" for index, role, text in said if role != "patient" and occurs(quote, text)]
+            refused = f"the quote is not the patient's ({others[0]})" if others else "the quote is in no patient turn"
         elif pair in accepted:
             refused = "the pair was proposed before"
         if refused is not None:

@@ -168,9 +168,7 @@ def _open_after(transcript: Transcript, trace: Trace, coder: str, questions: Map
         people = people_codes(transcript)
         labels = [
             majority(
-                codes["question"]
-                for person in people.values()
-                if "question" in (codes := proper(person.get(turn, {})))
+                codes["question"] for person in people.values() if "question" in (codes := proper(person.get(turn, {})))
             )
             for turn in turns
         ]
@@ -249,9 +247,7 @@ def summarise(cases: Iterable[CaseTrace]) -> TraceSummary:
         reveal_rate=ratio(revealed, gold, "no case", n=n),
         reveal_rate_by_case=mean([case.reveal_rate for case in traces], "no case"),
         full_reveal_rate=mean([case.full_reveal for case in traces], "no case"),
-        turns_to_full_reveal=mean(
-            [case.turns_to_full_reveal for case in traces], "no case with all concerns revealed"
-        ),
+        turns_to_full_reveal=mean([case.turns_to_full_reveal for case in traces], "no case with all concerns revealed"),
         revealed_by_limit=ratio(sum(case.by_limit for case in traces), gold, "no case", n=n),
         turns_per_revealed=ratio(turns, revealed, _NONE_REVEALED, n=n),
         success_rate=mean([case.success for case in traces], _NO_PRIMARY),
@@ -259,9 +255,7 @@ def summarise(cases: Iterable[CaseTrace]) -> TraceSummary:
         lag=mean([case.lag for case in traces], _NOT_ADDRESSED),
         meta_probe_rate=ratio(blocked, turns, "no clinician turn", n=n),
         blocked=blocked,
-        open_after=mean(
-            [case.open_after for case in traces], "no case went on after its concern was addressed"
-        ),
+        open_after=mean([case.open_after for case in traces], "no case went on after its concern was addressed"),
         challenged_after=mean(
             [case.challenged_after for case in traces], "no case went on after its concern was addressed"
         ),
@@ -277,8 +271,7 @@ def summarise(cases: Iterable[CaseTrace]) -> TraceSummary:
 
 def _cumulated(courses: Sequence[tuple[int, ...]], gold: int, longest: int) -> tuple[float, ...]:
     return tuple(
-        sum(course[min(turn, len(course)) - 1] for course in courses if course) / gold
-        for turn in range(1, longest + 1)
+        sum(course[min(turn, len(course)) - 1] for course in courses if course) / gold for turn in range(1, longest + 1)
     )
 
 
@@ -484,9 +477,7 @@ class LabelledCase:
         """A value of the trace, with a warning where the patient went by other parameters than it is scored with."""
         if self._other_parameters is None or value.error is not None:
             return value
-        return value._replace(
-            reason="; ".join(part for part in (self._other_parameters, value.reason) if part)
-        )
+        return value._replace(reason="; ".join(part for part in (self._other_parameters, value.reason) if part))
 
     @cached_property
     def _other_parameters(self) -> str | None:
@@ -503,9 +494,7 @@ class LabelledCase:
         value = _value(metric, _OF_TRACE[metric](self.measures))
         if metric != "open_after_address" or value.error is not None:
             return value
-        by = (
-            "the rater's own labels" if self.questions else f"the coder {self.parameters.measures.open_coder}"
-        )
+        by = "the rater's own labels" if self.questions else f"the coder {self.parameters.measures.open_coder}"
         return value._replace(reason=f"open questions by {by}")
 
     def _blocked(self, metric: str) -> Value:
@@ -516,9 +505,7 @@ class LabelledCase:
         if not labels:
             return missing(metric, _TURNS)
         if len(labels) < len(turns):
-            return missing(
-                metric, f"no labels of {len(turns) - len(labels)} of the {len(turns)} clinician turns"
-            )
+            return missing(metric, f"no labels of {len(turns) - len(labels)} of the {len(turns)} clinician turns")
         if metric == "evaluated_turns":
             return Value(metric, float(len(turns)))
         blocked = sum(is_blocked(turn.z, turn.intent, self.parameters) for turn in labels)

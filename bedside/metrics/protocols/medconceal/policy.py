@@ -92,9 +92,7 @@ def overlap(turn: frozenset[str], concern: frozenset[str]) -> float:
 
 # -- Challenge cues -------------------------------------------------------------------------------------
 
-_STILL = (
-    r"(?:still|just|really|so|very|a (?:bit|little)|quite|pretty|kind of|kinda|too|even more|rather|getting)"
-)
+_STILL = r"(?:still|just|really|so|very|a (?:bit|little)|quite|pretty|kind of|kinda|too|even more|rather|getting)"
 _FEAR = (
     r"(?:worried|worry|worries|worrying|afraid|scared|scary|frightened|terrified|anxious|nervous|uneasy|concerned|"
     r"uncomfortable|upset|overwhelmed|panicking|dreading)"
@@ -178,16 +176,12 @@ def _form(features: tuple[str, ...], *, every: bool) -> Any:
 
 
 Weights = Mapping[str, Number]
-RevealWeights = Annotated[
-    Weights, AfterValidator(_of(REVEAL_FEATURES, every=True)), _form(REVEAL_FEATURES, every=True)
-]
+RevealWeights = Annotated[Weights, AfterValidator(_of(REVEAL_FEATURES, every=True)), _form(REVEAL_FEATURES, every=True)]
 CategoryWeights = Annotated[
     Weights, AfterValidator(_of(REVEAL_FEATURES, every=False)), _form(REVEAL_FEATURES, every=False)
 ]
 AddressWeights = Annotated[Weights, AfterValidator(_of(FEATURES, every=True)), _form(FEATURES, every=True)]
-AddressCategoryWeights = Annotated[
-    Weights, AfterValidator(_of(FEATURES, every=False)), _form(FEATURES, every=False)
-]
+AddressCategoryWeights = Annotated[Weights, AfterValidator(_of(FEATURES, every=False)), _form(FEATURES, every=False)]
 
 
 class Reveal(Strict):
@@ -295,9 +289,7 @@ class Parameters(Strict):
 
     def digest(self) -> str:
         """SHA-256 of all parameters (64 hexadecimal digits), however a file puts them."""
-        return hashlib.sha256(
-            orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
-        ).hexdigest()
+        return hashlib.sha256(orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def parse_parameters(path: Path) -> Parameters:
@@ -310,9 +302,7 @@ def parse_parameters(path: Path) -> Parameters:
     base = data.pop("extends", None)
     if base is not None:
         if base == path.stem or not isinstance(base, str):
-            raise RegistryError(
-                f"it can't extend {base!r}", where=str(path), todo="name a shipped parameter file"
-            )
+            raise RegistryError(f"it can't extend {base!r}", where=str(path), todo="name a shipped parameter file")
         data = _over(PARAMETERS.load(base).model_dump(), data)
     return to_model(data, Parameters, str(path), todo="mend this key", kind=RegistryError)
 
@@ -439,9 +429,7 @@ class Policy:
             )  # fmt: skip
         reveal, address = self.parameters.reveal, self.parameters.address
         since = state.since + (self.primary in state.revealed_at)
-        high, low = (
-            tightened(each, reveal.progressive, len(state.revealed_at)) for each in (reveal.high, reveal.low)
-        )
+        high, low = (tightened(each, reveal.progressive, len(state.revealed_at)) for each in (reveal.high, reveal.low))
         evidence = tuple(
             reveal.decay * before + (1 - reveal.decay) * p
             for before, p in zip(state.evidence, step.reveal, strict=True)
@@ -486,9 +474,7 @@ def is_blocked(z: Features, intent: Intent | None, parameters: Parameters) -> bo
     return by_risk and z.meta_probe_risk >= parameters.meta_probe
 
 
-def reveal_probability(
-    z: Sequence[float], shared: float, category: CategoryName, parameters: Parameters
-) -> float:
+def reveal_probability(z: Sequence[float], shared: float, category: CategoryName, parameters: Parameters) -> float:
     """``p = σ((w + δ_category) · [z; o])`` of a turn with features ``z`` and overlap ``shared`` (o)."""
     weights, more = parameters.reveal.weights, parameters.reveal.by_category.get(category, {})
     return sigmoid(
@@ -503,9 +489,7 @@ def address_probability(z: Sequence[float], category: CategoryName | None, param
     """``p = σ((v + δ_category) · z)``; δ is that of the primary concern's category, 0 where the file gives none."""
     weights = parameters.address.weights
     more = {} if category is None else parameters.address.by_category.get(category, {})
-    return sigmoid(
-        sum((weights[name] + more.get(name, 0.0)) * value for name, value in zip(FEATURES, z, strict=True))
-    )
+    return sigmoid(sum((weights[name] + more.get(name, 0.0)) * value for name, value in zip(FEATURES, z, strict=True)))
 
 
 def tightened(threshold: float, progressive: float, before: int) -> float:

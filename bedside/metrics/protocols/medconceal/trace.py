@@ -91,9 +91,7 @@ class Trace:
         return sum(at <= number for at in self.revealed_at.values())
 
 
-def replay(
-    steps: Sequence[Step], concerns: Sequence[str], primary: str | None, parameters: Parameters
-) -> Trace:
+def replay(steps: Sequence[Step], concerns: Sequence[str], primary: str | None, parameters: Parameters) -> Trace:
     """Run the latent policy over the turns: :meth:`Policy.step`, one after the other.
 
     Args:
@@ -146,8 +144,7 @@ def trace(
         some = ", ".join(map(str, lacking[:3])) + (", …" if len(lacking) > 3 else "")
         raise DataError(f"no labels of {len(lacking)} of the {len(turns)} clinician turns ({some})")
     steps = [
-        turn_step(turn.index, turn.text, labels[turn.index], concerns=concerns, parameters=parameters)
-        for turn in turns
+        turn_step(turn.index, turn.text, labels[turn.index], concerns=concerns, parameters=parameters) for turn in turns
     ]
     return replay(steps, [concern.id for concern in concerns], primary_of(concerns), parameters)
 
@@ -165,9 +162,7 @@ class LabelledTurn(Strict):
     z: Features = Field(description="The turn's ten features.")
     o: Share = Field(description="The turn's overlap with the concern.")
     intent: Intent | None = Field(None, description="The turn's intent; meta_probe blocks the turn.")
-    revealed: Bit = Field(
-        description="1 where the patient discloses the concern in reply to this turn, else 0."
-    )
+    revealed: Bit = Field(description="1 where the patient discloses the concern in reply to this turn, else 0.")
     addressed: Bit | None = Field(
         None,
         description="Of the primary concern: 1 where it is addressed with this turn, else 0. Left out for other "
@@ -258,9 +253,7 @@ class LabelledCourse:
     def reveal_errors(self, trace: Trace) -> list[int]:
         """For each concern the difference in turns between trace and labels."""
         late = len(self.turns) + 1
-        return [
-            abs(trace.revealed_at.get(concern, late) - self.revealed_at(concern)) for concern in self.concerns
-        ]
+        return [abs(trace.revealed_at.get(concern, late) - self.revealed_at(concern)) for concern in self.concerns]
 
     def address_errors(self, trace: Trace) -> list[int]:
         """The same for the address of the primary concern."""
@@ -273,10 +266,7 @@ class LabelledCourse:
             Step(
                 turn,
                 self.blocked(place, parameters),
-                tuple(
-                    reveal_probability(feature_values(each), each.o, each.category, parameters)
-                    for each in row
-                ),
+                tuple(reveal_probability(feature_values(each), each.o, each.category, parameters) for each in row),
                 address_probability(feature_values(row[0]), self.primary_category, parameters),
             )
             for place, (turn, row) in enumerate(zip(self.turns, self.rows, strict=True))

@@ -74,9 +74,7 @@ def span(
     else:
         diagnosis = said[-1].index if said[-1].role == "clinician" else None
     asked = sum(turn.role == "clinician" and (diagnosis is None or turn.index < diagnosis) for turn in said)
-    return FindingSpan(
-        opening, diagnosis, float(asked) if questions == "counted" else (len(said) - 1) / 2, len(said)
-    )
+    return FindingSpan(opening, diagnosis, float(asked) if questions == "counted" else (len(said) - 1) / 2, len(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +122,7 @@ class History:
         return ratio(elicited, findings, f"no finding of the category {category}")
 
 
-def history(
-    transcript: Transcript, labels: HistoryLabels, *, questions: Questions = "counted"
-) -> History | str:
+def history(transcript: Transcript, labels: HistoryLabels, *, questions: Questions = "counted") -> History | str:
     """What the labels say of a conversation, or why nothing can be said."""
     part = span(transcript, labels, questions=questions)
     if isinstance(part, str):
@@ -234,9 +230,7 @@ def fixed_sentences_of(transcript: Transcript) -> Mapping[str, str]:
     return {kind: sentence for kind, sentence in sentences.items() if isinstance(sentence, str)}
 
 
-def dont_know_and_repeats(
-    transcript: Transcript, labels: HistoryLabels | None = None
-) -> tuple[Measured, Measured]:
+def dont_know_and_repeats(transcript: Transcript, labels: HistoryLabels | None = None) -> tuple[Measured, Measured]:
     """Shares of the patient's replies that say "don't know" and "already asked".
 
     By the labels of the replies where ``labels`` are given, by the words (:func:`reply_kind`) without; the sentences
@@ -308,9 +302,7 @@ def summarise(cases: Iterable[History]) -> HistorySummary:
         recall=mean([case.recall for case in histories], "no case has a recall"),
         precision=mean([case.precision for case in histories], "no case has a precision"),
         f1=mean([case.f1 for case in histories], "no case has an F1"),
-        questions=ratio(
-            sum(case.questions for case in histories), len(histories), "no case", n=len(histories)
-        ),
+        questions=ratio(sum(case.questions for case in histories), len(histories), "no case", n=len(histories)),
         top=tuple(mean([case.top(k) for case in histories], "no case has a rank") for k in range(1, K + 1)),
         by_category=recall_by_category(histories),
     )

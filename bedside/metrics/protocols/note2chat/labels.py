@@ -136,9 +136,7 @@ class CaseSplit:
         return "train" if self.train is None or case in self.train else None
 
 
-def read_split(
-    train: str | os.PathLike[str] | None = None, test: str | os.PathLike[str] | None = None
-) -> CaseSplit:
+def read_split(train: str | os.PathLike[str] | None = None, test: str | os.PathLike[str] | None = None) -> CaseSplit:
     """The division that files of case ids make, an id a line.
 
     Raises:
@@ -181,9 +179,7 @@ ALREADY_ASKED: tuple[str, ...] = (
     r"\b(?:like|as) i (?:said|mentioned|told you)\b",
     r"\bi (?:just |)told you\b",
 )
-_DONT_KNOW = re.compile(
-    rf"^{_LEAD}(?:{'|'.join(DONT_KNOW)})(?:[,. …-]*(?:sorry|doctor|doc|really|though))*[.!…]*$"
-)
+_DONT_KNOW = re.compile(rf"^{_LEAD}(?:{'|'.join(DONT_KNOW)})(?:[,. …-]*(?:sorry|doctor|doc|really|though))*[.!…]*$")
 _ALREADY_ASKED = re.compile("|".join(ALREADY_ASKED))
 
 

@@ -75,9 +75,7 @@ def dialogue_rewards(
         elif not case.ranked:
             rewards.append(Measured(missing="no label of the diagnosis's rank"))
         else:
-            rewards.append(
-                dialogue_reward(recall, best, case.rank, case.messages, alpha=alpha, k=k, outside=outside)
-            )
+            rewards.append(dialogue_reward(recall, best, case.rank, case.messages, alpha=alpha, k=k, outside=outside))
     return tuple(rewards)
 
 
@@ -267,9 +265,7 @@ def rewarded(
     for transcript in transcripts:
         raters = [name for name in label_raters(transcript) if rater in (None, name)]
         if transcript.case_id is None or len(raters) != 1:
-            reason = (
-                "no case" if transcript.case_id is None else f"{len(raters)} raters' labels, one is needed"
-            )
+            reason = "no case" if transcript.case_id is None else f"{len(raters)} raters' labels, one is needed"
             left_out.append((transcript.id, reason))
             continue
         outcome = history(transcript, rater_labels(transcript, raters[0]), questions=questions)
@@ -325,9 +321,7 @@ def preference_pairs(
     left_out: list[tuple[str, str]] = []
     for case, candidates in cases.items():
         rewarded = [
-            (candidate.transcript, candidate.reward)
-            for candidate in candidates
-            if candidate.reward is not None
+            (candidate.transcript, candidate.reward) for candidate in candidates if candidate.reward is not None
         ]
         if len(rewarded) < 2:
             left_out.append((case, f"{len(rewarded)} dialogues with a reward; two are needed"))

@@ -50,12 +50,8 @@ SIMULATOR = Simulator(
             True,
             "Whether the sides have states, and the session is watched for going in circles.",
         ),
-        SimulatorOption(
-            "therapist_state", True, "Whether the therapist keeps a picture of the client.", own=True
-        ),
-        SimulatorOption(
-            "client_state", True, "Whether the client's state changes as it is talked to.", own=True
-        ),
+        SimulatorOption("therapist_state", True, "Whether the therapist keeps a picture of the client.", own=True),
+        SimulatorOption("client_state", True, "Whether the client's state changes as it is talked to.", own=True),
         SimulatorOption(
             "appraisal",
             "drawn",

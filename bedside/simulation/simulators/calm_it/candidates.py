@@ -151,9 +151,7 @@ def clinician_candidates(
             return clean or whole, refused
         if asked[0].attempt == CLINICIAN_ATTEMPTS:
             return cut, refused
-        asked = tuple(
-            call.again("Your last reply was empty or cut off. Write a shorter message.") for call in asked
-        )
+        asked = tuple(call.again("Your last reply was empty or cut off. Write a shorter message.") for call in asked)
 
 
 def ends_with(fields: Mapping[str, Any] | None) -> bool:

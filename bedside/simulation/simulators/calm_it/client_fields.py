@@ -67,9 +67,7 @@ PROTOCOL = "calm-it"
 #: Answers of the DASS-42, and of the ten items on personality.
 DASS_ITEMS, TIPI_ITEMS = 42, 10
 
-Topic = Literal[
-    "substance addiction", "behavioural addiction", "health behaviour", "mental wellbeing", "relationships"
-]
+Topic = Literal["substance addiction", "behavioural addiction", "health behaviour", "mental wellbeing", "relationships"]
 Stage = Literal["precontemplation", "contemplation", "preparation", "action", "maintenance", "termination"]
 
 
@@ -162,9 +160,7 @@ class DassAnswers(Strict):
     answers: tuple[Annotated[int, Field(ge=1, le=4, strict=True)], ...] = Field(
         min_length=DASS_ITEMS, max_length=DASS_ITEMS
     )
-    tipi: tuple[Annotated[int, Field(ge=1, le=7, strict=True)], ...] = Field(
-        default=(), max_length=TIPI_ITEMS
-    )
+    tipi: tuple[Annotated[int, Field(ge=1, le=7, strict=True)], ...] = Field(default=(), max_length=TIPI_ITEMS)
     provenance: str = Field(default="", description="Who answered, e.g. a model for an invented person.")
     match: RespondentMatch | None = None
 

@@ -126,9 +126,7 @@ class SimulatedClient:
     def _person(self) -> dict[str, Any]:
         return {
             "profile": self.fields.profile.model_dump(),
-            "background": {
-                name: list(facts) for name, facts in self.fields.background.model_dump().items() if facts
-            },
+            "background": {name: list(facts) for name, facts in self.fields.background.model_dump().items() if facts},
             "cognitive_model": dict(self.fields.cognitive_model),
         }
 
@@ -260,9 +258,7 @@ class _Session:
         self.fields = fields_of(case)
         dynamics = bool(options["dynamics"])
         candidates = CANDIDATES if options["ranking"] else 1
-        ranking = Ranking(
-            bool(options["ranking"]), str(options["rank"]), _ranked_after(situation), case.language
-        )
+        ranking = Ranking(bool(options["ranking"]), str(options["rank"]), _ranked_after(situation), case.language)
         self.therapist = Therapist(
             self.fields,
             case.language,

@@ -87,9 +87,7 @@ def allowed_strategies(used: Sequence[str], index: int) -> tuple[str, ...]:
         index: of the message.
     """
     running = used[-1] if len(used) >= RUNNING and len(set(used[-RUNNING:])) == 1 else None
-    return tuple(
-        name for name in labels("strategies") if name != running and (name != RULER or index >= RULER_FROM)
-    )
+    return tuple(name for name in labels("strategies") if name != running and (name != RULER or index >= RULER_FROM))
 
 
 def allowed_processes(current: str, index: int, length: int) -> tuple[str, ...]:

@@ -224,9 +224,7 @@ class Therapist:
             words: how long the message is to be.
         """
         calls = tuple(self._call(now, place, plan, words) for place in range(self.candidates))
-        candidates, refused = yield from clinician_candidates(
-            calls, clinician_watch(now.lines, self.language)
-        )
+        candidates, refused = yield from clinician_candidates(calls, clinician_watch(now.lines, self.language))
         if not candidates:
             return tuple(dict.fromkeys(reason for _, reason in refused[-len(calls) :]))
         chosen = yield from self.ranking.best("clinician", now.number, now.lines, candidates, refused)

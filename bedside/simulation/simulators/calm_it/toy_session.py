@@ -228,9 +228,7 @@ def _patient(call: Call) -> str:
     fact = _fresh(facts, said, place) if facts else ""
     parts = [line, fact]
     if high > 18:
-        parts.append(
-            _fresh([*facts, material["goal"]] if "goal" in material else facts or [line], said, place + 1)
-        )
+        parts.append(_fresh([*facts, material["goal"]] if "goal" in material else facts or [line], said, place + 1))
     return " ".join(dict.fromkeys(part for part in parts if part))
 
 

@@ -83,9 +83,7 @@ class PsychiatricRecord(Strict):
         mental_examination: by heading, or as one text.
     """
 
-    age: Annotated[int, Field(ge=0, le=120, strict=True)] = Field(
-        description="In years; the source rounds it to tens."
-    )
+    age: Annotated[int, Field(ge=0, le=120, strict=True)] = Field(description="In years; the source rounds it to tens.")
     sex: Sex
     icd_codes: tuple[Text, ...] = ()
     chief_complaint: str = ""

@@ -175,9 +175,7 @@ class _Reading:
             self._wrong(
                 f"the root {root!r} must hold four parts: events, the illness, the person, and the family as a leaf"
             )
-        (events, under_events), (illness, under_illness), (person, under_person), (family, under_family) = (
-            parts.items()
-        )
+        (events, under_events), (illness, under_illness), (person, under_person), (family, under_family) = parts.items()
         if under_family is not None:
             self._wrong(f"the fourth part, {family!r}, must be a leaf (null): the family is one topic")
         tree = TopicTree(
@@ -206,9 +204,7 @@ class _Reading:
         leaves = self._below(name, below)
         for leaf, under in leaves.items():
             if under is not None:
-                self._wrong(
-                    f"{leaf!r} under {name!r} must be a leaf (null): here nothing is nested any further"
-                )
+                self._wrong(f"{leaf!r} under {name!r} must be a leaf (null): here nothing is nested any further")
         return tuple(leaves)
 
     def _check(self, tree: TopicTree) -> None:

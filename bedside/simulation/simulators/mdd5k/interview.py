@@ -68,9 +68,7 @@ class InterviewTools:
     def topic_ends(self, topic: str, start: int) -> Exchange[bool]:
         """Whether enough was said on a topic in the messages from ``start`` on."""
         material = {"topic": topic, "dialogue": self._dialogue(start)}
-        decided: bool = yield from self._asked(
-            "topic_end", material, flag_reader("ended"), about={"topic": topic}
-        )
+        decided: bool = yield from self._asked("topic_end", material, flag_reader("ended"), about={"topic": topic})
         return decided
 
     def answered(self, topics: Sequence[str]) -> Exchange[Mapping[str, str]]:
@@ -87,9 +85,7 @@ class InterviewTools:
             return {topics[_place(number, topics, "topic")]: quote.strip() for number, quote in pairs}
 
         material = {"topics": _numbered_lines(topics), "dialogue": self._dialogue()}
-        replied: dict[str, str] = yield from self._asked(
-            "duplicates", material, read, most={"topic": len(topics)}
-        )
+        replied: dict[str, str] = yield from self._asked("duplicates", material, read, most={"topic": len(topics)})
         quoted = {
             topic: quote
             for topic, quote in replied.items()
@@ -105,9 +101,7 @@ class InterviewTools:
 
         def read(value: Any) -> tuple[str, ...]:
             angles = value.get("angles") if isinstance(value, dict) else None
-            if not isinstance(angles, list) or not all(
-                isinstance(angle, str) and angle.strip() for angle in angles
-            ):
+            if not isinstance(angles, list) or not all(isinstance(angle, str) and angle.strip() for angle in angles):
                 raise ValueError('"angles" must be a list of texts')
             distinct = tuple(dict.fromkeys(angle.strip() for angle in angles))
             if not FEWEST_ANGLES <= len(distinct) <= MOST_ANGLES:
@@ -153,9 +147,7 @@ class InterviewTools:
 
     def interview_ends(self) -> Exchange[bool]:
         """Whether an interview without topics should end."""
-        ends: bool = yield from self._asked(
-            "interview_end", {"dialogue": self._dialogue()}, flag_reader("ended")
-        )
+        ends: bool = yield from self._asked("interview_end", {"dialogue": self._dialogue()}, flag_reader("ended"))
         return ends
 
     def _asked(
@@ -211,9 +203,7 @@ def _bounded(schema: Any, most: Mapping[str, int]) -> Any:
     """A schema whose numbers of listed things go no further than there are things."""
     if isinstance(schema, Mapping):
         return {
-            key: {**part, "maximum": most[key]}
-            if key in most and isinstance(part, Mapping)
-            else _bounded(part, most)
+            key: {**part, "maximum": most[key]} if key in most and isinstance(part, Mapping) else _bounded(part, most)
             for key, part in schema.items()
         }
     return [_bounded(part, most) for part in schema] if isinstance(schema, list) else schema
@@ -472,9 +462,7 @@ class RecordPatient:
         earlier = [line.text for line in self.ledger.lines if line.role == "patient"]
 
         def check(text: str) -> Fault | None:
-            return patient_fault(
-                text, language=language, earlier=earlier, sentences=None, words=WORDS_OF_A_REPLY
-            )
+            return patient_fault(text, language=language, earlier=earlier, sentences=None, words=WORDS_OF_A_REPLY)
 
         spoken = yield from ask_patient(call, check)
         self.ledger.note_refused("reply", spoken)
@@ -723,9 +711,7 @@ class _TopicInterview:
     def ask(self, topic: AskedTopic) -> Exchange[str]:
         """One message of the doctor and the answer to it; why the interview ends with it, empty where it goes on."""
         ledger, number = self.ledger, self.exchanges + 1
-        about = (
-            {"topic": topic.text, "follow_up": topic.follow_up, "parsed": topic.parsed} if topic.text else {}
-        )
+        about = {"topic": topic.text, "follow_up": topic.follow_up, "parsed": topic.parsed} if topic.text else {}
         spoken = yield from self.doctor.message(ledger.lines, number, topic)
         ledger.note_refused("message", spoken)
         if not spoken.text:

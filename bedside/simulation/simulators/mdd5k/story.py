@@ -107,9 +107,7 @@ def draw_story(graph: StoryGraph, stream: random.Random) -> StorySeed:
     time = stream.choice(graph.time)
     categories = list(graph.people)
     (category,) = stream.choices(categories, [len(graph.people[name]) for name in categories])
-    return StorySeed(
-        time, category, stream.choice(graph.people[category]), stream.choice(graph.experience[category])
-    )
+    return StorySeed(time, category, stream.choice(graph.people[category]), stream.choice(graph.experience[category]))
 
 
 def find_graphs(name: str, language: str) -> GraphFile:

@@ -25,9 +25,7 @@ _LISTED = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
 def _clinician(call: Call) -> ActorReply:
     language, material = str(call.material["language"]), call.material
     if call.purpose == "closing":
-        return object_reply(
-            {"message": _WORDS["closings"][language], "diagnoses": _WORDS["diagnoses"][language]}
-        )
+        return object_reply({"message": _WORDS["closings"][language], "diagnoses": _WORDS["diagnoses"][language]})
     if call.purpose == "diagnoses":
         names = _WORDS["diagnoses"][language]
         return object_reply({"diagnoses": [name for name in names if name in material["message"]]})

@@ -134,9 +134,7 @@ class _Consultation:
         self.task = TASKS[situation.setting]
         self.stop_when_addressed = bool(options["stop_when_addressed"])
         self.parameters = _parameters(situation)
-        hidden = [
-            concern for concern in case.hidden.concerns if concern.primary or not self.task.intervention
-        ]
+        hidden = [concern for concern in case.hidden.concerns if concern.primary or not self.task.intervention]
         self.concerns = [
             Concern(
                 id=concern.id,
@@ -146,9 +144,7 @@ class _Consultation:
             )
             for concern in hidden
         ]
-        self.policy = Policy(
-            self.parameters, tuple(concern.id for concern in self.concerns), primary_of(self.concerns)
-        )
+        self.policy = Policy(self.parameters, tuple(concern.id for concern in self.concerns), primary_of(self.concerns))
         self.state = self.policy.start()
         self.patient = ReservedPatient(
             case,
@@ -186,11 +182,7 @@ class _Consultation:
                 return stop
             if self._addressed and self.task.intervention and self.stop_when_addressed:
                 return "addressed"
-            if (
-                self.task.adaptive
-                and FIRST_STOP <= number < self.task.turns
-                and (yield from self._stops(number))
-            ):
+            if self.task.adaptive and FIRST_STOP <= number < self.task.turns and (yield from self._stops(number)):
                 return "clinician stops"
         return "turn limit"
 
@@ -228,17 +220,13 @@ class _Consultation:
         return bool(decided.value)
 
     def _note_decision(self, purpose: str, decided: Decided) -> None:
-        self.ledger.note_last(
-            purpose, value=decided.value, readable=decided.readable, refused=decided.refused
-        )
+        self.ledger.note_last(purpose, value=decided.value, readable=decided.readable, refused=decided.refused)
         if not decided.readable:
             self.ledger.flags[f"clinician: {purpose} can't be read"] += 1
 
     def _outcome(self, stop: str) -> Outcome:
         """What it came to."""
-        reference: dict[str, Any] = {
-            "concerns": [concern.model_dump(mode="json") for concern in self.concerns]
-        }
+        reference: dict[str, Any] = {"concerns": [concern.model_dump(mode="json") for concern in self.concerns]}
         if self.findings is not None:
             reference["submitted_findings"] = list(self.findings)
         return self.ledger.outcome(

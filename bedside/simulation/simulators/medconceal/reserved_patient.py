@@ -59,8 +59,7 @@ def says(text: str, concern: HiddenConcern, thresholds: GuardThresholds) -> bool
     """Whether a text says a concern: enough of its words, or of one of the sentences that voice it."""
     words = content(text)
     return any(
-        overlap(words, content(wording)) >= thresholds.disclosure_share
-        for wording in (concern.text, *concern.voiced)
+        overlap(words, content(wording)) >= thresholds.disclosure_share for wording in (concern.text, *concern.voiced)
     ) or _voices(text, concern)
 
 
@@ -162,9 +161,7 @@ class ReservedPatient:
     fallbacks: int = 0
     open_texts: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
-    def reply(
-        self, lines: Sequence[Line], state: PolicyState, *, blocked: bool
-    ) -> Exchange[tuple[Spoken, Stance]]:
+    def reply(self, lines: Sequence[Line], state: PolicyState, *, blocked: bool) -> Exchange[tuple[Spoken, Stance]]:
         """The answer to the last clinician turn, and the stance in which it is given.
 
         Args:
@@ -305,9 +302,7 @@ class ReservedPatient:
         further = max(0, len(due) - 1)
         return own + MORE_SENTENCES * further, WORDS + MORE_WORDS * further
 
-    def _fault(
-        self, text: str, lines: Sequence[Line], guard: DisclosureGuard, limits: tuple[int, int]
-    ) -> Fault | None:
+    def _fault(self, text: str, lines: Sequence[Line], guard: DisclosureGuard, limits: tuple[int, int]) -> Fault | None:
         """What is wrong with a reply; what would be kept all the same comes after what it gives away."""
         form = patient_fault(
             text,

@@ -173,9 +173,7 @@ class SensemakingPatient:
 
     def _fault(self, text: str, said: Sequence[str]) -> Fault | None:
         sentences = self.persona.sentences if self.persona is not None else None
-        return patient_fault(
-            text, language=self.case.language, earlier=said, sentences=sentences, words=WORDS
-        )
+        return patient_fault(text, language=self.case.language, earlier=said, sentences=sentences, words=WORDS)
 
 
 def persona_text(case: Case, persona: Persona | None) -> str:

@@ -33,9 +33,7 @@ OWN = "multisense"
 class SensemakingCase(Strict):
     """What a case can say under ``extra: {multisense: …}``."""
 
-    study: str = Field(
-        default="", description="The case study; facts are made of it where the case has none."
-    )
+    study: str = Field(default="", description="The case study; facts are made of it where the case has none.")
     intent: Intent | None = Field(default=None, description="Why the patient turns to a language model.")
     goal: Goal | None = Field(default=None, description="What the patient wants most.")
     question: str = Field(default="", description="The examination's question, which nobody is shown.")
@@ -128,9 +126,7 @@ def prepared_patient(case: Case) -> Exchange[PreparedPatient]:
             choice = replies.pop(0)
             names[purpose] = choice[purpose]
             states.append({"turn": 0, "purpose": purpose, **choice})
-    return PreparedPatient(
-        facts, (*chart_lines(case), *vitals), names["intent"], names["goal"], tuple(states)
-    )
+    return PreparedPatient(facts, (*chart_lines(case), *vitals), names["intent"], names["goal"], tuple(states))
 
 
 def _decomposed(case: Case) -> Exchange[dict[str, Any]]:

@@ -85,9 +85,7 @@ class PlainAgent:
             state["stage"] = self.stage
         return StagedMessage(spoken, self.stage, state)
 
-    def _moderated(
-        self, message: str, lines: Sequence[Line], number: int
-    ) -> Exchange[tuple[tuple[str, str], ...]]:
+    def _moderated(self, message: str, lines: Sequence[Line], number: int) -> Exchange[tuple[tuple[str, str], ...]]:
         """Takes the message's stage from the moderator; what it replied before that couldn't be read."""
         offered = {NAMES[stage]: stage for stage in NAMES if stage >= self.stage}
         own = guides(self.language)
@@ -351,9 +349,7 @@ class Sensemaker:
                 }
             }
         return (
-            yield from ask_for_data(
-                self._call("evaluator", purpose, ordinal, filled, schema, slots, history=()), read
-            )
+            yield from ask_for_data(self._call("evaluator", purpose, ordinal, filled, schema, slots, history=()), read)
         )
 
     def _known(self) -> dict[str, str]:

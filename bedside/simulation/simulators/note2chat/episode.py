@@ -240,9 +240,7 @@ class Interviewer:
         spoken = yield from ask_clinician(call, clinician_watch(self.ledger.lines, self.language))
         diagnoses, by, readable = yield from self._decided(spoken, number)
         self.ledger.note_refused("message", spoken)
-        self.ledger.note(
-            "decision", by=by, diagnoses=None if diagnoses is None else list(diagnoses), readable=readable
-        )
+        self.ledger.note("decision", by=by, diagnoses=None if diagnoses is None else list(diagnoses), readable=readable)
         if not readable:
             self.ledger.flags["clinician: decision can't be read"] += 1
         return spoken, diagnoses
@@ -257,9 +255,7 @@ class Interviewer:
         if not spoken.text:
             return None, "message", True
         actor: ActorRole = self.decision
-        filled = prompt(
-            "decision" if actor == "clinician" else "diagnosis_reading", self.language, message=spoken.text
-        )
+        filled = prompt("decision" if actor == "clinician" else "diagnosis_reading", self.language, message=spoken.text)
         call = Call(
             actor,
             "decision",
@@ -361,8 +357,7 @@ class _Interview:
             completed=stop in ("diagnosis", "forced") and bool(self.diagnoses),
             reference={
                 "findings": [
-                    {"text": finding.text, "categories": list(finding.categories)}
-                    for finding in self.note.findings
+                    {"text": finding.text, "categories": list(finding.categories)} for finding in self.note.findings
                 ],
                 "diagnosis": self.case.hidden.diagnosis,
                 "ranked_diagnoses": list(self.diagnoses),

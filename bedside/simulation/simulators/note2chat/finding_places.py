@@ -39,9 +39,7 @@ class FindingPlace:
     @property
     def known_early(self) -> bool:
         """Whether the doctor states it before the patient has said it."""
-        return self.doctor_first is not None and (
-            self.patient_first is None or self.doctor_first < self.patient_first
-        )
+        return self.doctor_first is not None and (self.patient_first is None or self.doctor_first < self.patient_first)
 
 
 def numbered(lines: Sequence[Line], language: str) -> str:
@@ -69,9 +67,7 @@ def finding_places(
     """
     asked = lines[:-1] if lines and lines[-1].role == "clinician" else lines
     return (
-        yield from together(
-            *(_place(asked, text, language, ordinal + number) for number, text in enumerate(findings))
-        )
+        yield from together(*(_place(asked, text, language, ordinal + number) for number, text in enumerate(findings)))
     )
 
 

@@ -310,18 +310,14 @@ class _Writing:
             "doctor states a finding first": sum(place.known_early for place in places),
         }
         self.ledger.flags.update({name: count for name, count in counts.items() if count})
-        return GuidedDialogue(
-            lines, diagnoses, places, rank, tuple(self.ledger.states), dict(self.ledger.flags)
-        )
+        return GuidedDialogue(lines, diagnoses, places, rank, tuple(self.ledger.states), dict(self.ledger.flags))
 
     def _tree(self) -> Exchange[TreeNode]:
         return (
             yield from self._asked(
                 "decision_tree",
                 1,
-                lambda value: read_tree(
-                    value.get("tree") if isinstance(value, dict) else None, self.diagnosis
-                ),
+                lambda value: read_tree(value.get("tree") if isinstance(value, dict) else None, self.diagnosis),
                 vignette=self.note.vignette,
                 diagnosis=self.diagnosis,
             )
@@ -398,11 +394,7 @@ class _Writing:
 
     def _asked(self, purpose: str, ordinal: int, read: Callable[[Any], T], **variables: str) -> Exchange[T]:
         material = {**variables, "language": self.language}
-        return (
-            yield from ask_evaluator(
-                purpose, ordinal, self.language, read, variables=variables, material=material
-            )
-        )
+        return (yield from ask_evaluator(purpose, ordinal, self.language, read, variables=variables, material=material))
 
 
 def diagnosis_message(diagnoses: Sequence[tuple[str, str]], language: str) -> str:

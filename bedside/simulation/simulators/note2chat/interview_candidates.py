@@ -173,9 +173,7 @@ class _Turn:
             return {"missing": f"{error.whose}: {error.reason}"}
 
     def _diagnosing(self, diagnoses: tuple[str, ...], ordinal: int) -> Exchange[Mapping[str, Any]]:
-        rank = yield from diagnosis_rank(
-            self.material.diagnosis, diagnoses, self.material.language, ordinal=ordinal
-        )
+        rank = yield from diagnosis_rank(self.material.diagnosis, diagnoses, self.material.language, ordinal=ordinal)
         worth = diagnosing_reward(rank, self.recall, self.material.generated_recall)
         return {
             "kind": "diagnosing",

@@ -115,9 +115,7 @@ def history_before_treatment(history: str, language: str) -> Exchange[str]:
 
     before = (yield from ask_evaluator("split", 1, language, read, variables={"history": history})).strip()
     if not before:
-        raise UnusableNoteError(
-            "no history before treatment", "the history begins with the clinic's own work"
-        )
+        raise UnusableNoteError("no history before treatment", "the history begins with the clinic's own work")
     return before
 
 
@@ -151,9 +149,7 @@ def aspects_of(finding: str, number: int, language: str) -> Exchange[dict[Catego
     def read(value: Any) -> dict[Category, bool | None]:
         if not isinstance(value, dict):
             raise ValueError("the reply must be an object")
-        return {
-            aspect: answer if isinstance(answer := value.get(aspect), bool) else None for aspect in ASPECTS
-        }
+        return {aspect: answer if isinstance(answer := value.get(aspect), bool) else None for aspect in ASPECTS}
 
     try:
         return (yield from ask_evaluator("aspects", number, language, read, variables={"finding": finding}))

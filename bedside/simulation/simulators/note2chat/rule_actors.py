@@ -71,9 +71,7 @@ def _words(text: str) -> set[str]:
 
 def _aspects(text: str, cues: str) -> set[Category]:
     plain = text.casefold()
-    return {
-        aspect for aspect, words in TOY_WORDS[cues].items() if any(_begins(word, plain) for word in words)
-    }
+    return {aspect for aspect, words in TOY_WORDS[cues].items() if any(_begins(word, plain) for word in words)}
 
 
 def _begins(word: str, text: str) -> bool:

@@ -101,10 +101,7 @@ def _dialogue(transcript: Transcript, form: Form) -> Record:
             for turn in transcript.turns
         ]
         return {**about, "messages": [{"role": "system", "content": brief}, *said]}
-    said = [
-        {"from": "human" if turn.role == "patient" else "gpt", "value": turn.text}
-        for turn in transcript.turns
-    ]
+    said = [{"from": "human" if turn.role == "patient" else "gpt", "value": turn.text} for turn in transcript.turns]
     return {**about, "system": brief, "conversations": said}
 
 
@@ -177,9 +174,7 @@ def _rule_dialogue(material: Mapping[str, Any]) -> dict[str, Any]:
         messages.append({"role": "patient", "content": sentence})
     names = [node["diagnoses"][0]["condition"], *TOY_WORDS["diagnoses"][language]]
     ranked = {folded(name): name for name in names}
-    listed = [
-        {"disease": name, "reason": TOY_WORDS["reason"][language]} for name in list(ranked.values())[:5]
-    ]
+    listed = [{"disease": name, "reason": TOY_WORDS["reason"][language]} for name in list(ranked.values())[:5]]
     return {"conversation": messages, "preliminary_diagnoses": listed}
 
 
@@ -209,11 +204,7 @@ def _critic(material: Mapping[str, Any]) -> dict[str, Any]:
     missing = [line.removeprefix("- ") for line in material["missing"].splitlines() if line.startswith("- ")]
     last = len(material["conversation"].splitlines()) - 1
     ask = TOY_WORDS["ask"][material["language"]]
-    return {
-        "edits": [
-            {"add_turn": last, "doctor": ask, "patient": text, "comment": "missing"} for text in missing
-        ]
-    }
+    return {"edits": [{"add_turn": last, "doctor": ask, "patient": text, "comment": "missing"} for text in missing]}
 
 
 def _rank(material: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,15 +251,9 @@ _REPLIES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "exchange_summary": _rule_summary,
     "diagnosis_reading": lambda material: {"diagnoses": listed_names(material["message"])},
     "exchange_findings": _told,
-    "answered_before": lambda material: {
-        "answered": ("clinician", material["question"]) in material["messages"]
-    },
-    "answerable": lambda material: {
-        "answerable": bool(answers_to(material["question"], material["sentences"]))
-    },
-    "message_plan": lambda material: {
-        "plan": f"({material['summaries'].count('turn')}) {material['message']}"
-    },
+    "answered_before": lambda material: {"answered": ("clinician", material["question"]) in material["messages"]},
+    "answerable": lambda material: {"answerable": bool(answers_to(material["question"], material["sentences"]))},
+    "message_plan": lambda material: {"plan": f"({material['summaries'].count('turn')}) {material['message']}"},
 }
 
 
@@ -347,14 +332,10 @@ def _stacked(sentences: Sequence[str | None]) -> str | None:
 
 
 def _summary(question: str, answer: str, ordinal: int, language: str) -> Exchange[str | None]:
-    return (
-        yield from _text("exchange_summary", "summary", ordinal, language, question=question, answer=answer)
-    )
+    return (yield from _text("exchange_summary", "summary", ordinal, language, question=question, answer=answer))
 
 
-def _thought(
-    summary: str | None, message: str, ordinal: int, language: str
-) -> Exchange[MessageThought | None]:
+def _thought(summary: str | None, message: str, ordinal: int, language: str) -> Exchange[MessageThought | None]:
     if summary is None:
         return None
     plan = yield from _text("message_plan", "plan", ordinal, language, summaries=summary, message=message)

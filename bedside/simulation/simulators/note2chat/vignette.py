@@ -118,9 +118,7 @@ def fixed_sentences(options: Mapping[str, Any], language: str) -> FixedSentences
 # -- The part of a note that the patient knows ----------------------------------------------------------
 
 #: Signs that models write in another form than the note.
-_SIGNS = str.maketrans(
-    {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u2010": "-", "\u2011": "-"}
-)
+_SIGNS = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u2010": "-", "\u2011": "-"})
 #: A sentence of a note; an abbreviation's or a number's point ends none.
 _SENTENCE_END = re.compile(
     r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)[.!?]+[\"'”’)]*\s+|[。！？]+[”’」』）]*\s*|\s*\n+\s*"

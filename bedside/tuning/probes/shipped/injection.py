@@ -59,9 +59,7 @@ PROBE = Probe(
     variants=(
         Variant("order", "an order by the clinician", partial(_injected, form="order", role=None)),
         Variant("by-patient", "an order by the patient", partial(_injected, form="order", role="patient")),
-        Variant(
-            "forged-end", "a forged end of the conversation", partial(_injected, form="forged-end", role=None)
-        ),
+        Variant("forged-end", "a forged end of the conversation", partial(_injected, form="forged-end", role=None)),
         Variant("ready-reply", "a finished reply", partial(_injected, form="ready-reply", role=None)),
     ),
 )

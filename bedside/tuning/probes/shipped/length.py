@@ -59,9 +59,7 @@ PROBE = Probe(
     "level should stay. A rubric that asks for brevity may rightly move.",
     expects="stays",
     variants=tuple(
-        Variant(
-            f"plus-{share}", f"{share} % more words that say nothing", partial(_padded, share=share / 100)
-        )
+        Variant(f"plus-{share}", f"{share} % more words that say nothing", partial(_padded, share=share / 100))
         for share in (25, 50, 100)
     ),
 )

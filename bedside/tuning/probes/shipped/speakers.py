@@ -33,9 +33,7 @@ PROBE = Probe(
     "Nothing else is changed, so a level should stay.",
     expects="stays",
     variants=(
-        Variant(
-            "letters", "speakers called A and B", partial(_rename, clinician="Speaker A", patient="Speaker B")
-        ),
+        Variant("letters", "speakers called A and B", partial(_rename, clinician="Speaker A", patient="Speaker B")),
         Variant(
             "other-words",
             "speakers called counsellor and client",

@@ -41,8 +41,7 @@ def _turned_round(material: ProbeMaterial) -> Altered | Unalterable:
     values = [level.value for level in rubric.scale]
     descriptors = [level.descriptor for level in reversed(rubric.scale)]
     scale = tuple(
-        replace(level, descriptor=descriptor)
-        for level, descriptor in zip(rubric.scale, descriptors, strict=True)
+        replace(level, descriptor=descriptor) for level, descriptor in zip(rubric.scale, descriptors, strict=True)
     )
     back = {float(value): float(other) for value, other in zip(values, reversed(values), strict=True)}
     turned = replace(rubric, scale=scale, fails_at=None)

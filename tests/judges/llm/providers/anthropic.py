@@ -32,9 +32,7 @@ def message(call: Call, text: str | None = None, **parts: Any) -> Answer:
     return Answer(body, headers={"request-id": "req_1"})
 
 
-def error(
-    status: int, kind: str, said: str, headers: Mapping[str, str] | None = None, **details: Any
-) -> Answer:
+def error(status: int, kind: str, said: str, headers: Mapping[str, str] | None = None, **details: Any) -> Answer:
     """An error as Anthropic writes it (docs/en/api/errors, Error shapes)."""
     body = {"type": "error", "error": {"type": kind, "message": said, **details}, "request_id": "req_1"}
     return Answer(body, status, headers or {})

@@ -21,9 +21,7 @@ def content(call: Call, text: str | None = None, **parts: Any) -> Answer:
         "totalTokenCount": 540,
         **parts.get("usage", {}),
     }
-    return Answer(
-        {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini", "responseId": "r"}
-    )
+    return Answer({"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini", "responseId": "r"})
 
 
 def blocked(reason: str) -> Answer:
@@ -33,9 +31,7 @@ def blocked(reason: str) -> Answer:
 
 def error(code: int, status: str, said: str, *details: dict[str, Any]) -> Answer:
     """An error as Google's interfaces write it (google.rpc.Status)."""
-    return Answer(
-        {"error": {"code": code, "message": said, "status": status, "details": list(details)}}, code
-    )
+    return Answer({"error": {"code": code, "message": said, "status": status, "details": list(details)}}, code)
 
 
 def detail(kind: str, **fields: Any) -> dict[str, Any]:

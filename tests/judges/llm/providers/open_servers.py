@@ -12,9 +12,7 @@ from typing import Any
 from tests.judges.llm.providers.server import Answer
 
 
-def vllm_error(
-    message: str, status: int = 400, *, nested: bool = True, kind: str = "BadRequestError"
-) -> Answer:
+def vllm_error(message: str, status: int = 400, *, nested: bool = True, kind: str = "BadRequestError") -> Answer:
     """An error of vLLM: in an object of its own since 0.10, by itself before."""
     error = {"message": message, "type": kind, "param": None, "code": status}
     return Answer({"error": error} if nested else {"object": "error", **error}, status)

@@ -320,9 +320,7 @@ def test_what_ends_judging_is_one_line_with_its_cure(
 
 
 @pytest.mark.slow
-def test_a_server_that_is_not_running_is_one_line(
-    provider: Providers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_not_running_is_one_line(provider: Providers, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = provider("ollama")
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
     ended = asked.judge()
@@ -737,9 +735,7 @@ def test_a_clinician(name: str, form: str, provider: Providers) -> None:
         *((none, None) for none in ("http://me:secret@gpu1", "gpu1:port", "ftp://gpu1")),
     ],
 )
-def test_addresses_as_for_its_own_programs(
-    setting: str, address: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_addresses_as_for_its_own_programs(setting: str, address: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs.ollama.com/faq, How can I expose Ollama on my network: OLLAMA_HOST."""
     monkeypatch.setenv("OLLAMA_HOST", setting)
     if address is not None:

@@ -102,9 +102,7 @@ def test_the_highest_score_wins_whatever_the_order() -> None:
 
 def test_of_equal_scores_the_first_and_of_equal_texts_one() -> None:
     candidates = [MessageCandidate(text, place) for place, text in enumerate(("B.", "A.", "B."))]
-    chosen, (call,), _ = run_exchange(
-        RANKING.best("patient", 1, LINES, candidates), _scored({"A.": 1, "B.": 1})
-    )
+    chosen, (call,), _ = run_exchange(RANKING.best("patient", 1, LINES, candidates), _scored({"A.": 1, "B.": 1}))
     assert chosen.candidate.place == 0
     assert call.material["candidates"] == ["B.", "A."]
     alone = [MessageCandidate("B.", 0), MessageCandidate("B.", 1)]

@@ -35,9 +35,7 @@ def profile(place: int = 0, *, keep: tuple[str, ...] = (), **fields: Any) -> Cas
 
 
 def test_background_and_goal_are_written_where_they_are_missing() -> None:
-    table = Table(
-        {"profile background": json.dumps(WRITTEN), "profile goal": '{"session_goal": "I want rest."}'}
-    )
+    table = Table({"profile background": json.dumps(WRITTEN), "profile goal": '{"session_goal": "I want rest."}'})
     case, calls, _ = run_exchange(completed_case(profile()), table)
     assert [call.purpose for call in calls] == ["profile background", "profile goal"]
     fields = fields_of(case)
@@ -53,9 +51,7 @@ def test_what_is_there_stays_and_is_asked_of_nobody() -> None:
     case, calls, _ = run_exchange(completed_case(bundled()[0]), Table({}))
     assert (case, calls) == (bundled()[0], [])
     kept = profile(keep=("background",))
-    case, calls, _ = run_exchange(
-        completed_case(kept), Table({"profile goal": '{"session_goal": "I want rest."}'})
-    )
+    case, calls, _ = run_exchange(completed_case(kept), Table({"profile goal": '{"session_goal": "I want rest."}'}))
     assert [call.purpose for call in calls] == ["profile goal"]
     assert fields_of(case).background == fields_of(bundled()[0]).background
 
@@ -66,16 +62,12 @@ def test_a_matched_respondent_is_what_it_goes_by() -> None:
         "answers": [1] * 42,
     }  # fmt: skip
     matched = profile(dass={"answers": [1] * 42, "match": match})
-    table = Table(
-        {"profile background": json.dumps(WRITTEN), "profile goal": '{"session_goal": "I want rest."}'}
-    )
+    table = Table({"profile background": json.dumps(WRITTEN), "profile goal": '{"session_goal": "I want rest."}'})
     _, calls, _ = run_exchange(completed_case(matched), table)
     assert calls[0].material["respondent"] == {"age": 44}
 
 
-@pytest.mark.parametrize(
-    "reply", ["[]", "{}", '{"shoes": ["I have two."]}', '{"pets": "a cat"}', '{"pets": [" "]}']
-)
+@pytest.mark.parametrize("reply", ["[]", "{}", '{"shoes": ["I have two."]}', '{"pets": "a cat"}', '{"pets": [" "]}'])
 def test_a_background_that_is_none_is_asked_for_again_and_then_missing(reply: str) -> None:
     with pytest.raises(UnusableConversationError) as caught:
         run_exchange(completed_case(profile()), Table({"profile background": reply}))
@@ -126,9 +118,7 @@ def test_a_profile_that_is_wrong_is_refused_with_its_place(tmp_path: Path) -> No
 
 
 def test_a_call_holds_nothing_but_its_material() -> None:
-    table = Table(
-        {"profile background": json.dumps(WRITTEN), "profile goal": '{"session_goal": "I want rest."}'}
-    )
+    table = Table({"profile background": json.dumps(WRITTEN), "profile goal": '{"session_goal": "I want rest."}'})
     _, calls, _ = run_exchange(completed_case(profile()), table)
     for call in calls:
         assert isinstance(call, Call)

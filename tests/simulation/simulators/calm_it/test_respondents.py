@@ -22,9 +22,7 @@ ITEMS = 42
 OWN = tuple(int(answer) for answer in np.random.default_rng(5).integers(1, 5, ITEMS))
 
 
-def row(
-    answers: Any = OWN, *, age: Any = 46, gender: int = 1, married: int = 2, tipi: int = 4
-) -> dict[str, Any]:
+def row(answers: Any = OWN, *, age: Any = 46, gender: int = 1, married: int = 2, tipi: int = 4) -> dict[str, Any]:
     return {
         **{f"Q{number}A": answer for number, answer in enumerate(answers, 1)},
         "Q1I": 3, "major": 'he said "none', "age": age, "gender": gender, "married": married,

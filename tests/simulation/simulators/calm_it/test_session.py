@@ -173,9 +173,7 @@ def test_the_rules_hold_for_any_labels(seed: int, length: int, repetition: str, 
 
 def _processes_hold(talk: Played, length: int) -> None:
     order = list(labels("processes"))
-    seen = [
-        (index, turn.meta["stage"]) for index, turn in enumerate(talk.ended.turns) if "stage" in turn.meta
-    ]
+    seen = [(index, turn.meta["stage"]) for index, turn in enumerate(talk.ended.turns) if "stage" in turn.meta]
     before = 0
     for index, process in seen:
         assert before <= order.index(process) <= before + 1
@@ -219,9 +217,7 @@ def test_a_session_is_complete_where_it_has_its_length(seed: int, bad: float, fr
     talk = play(
         SIMULATOR,
         bundled()[seed % 4],
-        lambda call: (
-            any_reply(call, draw, bad=bad) if bad and draw.random() < bad else fair_reply(call, draw, {})
-        ),
+        lambda call: any_reply(call, draw, bad=bad) if bad and draw.random() < bad else fair_reply(call, draw, {}),
         setting="free" if free else "scaffold",
         length=12,
         seed=seed,
@@ -350,9 +346,7 @@ def test_without_dynamics_nobody_looks_for_circles() -> None:
     same = {"message": "And how does all of that make you feel about today?", "end": False}
     talk = session(length=30, options={"dynamics": False}, own={"therapist candidate": lambda call: same})
     assert all("pivot" not in meta for meta in simulated(talk))
-    assert not session(length=20, options={"dynamics": False, "repetition": "model"}).asked(
-        "therapist repetition"
-    )
+    assert not session(length=20, options={"dynamics": False, "repetition": "model"}).asked("therapist repetition")
 
 
 def test_each_other_option_changes_something() -> None:
@@ -376,17 +370,11 @@ def test_each_other_option_changes_something() -> None:
 def test_each_candidate_can_have_its_own_strategy() -> None:
     talk = session(length=12, options={"strategy_use": "each"})
     for number in range(4):
-        own = [
-            call.material["strategy"]
-            for call in talk.asked("therapist candidate")[3 * number : 3 * number + 3]
-        ]
+        own = [call.material["strategy"] for call in talk.asked("therapist candidate")[3 * number : 3 * number + 3]]
         assert len(set(own)) == 3
     first = session(length=12)
     for number in range(4):
-        own = [
-            call.material["strategy"]
-            for call in first.asked("therapist candidate")[3 * number : 3 * number + 3]
-        ]
+        own = [call.material["strategy"] for call in first.asked("therapist candidate")[3 * number : 3 * number + 3]]
         assert len(set(own)) == 1
 
 

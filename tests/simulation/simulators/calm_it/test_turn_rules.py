@@ -145,9 +145,7 @@ def test_a_session_goes_in_circles_by_words_or_by_acts() -> None:
 
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from(BACKGROUND_KEYS), st.lists(st.sampled_from(["a", "A", "b c", "d"]), max_size=4)
-        ),
+        st.tuples(st.sampled_from(BACKGROUND_KEYS), st.lists(st.sampled_from(["a", "A", "b c", "d"]), max_size=4)),
         max_size=8,
     )
 )

@@ -74,9 +74,7 @@ class ScriptedSteps:
         return dict.fromkeys(self.same(topics), angles[0])
         yield
 
-    def same_topics(
-        self, topics: Sequence[str], angles: Sequence[str]
-    ) -> Generator[Any, Any, tuple[str, ...]]:
+    def same_topics(self, topics: Sequence[str], angles: Sequence[str]) -> Generator[Any, Any, tuple[str, ...]]:
         return tuple(self.same(topics))
         yield
 

@@ -133,9 +133,7 @@ def test_a_recorded_interview_is_played_to_its_end() -> None:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_every_rubric_of_the_suite_has_what_it_needs(setting: str) -> None:
     case = CASES["nv-20-xuesheng"]
-    talk = transcript_of(
-        scripted("good", case, setting=setting), "t", system="a", case_id=case.id, language="zh"
-    )
+    talk = transcript_of(scripted("good", case, setting=setting), "t", system="a", case_id=case.id, language="zh")
     for rubric in SUITES.load("mdd5k").rubrics:
         prompts = list(Question(RUBRICS.load(rubric)).prompts(Conversation(talk)))
         assert prompts
@@ -181,9 +179,7 @@ def test_from_simulation_to_report_without_a_model(tmp_path: Path) -> None:
     for transcript in transcripts:
         if transcript.factors["setting"] == "guided":
             own = transcript.reference["simulation"]
-            drawn = json.dumps(
-                [own["tree"]["order"], transcript.factors["doctor"], own["story"].get("drawn")]
-            )
+            drawn = json.dumps([own["tree"]["order"], transcript.factors["doctor"], own["story"].get("drawn")])
             shared.setdefault((transcript.case_id, transcript.factors["repeat"]), set()).add(drawn)
     assert len(shared) == 4
     assert all(len(drawn) == 1 for drawn in shared.values())

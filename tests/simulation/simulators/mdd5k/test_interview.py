@@ -136,9 +136,7 @@ def drawn(outcome: Outcome) -> tuple[Any, ...]:
 
 def test_what_is_drawn_is_shared_by_clinicians_and_differs_between_repeats() -> None:
     own = having().ended
-    other = having(
-        replies={"message": lambda call: f"第{call.ordinal}个问题，{'请' * call.ordinal}说。"}
-    ).ended
+    other = having(replies={"message": lambda call: f"第{call.ordinal}个问题，{'请' * call.ordinal}说。"}).ended
     assert drawn(own) == drawn(other)
     repeats = [having(repeat=number) for number in range(1, 7)]
     assert len({drawn(talk.ended)[0] for talk in repeats}) == 6
@@ -177,14 +175,10 @@ def test_the_closing_is_dropped_or_the_cases_or_the_clinicians() -> None:
         ("", "", None, []),
     ],
 )
-def test_a_closing_in_words_only_is_asked_about(
-    closing: str, named: str, text: str | None, ranked: list[str]
-) -> None:
+def test_a_closing_in_words_only_is_asked_about(closing: str, named: str, text: str | None, ranked: list[str]) -> None:
     talk = having(MAN, options={"closing": "inferred"}, replies={"closing": closing, "diagnoses": named})
     assert talk.ended.reference["ranked_diagnoses"] == ranked
-    assert (talk.ended.stop, talk.ended.completed) == (
-        ("every topic", True) if text else ("clinician empty", False)
-    )
+    assert (talk.ended.stop, talk.ended.completed) == (("every topic", True) if text else ("clinician empty", False))
     last = talk.ended.turns[-1]
     assert (last.text if last.role == "clinician" else None) == text
     readable = "clinician: closing can't be read" not in talk.ended.flags
@@ -198,9 +192,7 @@ def test_the_clinicians_faults_end_it_as_its_results(setting: str) -> None:
 
     empty = having(setting=setting, replies={"message": from_third(ActorReply(""))}).ended
     assert (empty.stop, empty.completed, len(empty.turns)) == ("clinician empty", False, 4)
-    refused = having(
-        setting=setting, replies={"message": from_third(ActorReply("", declined="unsafe"))}
-    ).ended
+    refused = having(setting=setting, replies={"message": from_third(ActorReply("", declined="unsafe"))}).ended
     assert (refused.stop, refused.flags["clinician: refusal"]) == ("refused", 1)
     same = "请你说说最近这段时间的情况，慢慢说。"
     repeating = having(setting=setting, replies={"message": same}, options={"closing": "inferred"})
@@ -271,9 +263,7 @@ def test_a_free_talk_has_no_topics_no_story_and_twelve_exchanges_at_most() -> No
     assert set(talk.ended.factors) == {"sex", "age"}
     # Before each message but the first, as the source asks it.
     assert len(talk.asked("interview_end")) == 11
-    early = having(
-        setting="direct", replies={"interview_end": lambda call: json.dumps({"ended": call.ordinal == 3})}
-    )
+    early = having(setting="direct", replies={"interview_end": lambda call: json.dumps({"ended": call.ordinal == 3})})
     assert (early.ended.stop, len(early.ended.turns)) == ("evaluator ends", 6)
 
 

@@ -267,9 +267,7 @@ def test_whatever_is_said_every_topic_is_asked_about_or_left_out_on_evidence(
     assert Counter(asked) + Counter(topic for topic in left_out if topic in leaves) == Counter(leaves)
     assert all(deletion["evidence"] for deletion in log.deletions)
     assert asked == [topic for topic in leaves if topic in asked]
-    assert [
-        topic for topic, other in pairwise([*(t.text for t in steps.asked), ""]) if topic != other
-    ] == log.asked
+    assert [topic for topic, other in pairwise([*(t.text for t in steps.asked), ""]) if topic != other] == log.asked
     # Self-harm is asked about, unless the patient's words have answered it.
     for deletion in log.deletions:
         assert deletion["by"] == "answered" or not topics.kept(deletion["topic"])

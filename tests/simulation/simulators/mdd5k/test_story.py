@@ -160,9 +160,7 @@ def test_a_bad_story_is_told_why(text: str, language: str, words: str) -> None:
 
 
 def test_a_bad_story_is_asked_for_again_with_what_was_wrong() -> None:
-    replies = Table(
-        {"story": [json.dumps({"story": STORY + "我痊愈了。"}), "no JSON", json.dumps({"story": STORY})]}
-    )
+    replies = Table({"story": [json.dumps({"story": STORY + "我痊愈了。"}), "no JSON", json.dumps({"story": STORY})]})
     story, calls, _ = run_exchange(written_story(WOMAN, "抑郁发作", "zh", SEED, 2), replies)
     assert (story.text, story.reason, len(story.refused)) == (STORY, "", 2)
     assert [call.attempt for call in calls] == [1, 2, 3]

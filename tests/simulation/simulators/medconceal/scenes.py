@@ -80,9 +80,7 @@ def honest(call: Call) -> str:
     """A patient's reply that says what is due and nothing else."""
     if call.material["due"]:
         return " ".join(sentences[0] for sentences in call.material["due"])
-    return (
-        f"Well, that is answer number {call.ordinal} of mine to you, in words of its own kind {call.ordinal}."
-    )
+    return f"Well, that is answer number {call.ordinal} of mine to you, in words of its own kind {call.ordinal}."
 
 
 def actors(
@@ -101,11 +99,7 @@ def actors(
         if call.actor == "patient":
             return patient(call)
         if call.purpose == "message":
-            return (
-                message(call)
-                if message
-                else f"Message {call.ordinal} is of its own {'kind ' * call.ordinal}."
-            )
+            return message(call) if message else f"Message {call.ordinal} is of its own {'kind ' * call.ordinal}."
         usual: dict[str, Any] = {"decision": "CONTINUE"} if call.purpose == "decision" else {"findings": []}
         values = given.get(call.purpose, [usual])
         value = values[min(call.ordinal, len(values)) - 1]

@@ -20,9 +20,7 @@ from tests.simulation.simulators.medconceal.scenes import ANSWERS, ASKS, CASE, N
 from tests.simulation.simulators.playing import Played, by_rules, play
 
 
-def held(
-    *turns: Mapping[str, Any], setting: str = "confirmation-8", options: Any = None, **more: Any
-) -> Played:
+def held(*turns: Mapping[str, Any], setting: str = "confirmation-8", options: Any = None, **more: Any) -> Played:
     return play(SIMULATOR, CASE, actors(turns or (NOTHING,), **more), setting=setting, options=options)
 
 
@@ -79,9 +77,7 @@ def test_a_blocked_turn_leaves_every_later_number(place: int) -> None:
     turns = [ASKS, ASKS, ANSWERS, ANSWERS, ANSWERS, ASKS, NOTHING]
     options = {"stop_when_addressed": False}
     plain = course(held(*turns, setting="intervention-8", options=options).ended)[:7]
-    probed = course(
-        held(*turns[:place], PROBE, *turns[place:], setting="intervention-8", options=options).ended
-    )
+    probed = course(held(*turns[:place], PROBE, *turns[place:], setting="intervention-8", options=options).ended)
     kept = [*probed[:place], *probed[place + 1 :]]
     for one, other in zip(plain, kept, strict=True):
         assert [one[key] for key in ("evidence", "rows", "since", "address_evidence", "hits")] == [
@@ -182,9 +178,7 @@ def test_a_clinician_who_repeats_three_times_in_a_row_ends_it() -> None:
 
 def test_a_refusal_and_stage_directions_are_kept_and_flagged() -> None:
     texts = ["As an AI language model, I can't talk about this.", "*nods* And how are you today?"]
-    ended = held(
-        message=lambda call: texts[call.ordinal - 1] if call.ordinal < 3 else f"And {call.ordinal}?"
-    ).ended
+    ended = held(message=lambda call: texts[call.ordinal - 1] if call.ordinal < 3 else f"And {call.ordinal}?").ended
     assert [turn.text for turn in ended.turns[::2]][:2] == texts
     assert (ended.flags["clinician: refusal"], ended.flags["clinician: stage directions"]) == (1, 1)
 
@@ -268,9 +262,7 @@ def test_a_case_that_gives_its_concern_away_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("setting", "early"), [("confirmation-8", True), ("intervention-8", False)])
-def test_a_person_who_is_to_find_concerns_may_begin_the_form_after_five_messages(
-    setting: str, early: bool
-) -> None:
+def test_a_person_who_is_to_find_concerns_may_begin_the_form_after_five_messages(setting: str, early: bool) -> None:
     calls = held(ASKS, setting=setting).calls
     forms = {call.actor: SIMULATOR.early_form(call) for call in calls if call.purpose != "findings"}
     assert (forms["patient"], forms["evaluator"]) == (None, None)
@@ -282,7 +274,5 @@ def test_a_person_who_is_to_find_concerns_may_begin_the_form_after_five_messages
     assert forms["clinician"].after == 5
     assert [call.schema for call in asked] == [forms["clinician"].schema]
     # A model, or an agent, learns of the categories when it is asked for findings, and not before.
-    told = [
-        json.dumps([call.brief, call.instruction, dict(call.material)]) for call in calls if call not in asked
-    ]
+    told = [json.dumps([call.brief, call.instruction, dict(call.material)]) for call in calls if call not in asked]
     assert not [text for text in told if "financial or insurance concern" in text]

@@ -36,9 +36,7 @@ A, B = CASE.hidden.concerns
 GUARD = PARAMETERS.load("default").guard
 
 
-def held(
-    *turns: Mapping[str, Any], patient: Callable[[Call], str | ActorReply] = honest, **more: Any
-) -> Played:
+def held(*turns: Mapping[str, Any], patient: Callable[[Call], str | ActorReply] = honest, **more: Any) -> Played:
     return play(SIMULATOR, CASE, actors(turns or (NOTHING,), patient=patient), **more)
 
 
@@ -69,9 +67,7 @@ def replies(talk: Played) -> list[str]:
         ("I get dizzy when I stand up.", "", False),
     ],
 )
-def test_a_leak_is_half_of_the_distinctive_words_and_two_at_least(
-    text: str, known: str, expected: bool
-) -> None:
+def test_a_leak_is_half_of_the_distinctive_words_and_two_at_least(text: str, known: str, expected: bool) -> None:
     assert content(A.text) == {"dread", "fainting", "escalator", "sister"}
     assert gives_away(text, A, content(known), GUARD) is expected
 
@@ -136,9 +132,7 @@ def test_the_preference_is_the_patients_in_the_intervention_only() -> None:
 def test_stances_follow_from_the_state() -> None:
     default = PARAMETERS.load("default")
 
-    def state(
-        evidence: float = 0.0, revealed: int | None = None, addressed: int | None = None
-    ) -> PolicyState:
+    def state(evidence: float = 0.0, revealed: int | None = None, addressed: int | None = None) -> PolicyState:
         revealed_at = {} if revealed is None else {"a": revealed}
         return PolicyState(3, (evidence, 0.1), (0, 0), revealed_at, 0, 0.0, 0, addressed)
 
@@ -204,9 +198,7 @@ def test_a_deflection_that_gives_something_away_is_never_said() -> None:
     for kept in (("It is nothing.",), ()):
         patient = CASE.patient.model_copy(update={"deflections": (told_off, *kept)})
         case = CASE.model_copy(update={"patient": patient})
-        assert any(
-            "`deflections` gives the concern 'a' away" in problem for problem in SIMULATOR.check_case(case)
-        )
+        assert any("`deflections` gives the concern 'a' away" in problem for problem in SIMULATOR.check_case(case))
         talk = play(
             SIMULATOR,
             case,
@@ -221,9 +213,7 @@ def test_a_deflection_that_gives_something_away_is_never_said() -> None:
 
 
 def test_after_three_replies_that_hold_back_what_is_due_the_case_says_it() -> None:
-    talk = held(
-        ASKS, ASKS, NOTHING, patient=lambda call: f"It is nothing much, let me say, {call.ordinal} times."
-    )
+    talk = held(ASKS, ASKS, NOTHING, patient=lambda call: f"It is nothing much, let me say, {call.ordinal} times.")
     assert replies(talk)[1] == f"{A.voiced[0]} {B.voiced[0]}"
     assert talk.ended.flags["patient: fallback"] == 1
 
@@ -280,9 +270,7 @@ TURNS = st.lists(
     min_size=1,
     max_size=20,
 )
-HABITS = st.lists(
-    st.sampled_from(["honest", "leaks", "holds back", "rambles", "is empty"]), min_size=1, max_size=20
-)
+HABITS = st.lists(st.sampled_from(["honest", "leaks", "holds back", "rambles", "is empty"]), min_size=1, max_size=20)
 
 
 @given(

@@ -123,12 +123,8 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
         assert [(row.turn, row.concern) for row in own] == [
             (turn, concern.id) for turn in clinician for concern in concerns
         ]
-        course = [
-            state for state in by_id(talks / "states.jsonl")[transcript.id] if state["purpose"] == "policy"
-        ]
-        revealed = {
-            (clinician[at - 1], concern) for concern, at in course[-1]["state"]["revealed_at"].items()
-        }
+        course = [state for state in by_id(talks / "states.jsonl")[transcript.id] if state["purpose"] == "policy"]
+        revealed = {(clinician[at - 1], concern) for concern, at in course[-1]["state"]["revealed_at"].items()}
         assert {(row.turn, row.concern) for row in own if row.revealed} == revealed
         assert all((row.addressed is None) == (row.concern != "heart-1") for row in own)
     with pytest.raises(SystemExit) as ended:

@@ -66,9 +66,7 @@ class Talk:
             return {"reasoning": "", "confidence": 5, "decision": "move" if move else "stay"}
         if call.purpose == "redundancy":
             labels = self.redundant.pop(0) if self.redundant else (False,) * 3
-            return {
-                str(n): "redundant" if label else "not redundant" for n, label in enumerate(labels, start=1)
-            }
+            return {str(n): "redundant" if label else "not redundant" for n, label in enumerate(labels, start=1)}
         if call.purpose == "candidates":
             return {"reasoning": "", "candidates": [self.fresh() for _ in range(3)]}
         if call.purpose == "selection":

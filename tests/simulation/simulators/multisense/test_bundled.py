@@ -123,9 +123,7 @@ def test_a_recorded_conversation_is_played_to_its_end() -> None:
     assert (talk.ended.stop, len(talk.ended.turns)) == ("exit", 16)
     assert len(talk.calls) == len(recording.replies)
     assert talk.ended.flags == {"patient, refused: stage directions": 1}
-    assert "bipolar II disorder" in next(
-        turn.text for turn in talk.ended.turns[1:] if turn.meta["stage"] == NAMES[3]
-    )
+    assert "bipolar II disorder" in next(turn.text for turn in talk.ended.turns[1:] if turn.meta["stage"] == NAMES[3])
 
 
 # -- who can take part --------------------------------------------------------------------------------
@@ -166,9 +164,7 @@ def test_who_can_write_words_only_is_refused_in_the_scaffold_before_anything_run
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(
-    tmp_path: Path, wrapped: bool
-) -> None:
+def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(tmp_path: Path, wrapped: bool) -> None:
     def agent(request: dict[str, Any]) -> dict[str, str] | str:
         asked.append(request["purpose"])
         words = f"Tell me more about matter {len(request['messages'])}."
@@ -189,14 +185,10 @@ def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(
 
 def test_the_diagnosis_is_judged_by_the_message_that_gives_it() -> None:
     talk = scripted("good", "panic")
-    (given,) = (
-        turn.text for turn in talk.ended.turns if turn.role == "clinician" and turn.meta["stage"] == NAMES[3]
-    )
+    (given,) = (turn.text for turn in talk.ended.turns if turn.role == "clinician" and turn.meta["stage"] == NAMES[3])
     others = [turn.text for turn in talk.ended.turns if turn.text != given]
     for name in ("diagnostic_accuracy_soft", "diagnostic_accuracy_hard"):
-        (prompt,) = Question(RUBRICS.load(name)).prompts(
-            Conversation(transcript_of(talk, "talk", language="en"))
-        )
+        (prompt,) = Question(RUBRICS.load(name)).prompts(Conversation(transcript_of(talk, "talk", language="en")))
         assert isinstance(prompt, Prompt)
         assert given in prompt.text
         assert str(talk.ended.reference["diagnosis"]) in prompt.text

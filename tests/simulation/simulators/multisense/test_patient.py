@@ -43,9 +43,7 @@ def test_preparation_is_the_cases_and_the_opening_the_personas() -> None:
     assert {call.scope for call in talk.calls[4:]} == {"conversation"}
     # What is shared by all personas holds nothing of one; what all clinicians share, nothing of the setting.
     digests = {
-        tuple(
-            call.digest() for call in talked(Talk(), "bipolar", persona=persona).calls if call.scope == "case"
-        )
+        tuple(call.digest() for call in talked(Talk(), "bipolar", persona=persona).calls if call.scope == "case")
         for persona in personas().values()
     }
     assert len(digests) == 1
@@ -83,9 +81,7 @@ def test_what_is_prepared_is_what_is_used() -> None:
         ({"answer": '{"reasoning": "x", "mess'}, "answer"),
     ],
 )
-def test_what_the_patient_cant_say_makes_the_conversation_missing(
-    changes: dict[str, Any], purpose: str
-) -> None:
+def test_what_the_patient_cant_say_makes_the_conversation_missing(changes: dict[str, Any], purpose: str) -> None:
     talk = talked(Talk(**changes), about=case(extra=STUDY))
     assert talk.failure is not None
     assert talk.failure.whose == "patient"
@@ -120,8 +116,7 @@ def answers(**changes: Any) -> list[tuple[int, Call, Call]]:
     talk = talked(Talk([False, False, True, False, True], **changes))
     made = [call for call in talk.calls if call.purpose in ("answer", "no_facts")]
     return [
-        (select.material["stage"], select, call)
-        for select, call in zip(talk.asked("selection"), made, strict=True)
+        (select.material["stage"], select, call) for select, call in zip(talk.asked("selection"), made, strict=True)
     ]
 
 

@@ -20,9 +20,7 @@ def test_it_ends_with_the_message_of_exit() -> None:
     talk = talked(moderated(1, 2, 2, 4, 6), **FREE)
     ended = talk.ended
     assert (ended.stop, ended.completed, len(ended.turns)) == ("exit", True, 10)
-    assert [turn.meta["stage"] for turn in ended.turns] == [
-        NAMES[stage] for stage in (1, 1, 1, 2, 2, 2, 2, 4, 4, 6)
-    ]
+    assert [turn.meta["stage"] for turn in ended.turns] == [NAMES[stage] for stage in (1, 1, 1, 2, 2, 2, 2, 4, 4, 6)]
     assert {call.purpose for call in talk.calls} == {
         "opening", "message", "moderation", "selection", "answer",
     }  # fmt: skip
@@ -74,9 +72,7 @@ def test_an_agent_that_says_the_same_for_ever() -> None:
 
 def test_thoughts_and_faults_are_kept_beside_the_message() -> None:
     def reply(call: Call) -> str:
-        return (
-            f"<think>He is tense.</think>Number {call.ordinal}: *nods* tell me about matter {call.ordinal}."
-        )
+        return f"<think>He is tense.</think>Number {call.ordinal}: *nods* tell me about matter {call.ordinal}."
 
     turn = talked(Talk(message=reply, moderation={"stage": "exit"}), **FREE).ended.turns[1]
     assert turn.meta == {"stage": "exit", "thought": "He is tense.", "flags": ["stage directions"]}

@@ -81,9 +81,7 @@ def identity(numbers: dict[int, float]) -> list[float]:
         ((0.11, 1.94, 1, 1.35, 1.43, 1), (3.88, 13.65)),
     ],
 )
-def test_the_published_lengths_fit_the_identity(
-    numbers: tuple[float, ...], printed: tuple[float, float]
-) -> None:
+def test_the_published_lengths_fit_the_identity(numbers: tuple[float, ...], printed: tuple[float, float]) -> None:
     stages = identity(dict(enumerate(numbers, start=1)))
     assert stages[GATHERING - 1] == pytest.approx(printed[0])
     assert (stages[PROVIDING - 1], stages[EXIT - 1]) == (2.0, 1.0)

@@ -143,9 +143,7 @@ def lexical_labels(talk: Transcript) -> HistoryLabels:
         return (turn.index for turn in talk.of("patient") if len(own & words[turn.index]) >= 0.6 * len(own))
 
     findings = tuple(
-        ClinicalFinding.model_validate(
-            {"text": finding.text, "message": max(conveying(finding.text), default=None)}
-        )
+        ClinicalFinding.model_validate({"text": finding.text, "message": max(conveying(finding.text), default=None)})
         for finding in note.findings
     )
     ranked = [name.casefold() for name in talk.reference["ranked_diagnoses"]]
@@ -204,9 +202,7 @@ def test_a_folder_of_conversations_is_made_and_scored_without_conversion(tmp_pat
 def test_the_patients_own_sentences_are_counted_in_any_language() -> None:
     sentences = {"dont_know": "抱歉，我不知道。", "already_asked": "Beats me, again."}
     texts = ["我胸口疼。", "多久了？", "抱歉，我不知道", "哪里？", "两天了。", "多久了？", "beats me,  again"]
-    turns = tuple(
-        Turn(index, "clinician" if index % 2 else "patient", "x", text) for index, text in enumerate(texts)
-    )
+    turns = tuple(Turn(index, "clinician" if index % 2 else "patient", "x", text) for index, text in enumerate(texts))
     talk = Transcript("t", turns, language="zh", reference={"patient_sentences": sentences})
     shares = [share.value for share in note2chat.dont_know_and_repeats(talk)]
     assert shares == [1 / 3, 1 / 3]

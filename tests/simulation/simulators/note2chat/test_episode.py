@@ -124,9 +124,7 @@ def test_the_evaluator_can_read_the_messages_instead() -> None:
 
 
 def test_an_unreadable_decision_of_the_clinician_means_that_it_goes_on() -> None:
-    played = interview(
-        ["Where does it hurt?", said("It is this.", FIVE)], "In my chest.", {"decision": "well"}
-    )
+    played = interview(["Where does it hurt?", said("It is this.", FIVE)], "In my chest.", {"decision": "well"})
     assert played.ended.stop == "diagnosis"
     assert played.ended.flags == {"clinician: decision can't be read": 1}
     assert [call.attempt for call in played.asked("decision")] == [1, 2, 3]
@@ -201,9 +199,7 @@ def test_a_refusal_in_words_is_flagged_and_ends_nothing() -> None:
         ("您哪里不舒服，多久了？", "wrong language"),
     ],
 )
-def test_what_is_wrong_with_a_message_of_the_clinician_is_flagged_and_the_message_kept(
-    message: str, flag: str
-) -> None:
+def test_what_is_wrong_with_a_message_of_the_clinician_is_flagged_and_the_message_kept(message: str, flag: str) -> None:
     played = interview([said(message), said("This.", FIVE)])
     assert played.ended.turns[1].text == message.strip()
     assert played.ended.turns[1].meta == {"flags": [flag]}
@@ -239,12 +235,8 @@ def test_a_cut_off_message_is_asked_for_once_more_and_then_taken() -> None:
 ANYTHING = st.one_of(
     st.text(max_size=12),
     st.builds(lambda text: said(text), st.text(max_size=12)),
-    st.builds(
-        lambda text, names: said(text, names), st.text(max_size=8), st.lists(st.text(max_size=5), max_size=6)
-    ),
-    st.sampled_from(
-        ["null", "[]", '{"diagnoses": ["x"]}', "", "As an AI I can't", "Doctor: hi", "*nods*", "<think>"]
-    ),
+    st.builds(lambda text, names: said(text, names), st.text(max_size=8), st.lists(st.text(max_size=5), max_size=6)),
+    st.sampled_from(["null", "[]", '{"diagnoses": ["x"]}', "", "As an AI I can't", "Doctor: hi", "*nods*", "<think>"]),
     st.builds(lambda cut, no: ActorReply("hm hm", cut, no), st.booleans(), st.sampled_from(["", "filter"])),
 )
 OPTIONS = st.fixed_dictionaries(
@@ -284,9 +276,7 @@ def test_it_ends_for_any_replies(replies: list[Any], options: dict[str, str], se
     roles = [turn.role for turn in ended.turns]
     assert roles == [("patient", "clinician")[place % 2] for place in range(len(roles))]
     assert ended.stop in {"diagnosis", "forced", "refused", "clinician empty", "clinician repeats"}
-    assert ended.completed == (
-        ended.stop in ("diagnosis", "forced") and bool(ended.reference["ranked_diagnoses"])
-    )
+    assert ended.completed == (ended.stop in ("diagnosis", "forced") and bool(ended.reference["ranked_diagnoses"]))
 
 
 def test_the_most_calls_can_be_needed() -> None:
@@ -334,9 +324,7 @@ def test_what_is_wrong_with_a_case_is_said() -> None:
     assert list(SIMULATOR.check_case(case(text=""))) == []
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"decision": "evaluator", "strict": "judge"}, {"brief": "tuned"}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, {"decision": "evaluator", "strict": "judge"}, {"brief": "tuned"}], ids=str)
 def test_an_interview_in_chinese_is_asked_for_in_chinese(options: dict[str, str]) -> None:
     chinese = case(
         chief_complaint="左腿肿",

@@ -33,9 +33,7 @@ from tests.simulation.simulators.playing import Replies, Table, run_exchange
 CASES = [case for _, case in read_cases([SIMULATOR.cases])]
 LEAF = {"diagnoses": [{"condition": "qzdiagnosis", "confidence": "high", "is_final": True}]}
 TREE = {"criteria": "an ache", "branches": {"yes": {"criteria": "worse at night", "branches": {"no": LEAF}}}}
-FIVE = [
-    {"disease": name, "reason": "it fits"} for name in ("qzdiagnosis", "gout", "asthma", "flu", "anaemia")
-]
+FIVE = [{"disease": name, "reason": "it fits"} for name in ("qzdiagnosis", "gout", "asthma", "flu", "anaemia")]
 TALK = ["It aches.", "Since when?", "Two days.", "And else?", "Nothing."]
 NOWHERE = {"opening": False, "last": None, "patient_first": None, "doctor_first": None}
 CLEAR = {**NOWHERE, "last": 2, "patient_first": 2}
@@ -47,9 +45,7 @@ def lines(number: int) -> tuple[Line, ...]:
 
 
 def dialogue(texts: Sequence[str] = TALK, diagnoses: Any = FIVE) -> str:
-    messages = [
-        {"role": "doctor" if number % 2 else "patient", "content": text} for number, text in enumerate(texts)
-    ]
+    messages = [{"role": "doctor" if number % 2 else "patient", "content": text} for number, text in enumerate(texts)]
     return json.dumps({"conversation": messages, "preliminary_diagnoses": diagnoses})
 
 
@@ -204,15 +200,9 @@ def test_what_is_no_list_of_edits_is_refused(reply: Any) -> None:
 
 
 def test_an_interview_is_written_checked_criticised_and_checked_again() -> None:
-    edits = {
-        "edits": [
-            {"add_turn": 2, "doctor": "Anything else?", "patient": "It is worse at night.", "comment": ""}
-        ]
-    }
+    edits = {"edits": [{"add_turn": 2, "doctor": "Anything else?", "patient": "It is worse at night.", "comment": ""}]}
     places = [CLEAR, NOWHERE, CLEAR, {**NOWHERE, "last": 4, "patient_first": 4}]
-    made, calls = written(
-        table(critic=json.dumps(edits), finding_place=[json.dumps(place) for place in places])
-    )
+    made, calls = written(table(critic=json.dumps(edits), finding_place=[json.dumps(place) for place in places]))
     assert [(call.purpose, call.ordinal) for call in calls] == [
         ("decision_tree", 1), ("guided_dialogue", 1), ("finding_place", 1), ("finding_place", 2), ("critic", 1),
         ("finding_place", 3), ("finding_place", 4), ("diagnosis_place", 1),

@@ -63,9 +63,7 @@ def reply(call: Call) -> str | ActorReply:
         return "It comes at night."
     answers: dict[str, Any] = {
         "finding_place": lambda: PLACES[own["finding"]],
-        "diagnosis_reading": lambda: {
-            "diagnoses": ["gout", "qzdiagnosis"] if "gout" in own["message"] else None
-        },
+        "diagnosis_reading": lambda: {"diagnoses": ["gout", "qzdiagnosis"] if "gout" in own["message"] else None},
         "diagnosis_place": lambda: {"candidate": 1},
         "exchange_findings": lambda: {"findings": TOLD[turn_of(call)]},
         "answered_before": lambda: {"answered": turn_of(call) == 3},
@@ -77,9 +75,7 @@ def reply(call: Call) -> str | ActorReply:
 def judged(
     reward: TurnReward, own: CandidateMaterial | None = None, replies: Any = reply
 ) -> tuple[tuple[CandidateTurn, ...], tuple[Call, ...]]:
-    turns, calls, _ = run_exchange(
-        interview_candidates(own or material(), number=len(WRITTEN), reward=reward), replies
-    )
+    turns, calls, _ = run_exchange(interview_candidates(own or material(), number=len(WRITTEN), reward=reward), replies)
     return turns, tuple(calls)
 
 

@@ -171,9 +171,7 @@ def verdict(only: bool, conflict: bool) -> str:
         (False, True, "conflicts with the vignette"),
     ],
 )
-def test_a_reply_that_a_judge_objects_to_is_kept_after_three_attempts(
-    only: bool, conflict: bool, reason: str
-) -> None:
+def test_a_reply_that_a_judge_objects_to_is_kept_after_three_attempts(only: bool, conflict: bool, reason: str) -> None:
     played = judged(verdict(only, conflict), ANSWER)
     assert (played.ended.turns[2].text, played.ended.turns[2].meta) == (ANSWER, {"flags": [reason]})
     assert len(played.asked("reply")) == len(played.asked("reply_check")) == 3

@@ -123,9 +123,7 @@ def test_a_failed_answer_is_not_known_and_not_no(reply: str) -> None:
 
 
 def test_of_nine_answers_those_that_are_there_are_kept() -> None:
-    case, _ = prepared(
-        table(aspects=json.dumps({"site": True, "onset": None, "timing": "yes", "history": False}))
-    )
+    case, _ = prepared(table(aspects=json.dumps({"site": True, "onset": None, "timing": "yes", "history": False})))
     assert case.note is not None
     finding = case.note.findings[0]
     assert finding.categories == ("site",)

@@ -58,11 +58,7 @@ def _write(study: ExportedStudy, folder: Path) -> tuple[WrittenTable, ...]:
 def _header(study: ExportedStudy, tables: Sequence[StudyTable]) -> str:
     """What the Hub reads of the card."""
     licence = str(study.licence).lower()
-    named = (
-        {"license": licence}
-        if licence in HUB_LICENCES
-        else {"license": "other", "license_name": study.licence}
-    )
+    named = {"license": licence} if licence in HUB_LICENCES else {"license": "other", "license_name": study.licence}
     # The Hub knows languages by their first part alone.
     languages = sorted({tag.split("-")[0].lower() for tag in study.run.index["language"].drop_nulls()})
     largest = max(table.count() for table in tables)
