@@ -222,7 +222,7 @@ SAME_QUESTION = {
 BUDGET = {
     "lines": 152_000,
     "modules": 690,
-    "lines of imports, per mille": 70,
+    "lines of imports, per mille": 71,
     "modules that one neighbour uses": 75,
     "functions with more than ten parameters": 59,
 }

@@ -30,7 +30,7 @@ def penalties(weights: str | Any, positions: Array) -> tuple[Array, str]:
         DataError: unknown weights, or a table that doesn't fit.
     """
     if isinstance(weights, str):
-        one_of(weights, WEIGHTS, "weights", DataError)
+        one_of(weights, WEIGHTS, "weighting", DataError, where="`weights`")
         if weights == "unweighted":
             return 1 - np.eye(positions.size), weights
         distance: Array = np.abs(positions[:, None] - positions[None, :])

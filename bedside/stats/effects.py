@@ -82,7 +82,7 @@ def rank_biserial(x: Any, y: Any, *, zeros: str = "pratt", level: float = 0.95) 
     Cliff's form with the jackknife variance over pairs.
     """
     name = "matched-pairs rank-biserial correlation"
-    one_of(zeros, ("pratt", "wilcox"), "zeros", DataError)
+    one_of(zeros, ("pratt", "wilcox"), "choice", DataError, where="`zeros`")
     a, b, dropped = pairs(x, y)
     d = differences(a, b)
     n = d.size

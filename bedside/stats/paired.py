@@ -142,7 +142,7 @@ def wilcoxon(
     The pseudo-median's interval inverts the test on Walsh averages, ties as in the test (the normal approximation
     above 50 pairs); it is two-sided whatever the alternative.
     """
-    one_of(zeros, ("pratt", "wilcox"), "zeros", DataError)
+    one_of(zeros, ("pratt", "wilcox"), "choice", DataError, where="`zeros`")
     one_of(method, ("auto", "exact", "asymptotic"), "method", DataError)
     one_of(alternative, ALTERNATIVES, "alternative", DataError)
     a, b, dropped = pairs(x, y)

@@ -257,8 +257,8 @@ def mean(
         In the ratings' units. n is the number of labelled units. Missing where a cell has labelled units of fewer than
         two cases.
     """
-    one_of(ratings, RATINGS, "ratings", DataError)
-    one_of(about, ABOUT, "about", DataError)
+    one_of(ratings, RATINGS, "choice", DataError, where="`ratings`")
+    one_of(about, ABOUT, "choice", DataError, where="`about`")
     question = _Question(ratings, about, share, level)
     asked = question.of(units)
     blank = _blank("mean", question, (asked,))
@@ -309,8 +309,8 @@ def difference(
     squared: cases that both systems have count as pairs, others as apart. Of shares, the interval is made from those
     of the two means and their correlation (Zou and Donner 2008, MOVER).
     """
-    one_of(ratings, RATINGS, "ratings", DataError)
-    one_of(about, ABOUT, "about", DataError)
+    one_of(ratings, RATINGS, "choice", DataError, where="`ratings`")
+    one_of(about, ABOUT, "choice", DataError, where="`about`")
     question = _Question(ratings, about, share, level)
     asked = question.of(x), question.of(y)
     blank = _blank("mean difference", question, asked)

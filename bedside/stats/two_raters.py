@@ -358,7 +358,7 @@ def correlation(
     """
     from scipy import stats
 
-    one_of(kind, ("spearman", "kendall", "pearson"), "kind", DataError)
+    one_of(kind, ("spearman", "kendall", "pearson"), "choice", DataError, where="`kind`")
     x, y, dropped = pairs(a, b)
     n = x.size
     tied = np.unique(x).size < n or np.unique(y).size < n

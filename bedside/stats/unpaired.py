@@ -307,7 +307,7 @@ def fisher_exact(
     """
 
     one_of(alternative, ALTERNATIVES, "alternative", DataError)
-    one_of(sides, ("likelihood", "central"), "sides", DataError)
+    one_of(sides, ("likelihood", "central"), "choice", DataError, where="`sides`")
     counts = counts_of_two(table, "Fisher's test")
     sizes = counts.sum(axis=1)
     n = int(sizes.sum())

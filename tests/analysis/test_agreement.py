@@ -396,7 +396,7 @@ def test_alpha_and_icc_come_in_the_form_that_is_asked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("option", "form"), [("icc", "4,1"), ("alpha", "ratio"), ("weights", "cubic")])
 def test_forms_that_are_not_known_are_refused(option: str, form: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=f"`{option}`: '{form}'"):
+    with pytest.raises(DataError, match=f"`{option}`: there is no form '{form}'"):
         agree(view_of(tmp_path, LEVELS), **{option: form})  # type: ignore[arg-type]
 
 

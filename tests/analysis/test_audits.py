@@ -186,7 +186,7 @@ def test_audits_hide_no_error_and_no_agreement_beside_them() -> None:
     how: Any = {"scales": "calm=1-3", "rounds": "all"}
     assert bedside.agree(frame, metrics=["warmth", "calm"], **how).names == ("agreement", "audits")
     assert bedside.agree(frame, metrics="warmth", **how).names == ("audits",)
-    with pytest.raises(DataError, match="'rank' is not known"):
+    with pytest.raises(DataError, match="`alpha`: there is no form 'rank'"):
         bedside.agree(frame, alpha="rank", **how)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no metric 'heat' is rated"):
         bedside.agree(frame, metrics=["warmth", "heat"], **how)

@@ -402,7 +402,7 @@ def test_only_what_the_same_raters_rated_is_held_against_each_other() -> None:
     assert [(one.metric, one.deviation, one.difference.missing) for one in named if one.metric == "own"] == [
         ("own", None, "the reference was rated by algorithm:other@1, not by algorithm:r@1")
     ]
-    with pytest.raises(NothingError, match="'nobody' is neither a run nor a system"):
+    with pytest.raises(NothingError, match="there is no run or system 'nobody'"):
         deviation(run, "nobody")
     with pytest.raises(NothingError, match="no system beside 'A'"):
         deviation(run, "A")

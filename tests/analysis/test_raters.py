@@ -529,7 +529,7 @@ def test_nothing_where_it_cannot_be_known() -> None:
     assert self_preferences(view, judge, dict.fromkeys("ABC", "openai/gpt-5-mini")) == ()
     assert self_preferences(view, "human:anna", MADE_BY) == ()
     assert self_preference_table(()) is None
-    with pytest.raises(DataError, match="no system is called 'D'"):
+    with pytest.raises(DataError, match="`made_by`: there is no system 'D'"):
         makers(view, {"D": "m"})
 
 

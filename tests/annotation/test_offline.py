@@ -334,7 +334,7 @@ def test_a_long_turn_goes_on_in_the_next_cell(run: Run) -> None:
     [
         ({"empathy": "9"}, r"anna\.xlsx: sheet Answers, row 2, column empathy: '9' .* 1, 2, 3, 4, 5"),
         ({"empathy": "good"}, r"row 2, column empathy: 'good'"),
-        ({"item": "beef"}, r"sheet Answers, row 2: 'beef' is not an item"),
+        ({"item": "beef"}, r"sheet Answers, row 2: there is no item 'beef'"),
         ({"rater": "zoe"}, r"sheet Answers, row 2: 'zoe' is not a rater.*: anna"),
         ({"item": "", "rater": "", "empathy": "3"}, r"sheet Answers, row 2: the row has no item"),
         ({"empathy": "4", "evidence__empathy": "2.5"}, "'2.5' is not the number of a turn"),

@@ -275,7 +275,7 @@ def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> Non
     with pytest.raises(BedsideError, match=r"cases \("):
         bedside.extend_benchmark(out, clinician="rules")
     cases.unlink()
-    with pytest.raises(BedsideError, match="No such file"):
+    with pytest.raises(BedsideError, match="there is no such case file"):
         bedside.extend_benchmark(out, clinician="rules")
     assert sorted(json.loads((out / "benchmark.json").read_text())["depends on"]["clinicians"]) == ["script:brisk"]
 
@@ -309,7 +309,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> Non
         ({"judges": "opnai/x"}, "did you mean openai"),
         ({"max_cost": -1.0}, "`max_cost` must be above 0"),
         ({"max_calls": -1}, "`max_calls` must be 0 or more"),
-        ({"prices": {"other": (1, 1)}}, "neither actor nor judge is called 'other'"),
+        ({"prices": {"other": (1, 1)}}, "`prices`: there is no actor or judge 'other'"),
         ({"sample": 99}, "99 are to be drawn"),
     )
     for wrong, words in wrongs:

@@ -101,7 +101,7 @@ def test_a_case_that_is_kept_for_testing_gets_no_candidates(talks: Any, tmp_path
     [
         ({"reward": "finding"}, "a patient must answer"),
         ({"patient": "rules"}, "no patient is asked"),
-        ({"reward": "other"}, "finding, answerable"),
+        ({"reward": "other"}, "there is no reward 'other'"),
         ({"number": 1}, "2 or more"),
     ],
 )

@@ -350,7 +350,7 @@ def test_a_manifest_keeps_a_metric(name: str, tmp_path: Path) -> None:
         ("role_adherence", {"chat_role": "x"}, "'chat_role'; did you mean chatbot_role"),
         ("turn_relevancy", {"chatbot_role": "x"}, "no metric that is asked takes it"),
         ("topic_adherence", {"relevant_topics": 3}, "must be a list of texts"),
-        ("role_adherence", {"assistant": "nurse"}, "say clinician or patient"),
+        ("role_adherence", {"assistant": "nurse"}, "no role 'nurse'; known: clinician, patient"),
         ("nowhere.yaml", {}, "there is no such criterion file"),
     ],
 )

@@ -93,19 +93,19 @@ GOLDEN = {
     "costs unknown": "`max_cost`: what x costs isn't known; say it with `price`, or limit calls with `max_calls`",
     "no limit": "`max_cost` must be above 0, and is -1.0",
     "no passes": "`passes` must be 1 or more, and is 0",
-    "no such code": "no code is called 'questions'; did you mean question or reflection?",
+    "no such code": "there is no code 'questions'; did you mean question or reflection?",
     "no codes":
         "no codes are named; name some of question, reflection, therapist_input, main_behaviour, client_talk "
         "with `codes`",
     "no turns in a call": "`turns_per_call` must be 1 or more, and is 0",
     "no context": "`context` must be 0 or more, and is -1",
-    "no such rubric": "no rubric is called 'empathyy'; did you mean empathy or medconceal_empathy?",
+    "no such rubric": "there is no rubric 'empathyy'; did you mean empathy or medconceal_empathy?",
     "no such folder": "FOLDER/absent: there is no such folder of rubrics; check its path",
     "another ending": "FOLDER/pacing.yml: a rubric file ends in .yaml; call it pacing.yaml",
     "no translation":
         "FOLDER/pacing.yaml: the rubric pacing has no texts in zh; write them into zh/pacing.yaml beside it, "
         "or ask in en",
-    "no such language": "there are no words of prompts in 'fr'; choose one of en, de, zh",
+    "no such language": "there is no prompt language 'fr'; known: de, en, zh",
     "a level is missing": "FOLDER/pacing.yaml: scale: level 2 is missing",
     "two faults": "FOLDER/pacing.yaml: titel: unknown key (and 1 more)",
     "two languages":
@@ -131,7 +131,7 @@ GOLDEN = {
     "words to be kept":
         "FOLDER/s: the store holds what was asked and replied, and the run keeps no text; merge into a run "
         "that keeps text, or judge without text",
-    "no such system": "`systems`: no transcript is of a system 'Q'; known: A, B",
+    "no such system": "`systems`: there is no system 'Q'; known: A, B",
     "fewer transcripts":
         "FOLDER/run: the run has 2 transcripts, and 1 of them were given; score the same transcripts, or "
         "choose another folder with `out`",

@@ -173,7 +173,7 @@ def test_a_codebook_that_does_not_fit_is_refused(tmp_path: Path, old: str, new: 
 def test_a_codebook_of_no_code_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "talk.yaml"
     path.write_text(QUESTION, "utf-8")
-    with pytest.raises(RegistryError, match="no code talk; "):
+    with pytest.raises(RegistryError, match="there is no code 'talk'; "):
         _parse(path)
 
 

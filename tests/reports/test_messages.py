@@ -66,14 +66,12 @@ GOLDEN = {
         "FOLDER/run: no suite of this run says what its source printed; name one that does with `suite`, "
         "such as calm-it, mdd5k, medconceal, multisense, note2chat"
     ),
-    "against whom": (
-        "FOLDER/run: no system is called nobody, against which each would stand; known: brisk, careless, steady"
-    ),
+    "against whom": "FOLDER/run: there is no system 'nobody'; known: brisk, careless, steady",
     "factor": (
         "FOLDER/run: it needs the factor task, which no transcript of this run has; give each transcript its "
         "level under factors, and score again"
     ),
-    "level": "FOLDER/run: no transcript has persona 'calm'; known: outgoing, reserved",
+    "level": "FOLDER/run: there is no persona 'calm'; known: outgoing, reserved",
     "system": "FOLDER/run: no system 'stedy'; did you mean steady?",
     "no copy": (
         "FOLDER/other: this exists and is no copy that bedside view wrote; choose another folder with `export`"
@@ -86,7 +84,7 @@ GOLDEN = {
         "`licence`: others must know what they may do with the data, and no licence is named; name one, such "
         "as cc-by-4.0, or unknown where that isn't decided"
     ),
-    "origin": "`origin`: no conversation can be 'invented'; choose one of simulated, recorded, written",
+    "origin": "`origin`: there is no origin 'invented'; known: recorded, simulated, written",
     "cell": (
         "`cell`: the table 'results' has no cell 'empaty/steady'; did you mean empathy/steady or "
         "completed/steady or partnership/steady?"

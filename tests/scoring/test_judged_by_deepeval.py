@@ -140,7 +140,7 @@ ASKED = "--judge http://h/v1#m --metrics deepeval:turn_relevancy"
         (f"{ASKED} --batch-out calls.jsonl", "a batch is answered at once"),
         (
             "--rubrics empathy --set deepeval.chatbot_role=x --judge http://h/v1#m",
-            "'deepeval', which is not scored",
+            "no scored family 'deepeval'",
         ),
     ],
 )

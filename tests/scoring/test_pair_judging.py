@@ -179,7 +179,7 @@ def test_the_command_plans_asks_and_goes_on(call: Call, run: Run) -> None:
     ("options", "words"),
     [
         ("--rubric open_question", "two conversations can't be compared by open_question"),
-        ("--rubric empathy --systems A,Z", "--systems: no transcript is of a system 'Z'"),
+        ("--rubric empathy --systems A,Z", "--systems: there is no system 'Z'"),
         ("--rubric empathy --pairs 0", "--pairs"),
         ("--rubric empathyy", "empathy"),
     ],
@@ -296,7 +296,7 @@ def test_how_a_conversation_came_out_is_nothing_to_match_by(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("systems", "most", "words"),
     [
-        (["A", "Q"], None, "no transcript is of a system 'Q'"),
+        (["A", "Q"], None, "there is no system 'Q'"),
         (["A"], None, "conversations of two systems are compared, and there is A"),
         (None, 0, "must be 1 or more"),
         (["A", "D"], None, "no case has comparable conversations"),

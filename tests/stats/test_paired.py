@@ -270,7 +270,7 @@ def test_unequal_lengths_are_an_error() -> None:
         paired.mcnemar([0, 2], [1, 1])
     with pytest.raises(DataError, match="1000"):
         paired.wilcoxon(np.arange(1.0, 1002), np.zeros(1001), method="exact")
-    with pytest.raises(DataError, match="zeros 'zsplit' is unknown"):
+    with pytest.raises(DataError, match="`zeros`: there is no choice 'zsplit'; known: pratt, wilcox"):
         paired.wilcoxon([1, 2], [2, 1], zeros="zsplit")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="infinite"):
         paired.t_test([1, float("inf")], [1, 2])

@@ -231,7 +231,7 @@ def test_what_cannot_be_said() -> None:
         judged_units([1, 2], [1])
     with pytest.raises(DataError, match="every unit"):
         judged_units([1, None], [1, 2])
-    with pytest.raises(DataError, match="unknown"):
+    with pytest.raises(DataError, match="`about`: there is no choice 'all'"):
         mean(judged_units([1, 2], [1, 2]), about="all")  # type: ignore[arg-type]
     assert mean(judged_units([], [])).missing == "the judge rated nothing"
     lone = judged_units([1, 2, 3, 4], [1, None, 3, 4], cells=[0, 0, 1, 1])

@@ -143,7 +143,7 @@ def test_ratings_of_a_jury_are_not_imported(tmp_path: Path) -> None:
         (["judge:a"], None, "two members"),
         ("judge:a", None, "two members"),
         (["judge:a", "human:anna"], None, "human:anna is a person"),
-        (["judge:a", "judge:x"], None, "judge:x has rated nothing"),
+        (["judge:a", "judge:x"], None, "there is no rater 'judge:x'"),
         (["judge:a", "judge:b"], 3, "quorum of 3"),
     ],
 )
@@ -324,7 +324,7 @@ def test_the_difference_of_kappas_covers_what_is_true() -> None:
 
 def test_a_jury_named_wrongly_is_told(tmp_path: Path) -> None:
     run = alike(tmp_path, 1, 2)
-    with pytest.raises(BedsideError, match="no jury is called"):
+    with pytest.raises(BedsideError, match="there is no jury 'panel'"):
         jury_agreement(open_ratings_view(run), "panel")
     assert of_rater(run, "judge:").height == 6
 

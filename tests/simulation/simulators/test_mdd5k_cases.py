@@ -172,4 +172,4 @@ def test_the_command_converts_both_ways_and_says_what_is_left_out(call: Call, tm
     assert json.loads(back.read_text("utf-8")) == [RECORD]
     code, _, noted = call("simulators", "convert", own, "--form", "mdd", "--out", tmp_path / "x.json")
     assert code == 2
-    assert "choose one of bedside, mdd5k" in " ".join(noted.split())
+    assert "there is no choice 'mdd'; did you mean mdd5k?" in " ".join(noted.split())
