@@ -163,7 +163,7 @@ def test_long_conversations_say_why_they_are_missing(study: Run, server: JudgeSe
         (("--judge", "JUDGE", "--probe", "--rubrics", "open_question"), "open_question can't be probed"),
         ((*NAMED, "--probe", "--transcripts", "0"), "--transcripts must be 1 or more"),
         ((*NAMED, "--probe", "--margin", "0"), "--margin: a margin of 0 allows nothing"),
-        ((*NAMED, "--probe", "--made-by", "C=tiny"), "no system is called 'C'"),
+        ((*NAMED, "--probe", "--made-by", "C=tiny"), "there is no system 'C'"),
         ((*NAMED, "--probe", "--judge", "openai/gpt-5-mini"), "OPENAI_API_KEY is not set"),
         ((*NAMED, "--probe", "--translator", "openai/gpt-5-mini"), "OPENAI_API_KEY is not set"),
         (("bare", *NAMED, "--probe"), "the run keeps no text"),
