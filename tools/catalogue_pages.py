@@ -25,7 +25,8 @@ from bedside.metrics.contract import Family, Metric
 from bedside.metrics.description import describe_family, describe_metric
 from bedside.ratings.suites.suite import SUITES, Entry, Suite
 from bedside.reports.renderers.markdown import markdown
-from bedside.reports.table import TABLES, Options, Table, TableKind
+from bedside.reports.table import Table
+from bedside.reports.table_kind import TABLES, Options, TableKind
 from bedside.transcripts.contract import FACTS, READERS, Reader
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -26,7 +26,8 @@ from bedside.judges.rubric_ratings import ratings_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import CODEBOOK
 from bedside.judges.settings import JudgeSettings, check_numbers
-from bedside.metrics.coders.contract import EARLY_TURNS, MEASURES, people_codes
+from bedside.metrics.coders.people import people_codes
+from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES
 from bedside.metrics.coders.testing.coder_test import CoderTest, ExistingCodes, evaluate_coder
 from bedside.metrics.families.behaviour import FAMILY
 from bedside.ratings.names import TRANSCRIPT, turn_index

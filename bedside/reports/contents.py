@@ -23,7 +23,8 @@ from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.measures import TableMeasure
 from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.report_settings import ReportSettings
-from bedside.reports.table import Options, Table
+from bedside.reports.table import Table
+from bedside.reports.table_kind import Options
 from bedside.reports.table_notes import (
     BY_WHERE,
     absent_notes,

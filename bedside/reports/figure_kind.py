@@ -17,7 +17,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
 from bedside.core.files import cache_folder, saying_where, write_bytes
 from bedside.core.registry import Registry
-from bedside.reports.table import Options
+from bedside.reports.table_kind import Options
 
 _FONT = "DejaVu Sans"
 _STYLE: Any = {

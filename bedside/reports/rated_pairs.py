@@ -15,7 +15,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import is_human, rated_by_humans
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import rater_words
-from bedside.reports.table import Options
+from bedside.reports.table_kind import Options
 
 
 class PairsOptions(Options):

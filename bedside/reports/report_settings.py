@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bedside.core.errors import DataError, one_of
-from bedside.reports.table import Options
+from bedside.reports.table_kind import Options
 
 #: What can stand beside a mean.
 SPREADS = ("sd", "ci", "none")

@@ -18,8 +18,8 @@ from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.number_text import ARROWS, DASH, number, rater_words
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, Samples, measure
-from bedside.reports.table import Options
 from bedside.reports.table_content import Cell
+from bedside.reports.table_kind import Options
 
 # -- What a table of results shows ----------------------------------------------------------------------
 

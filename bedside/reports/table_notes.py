@@ -21,8 +21,9 @@ from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import DASH, p_value, rater_words
 from bedside.reports.samples import Sample, SampleLevel, interval_of
 from bedside.reports.simulations import lost_notes
-from bedside.reports.table import Options, Table
+from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Row
+from bedside.reports.table_kind import Options
 
 # -- Which command brings a metric that a run doesn't have ----------------------------------------------
 

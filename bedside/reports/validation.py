@@ -36,8 +36,9 @@ from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
 from bedside.stats.equivalence import CASES, PLANNED_POWER
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
-from bedside.tuning.probes.contract import BASE_LINE, ProbeRecord, probe_records
+from bedside.tuning.probes.contract import BASE_LINE
 from bedside.tuning.probes.movement import ProbeEffect, probe_effects
+from bedside.tuning.probes.probe_record import ProbeRecord, probe_records
 
 # -- A judge's preference for what its own model made ---------------------------------------------------
 

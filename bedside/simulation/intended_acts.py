@@ -12,7 +12,7 @@ import polars as pl
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import simulated_talks
-from bedside.metrics.coders.contract import majority
+from bedside.metrics.coders.people import majority
 from bedside.ratings.names import unit_name
 from bedside.stats.result import Result
 from bedside.stats.two_raters import kappa, percent_agreement

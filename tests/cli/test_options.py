@@ -18,7 +18,7 @@ from bedside.judges.store import State
 from bedside.metrics.protocols.note2chat.preferences import Outside, Rule
 from bedside.metrics.protocols.note2chat.turn_candidates import TurnReward
 from bedside.reports.build import FIGURE_FORMATS
-from bedside.reports.exports.exported_study import EXPORT_FORMS
+from bedside.reports.exports.contract import EXPORT_FORMS
 from bedside.reports.results_layout import Best, Spread
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS
 from bedside.simulation.simulators.note2chat.training_records import Form, Unit

@@ -13,7 +13,7 @@ from bedside.cli import command_line
 from bedside.cli.help import UsualCommandGroup
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.metrics import FAMILIES
-from bedside.reports.table import TABLES
+from bedside.reports.table_kind import TABLES
 from bedside.transcripts.contract import READERS
 
 ROOT = Path(__file__).parents[2]

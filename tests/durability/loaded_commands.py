@@ -12,7 +12,7 @@ from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.suites import SUITES
 from bedside.reports.figure_kind import FIGURES
-from bedside.reports.table import TABLES
+from bedside.reports.table_kind import TABLES
 from bedside.scoring.pipeline import PIPELINES
 from bedside.transcripts import READERS
 

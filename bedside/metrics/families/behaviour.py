@@ -12,14 +12,8 @@ from typing import Any
 
 from bedside.core.errors import RegistryError
 from bedside.metrics.coders import CODE_ROLES, CODERS, CODES, find_coder
-from bedside.metrics.coders.contract import (
-    EARLY_TURNS,
-    MEASURES,
-    Labels,
-    SessionMeasure,
-    people_codes,
-    proper,
-)
+from bedside.metrics.coders.people import people_codes, proper
+from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES, Labels, SessionMeasure
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.ratings.names import algorithm_rater, human_rater
 from bedside.ratings.values import Value, missing

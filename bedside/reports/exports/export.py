@@ -16,14 +16,8 @@ from bedside.core.files import file_digest, write_json
 from bedside.core.owned_folders import replacing_folder
 from bedside.judges.store import FILE_NAME
 from bedside.ratings.run import Run
-from bedside.reports.exports.exported_study import (
-    EXPORT_FORMS,
-    ExportedStudy,
-    WrittenTable,
-    origins,
-    people_of,
-    pseudonyms,
-)
+from bedside.reports.exports.contract import EXPORT_FORMS, WrittenTable
+from bedside.reports.exports.exported_study import ExportedStudy, origins, people_of, pseudonyms
 
 #: Says that a folder holds an export, and which files it is made of. A folder that is searched for transcripts may be
 #: one: by its name this is none.

@@ -1,13 +1,12 @@
-"""What of a run goes into an export: names of people, what is left out, where conversations come from, and the form."""
+"""What of a run goes into an export: which names people have, what is left out, where conversations come from."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import orjson
@@ -16,7 +15,6 @@ import polars as pl
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import ALL_ROUNDS, SIMULATED, SYNTHETIC
 from bedside.core.errors import InputError, one_of
-from bedside.core.registry import Registry
 from bedside.ratings.names import human_rater, is_human, person_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, wordless
@@ -143,56 +141,6 @@ class ExportedStudy:
             for coder, labels in codes.items()
         }
         return {**meta, CODES_KEY: dict(sorted(renamed.items()))}
-
-
-# -- What a form of export states about itself ----------------------------------------------------------
-
-__all__ = ["EXPORT_FORMS", "ExportForm", "WrittenTable"]
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenTable:
-    """A table of an export.
-
-    Attributes:
-        name: of the table.
-        rows: how many it has.
-    """
-
-    name: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExportForm:
-    """A form of export.
-
-    Attributes:
-        name: equal to the folder's name, with hyphens.
-        title: what it is, in a few words.
-        write: writes a study into an empty folder, and says which tables it wrote.
-        for_others: whether it is made to be published: a licence must be named then.
-        needs_text: whether there is nothing to write of a run without what was said.
-        holds_judgements: whether it can hold what judges were asked and replied.
-    """
-
-    name: str
-    title: str
-    write: Callable[[ExportedStudy, Path], tuple[WrittenTable, ...]]
-    for_others: bool = False
-    needs_text: bool = False
-    holds_judgements: bool = True
-
-
-#: All forms of export; other packages add theirs through the entry points ``bedside.exports``.
-EXPORT_FORMS: Registry[ExportForm] = Registry(
-    "bedside.reports.exports.shipped",
-    "FORM",
-    "form of export",
-    ExportForm,
-    group="bedside.exports",
-    folders=True,
-)
 
 
 # -- Where conversations come from ----------------------------------------------------------------------

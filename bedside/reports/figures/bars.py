@@ -25,7 +25,7 @@ from bedside.reports.figure_parts import (
 from bedside.reports.measures import Headed, also_rated_notes
 from bedside.reports.number_text import DASH
 from bedside.reports.samples import MeasureRow, Sample, Samples, interval_of, measure
-from bedside.reports.table import Options
+from bedside.reports.table_kind import Options
 from bedside.reports.table_notes import interval_note
 
 #: Of a bar, in inches: as wide as there is room for, between these.

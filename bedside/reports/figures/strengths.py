@@ -14,7 +14,7 @@ from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import height_of_names, name_rows, panels, style, width_of_names, wrapped
 from bedside.reports.measures import Headed
 from bedside.reports.preference_notes import heading, preferences_of
-from bedside.reports.table import Options
+from bedside.reports.table_kind import Options
 
 
 class StrengthOptions(Options):

@@ -22,8 +22,9 @@ from bedside.reports.agreement_notes import (
 )
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, decimal, n_of, number, rater_words
-from bedside.reports.table import Options, Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, dash_notes, preferences_apart
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result

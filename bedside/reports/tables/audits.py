@@ -9,8 +9,9 @@ from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.reports.number_text import DASH, rater_words, share_words
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 _TITLE = "Audits: a judge's ratings that people were shown"
 #: Fewer cases than this make a rough interval.

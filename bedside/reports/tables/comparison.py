@@ -33,8 +33,9 @@ from bedside.reports.number_text import (
     rater_words,
     several_raters,
 )
-from bedside.reports.table import Options, Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, preferences_apart
 from bedside.stats.result import Result
 

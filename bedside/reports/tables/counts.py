@@ -12,8 +12,9 @@ from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, number, rater_words
-from bedside.reports.table import Options, Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 
 

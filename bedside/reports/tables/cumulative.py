@@ -9,8 +9,9 @@ from pydantic import Field
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import ARROWS, n_of, number, rater_words
-from bedside.reports.table import Options, Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.reports.turn_curves import curves_of
 

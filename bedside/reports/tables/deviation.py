@@ -14,8 +14,9 @@ from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.words import counted
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, cell_name, number, rater_words, several_raters, signed
-from bedside.reports.table import Options, Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 
 

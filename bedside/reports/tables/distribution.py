@@ -12,8 +12,9 @@ from bedside.core.words import counted
 from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.number_text import DASH, n_of, number, p_value
 from bedside.reports.samples import MeasureRow, Sample, measure
-from bedside.reports.table import Options, Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes
 from bedside.stats.result import Result
 

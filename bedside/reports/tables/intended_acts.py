@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.reports.number_text import bounded_record, decimal, rater_words, share_words
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 from bedside.simulation.intended_acts import IntendedAct, IntendedCoded, intended_acts
 
 _TITLE = "Intended acts against coded ones"

@@ -9,8 +9,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.ratings.table import missing_counts
 from bedside.ratings.values import cause, causes, is_failure, kinds_of_reasons
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 
 def build(view: RatingsView, seed: int = 0) -> Table | None:

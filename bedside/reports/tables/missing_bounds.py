@@ -7,8 +7,9 @@ from typing import Any
 from bedside.analysis.missing_bounds import BoundedMeans, MissingBounds, SystemBounds, missing_bounds
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.number_text import ARROWS, DASH, cell_name, number, rater_words, several_raters
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 
 def build(view: RatingsView, seed: int = 0) -> Table | None:

@@ -10,8 +10,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
 from bedside.reports.number_text import DASH, bounded_record, p_value, rater_words, share_words
 from bedside.reports.preference_notes import heading, preferences_of, record_head
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 _TITLE = "Preferences: whether the place counts"
 

@@ -10,8 +10,9 @@ from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.words import counted
 from bedside.reports.number_text import DASH, bounded_record, rater_words, share_words
 from bedside.reports.preference_notes import agreement_of, record_head
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 from bedside.stats.kappa_bands import reading
 
 _TITLE = "Preferences: how raters agree"

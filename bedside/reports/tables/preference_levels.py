@@ -9,8 +9,9 @@ from bedside.analysis.pair_preferences import PreferenceLevels
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.number_text import bounded_record, decimal, rater_words, share_words
 from bedside.reports.preference_notes import heading, levels_of, record_head
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 _TITLE = "Preferences beside levels"
 

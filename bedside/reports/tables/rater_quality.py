@@ -9,7 +9,8 @@ from bedside.annotation.plan_file import read_plan
 from bedside.annotation.rater_quality import rater_quality
 from bedside.annotation.reassignment import as_assigned
 from bedside.reports.annotation import quality_table
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
+from bedside.reports.table_kind import TableKind
 
 _TITLE = "How raters keep up"
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from bedside.analysis.rater_effects import people_of, rater_severities
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.comparison_notes import severity_table
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
+from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import chance_notes, chances_by_title
 
 

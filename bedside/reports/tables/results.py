@@ -37,8 +37,9 @@ from bedside.reports.results_layout import (
 )
 from bedside.reports.results_notes import SystemTests, results_notes, system_tests
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import preferences_apart
 
 # -- Where the numbers that a suite's source printed stand in a table of results ------------------------

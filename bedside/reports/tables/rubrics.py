@@ -8,8 +8,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.judges.rubrics.description import tuning_words
 from bedside.reports.number_text import DASH
 from bedside.reports.rated_rubrics import RatedRubric, rated_rubrics
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 _TITLE = "Rubrics, and how many deviations from their sources they declare"
 

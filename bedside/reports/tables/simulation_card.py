@@ -17,8 +17,9 @@ from bedside.reports.simulations import (
     toys_of,
     with_toy,
 )
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 from bedside.simulation.patient_quality import is_checked
 
 _TITLE = "Simulation card"

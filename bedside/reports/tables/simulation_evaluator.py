@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from bedside.analysis.evaluator_agreement import RUBRIC, EvaluatorAgreement, evaluator_agreements
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.number_text import DASH, between, bounded_record, decimal, rater_words, signed
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 from bedside.stats.result import Result
 
 _TITLE = "The simulation's evaluator beside a second rater"

@@ -8,8 +8,9 @@ from typing import Any
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalk, simulated_talks
 from bedside.reports.simulations import toys_of, with_toy
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 _TITLE = "Flagged in simulated conversations"
 

@@ -10,8 +10,9 @@ from bedside.analysis.simulated_talks import Loss, SimulatedTalks, reasons_of, s
 from bedside.core.words import counted
 from bedside.reports.number_text import DASH, p_value
 from bedside.reports.simulations import toys_of, with_toy
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 _TITLE = "Simulated conversations that were completed, and lost"
 

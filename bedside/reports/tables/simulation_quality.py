@@ -11,8 +11,9 @@ from bedside.analysis.selection import NothingError
 from bedside.core.words import counted
 from bedside.ratings.names import is_algorithm
 from bedside.reports.number_text import ARROWS, number, rater_words
-from bedside.reports.table import Options, Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import Options, TableKind
 from bedside.simulation.patient_quality import FIDELITY, TRAIT, QualityMeasure, patient_quality
 
 _TITLE = "Is the simulated patient any good?"

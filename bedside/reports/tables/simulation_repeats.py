@@ -9,8 +9,9 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.simulated_talks import PairRepeats, SystemSpread, simulated_spreads
 from bedside.reports.number_text import ARROWS, DASH, cell_name, number, rater_words, several_raters
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 
 _TITLE = "Spread between repeats, and the repeats that a difference needs"
 #: The test that the numbers are for.

@@ -15,8 +15,9 @@ from bedside.reports.preference_notes import (
     record_head,
     with_preference_notes,
 )
-from bedside.reports.table import Table, TableKind
+from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
 from bedside.reports.table_notes import BY_WHERE, BY_WITHIN
 
 _TITLE = "Preferences: systems two by two"

@@ -11,7 +11,8 @@ import numpy as np
 
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
-from bedside.tuning.probes.contract import BASE_LINE, ProbeObservation, ProbeRecord
+from bedside.tuning.probes.contract import BASE_LINE
+from bedside.tuning.probes.probe_record import ProbeObservation, ProbeRecord
 
 #: What is seen of a change: levels moved (or, where they must not, stayed within the margin), or neither can be said.
 Reading = Literal["moved", "stayed", "unclear", "base line"]

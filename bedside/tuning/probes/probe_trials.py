@@ -17,10 +17,10 @@ from bedside.tuning.probes.contract import (
     Altered,
     Probe,
     ProbeMaterial,
-    ProbeObservation,
     Unalterable,
     Variant,
 )
+from bedside.tuning.probes.probe_record import ProbeObservation
 from bedside.tuning.probes.turn_texts import Showing, ShownGroup, text_language
 
 

@@ -28,7 +28,8 @@ from bedside.scoring.judging_orders import STORE
 from bedside.scoring.preview import ESTIMATED
 from bedside.scoring.run_transcripts import run_versions
 from bedside.transcripts.transcript import Transcript
-from bedside.tuning.probes.contract import Need, Probe, ProbeRecord, keep_record
+from bedside.tuning.probes.contract import Need, Probe
+from bedside.tuning.probes.probe_record import ProbeRecord, keep_record
 from bedside.tuning.probes.probe_trials import ProbeTrials, check_probeable
 from bedside.tuning.probes.turn_texts import (
     PassageQuestions,

@@ -301,7 +301,7 @@ PLAN_UNSAYABLE = (
 UNSAYABLE = {
     "is there twice|listed twice|two are called|have one id": "names in a list must differ",
     "calls itself": "the name in the file is the file's own",
-    "no parameter file is called|unknown speaker|has no label": "names are looked up among what is installed",
+    "there is no parameter file|unknown speaker|has no label": "names are looked up among what is installed",
     "stands after level|are missing": "levels are in order, without gaps",
     "not one of its inputs|not declared|no text names|is used nowhere": "names in braces are declared, and used",
 }

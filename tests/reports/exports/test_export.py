@@ -17,8 +17,8 @@ import yaml
 
 import bedside
 from bedside.core.errors import BedsideError, InputError
+from bedside.reports.exports.contract import EXPORT_FORMS
 from bedside.reports.exports.export import MARK
-from bedside.reports.exports.exported_study import EXPORT_FORMS
 from bedside.transcripts import Transcript, Turn
 from tests.conftest import Call
 from tests.judges.llm.server import JudgeServer
@@ -350,13 +350,13 @@ def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
     [
         (["--to", "hf-folder"], "--licence: others must know"),
         (["--to", "hf-folder", "--licence", "my own\nlicence: x"], "is no identifier of a licence"),
-        (["--to", "hf"], "no form of export is called 'hf'; known: convokit, csv-folder, hf-folder"),
-        (["--to", "csv-folder", "--origin", "stedy=written"], "--origin: no system is called 'stedy'; did you mean"),
+        (["--to", "hf"], "there is no form of export 'hf'; known: convokit, csv-folder, hf-folder"),
+        (["--to", "csv-folder", "--origin", "stedy=written"], "--origin: there is no system 'stedy'; did you mean"),
         (
             ["--to", "csv-folder", "--origin", "steady=simulated,steady=recorded"],
             "--origin: 'steady' is 'simulated' and 'recorded'; name it once",
         ),
-        (["--to", "csv-folder", "--origin", "invented"], "no conversation can be 'invented'"),
+        (["--to", "csv-folder", "--origin", "invented"], "there is no origin 'invented'"),
         (["--to", "csv-folder", "--citation", "none.bib"], "none.bib: there is no such citation"),
         (["--to", "csv-folder", "--judgements", "--no-text"], "--judgements: what judges were asked holds"),
         (["--to", "convokit", "--judgements"], "--judgements: the form convokit can't hold"),

@@ -18,7 +18,7 @@ from bedside.ratings.run import Run
 from bedside.reports.validation import card_tables
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.score import score
-from bedside.tuning.probes.contract import PROBE_FILE, probe_records
+from bedside.tuning.probes.probe_record import PROBE_FILE, probe_records
 from tests.conftest import Call
 from tests.judges.llm.server import JudgeServer
 from tests.judges.simulated_judge import simulated_talks, true_qualities
@@ -159,7 +159,7 @@ def test_long_conversations_say_why_they_are_missing(study: Run, server: JudgeSe
         (("--judge", "JUDGE", "--transcripts", "5"), "--transcripts: no judge is probed; add --probe"),
         (("--probe",), "--probe: no judge is named; add --judge MODEL"),
         (("--judge", "JUDGE", "--probe"), "a rubric that gives a whole conversation one level"),
-        ((*NAMED, "--probes", "lenght"), "no probe is called 'lenght'; did you mean length?"),
+        ((*NAMED, "--probes", "lenght"), "there is no probe 'lenght'; did you mean length?"),
         (("--judge", "JUDGE", "--probe", "--rubrics", "open_question"), "open_question can't be probed"),
         ((*NAMED, "--probe", "--transcripts", "0"), "--transcripts must be 1 or more"),
         ((*NAMED, "--probe", "--margin", "0"), "--margin: a margin of 0 allows nothing"),

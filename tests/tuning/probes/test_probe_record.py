@@ -15,7 +15,7 @@ import pytest
 from bedside.core.errors import RunError
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
-from bedside.tuning.probes.contract import PROBE_FILE, keep_record, probe_records
+from bedside.tuning.probes.probe_record import PROBE_FILE, keep_record, probe_records
 from bedside.tuning.probes.probing import probe_sample
 from tests.conftest import conversation
 from tests.tuning.probes.test_recovery import noisy_record

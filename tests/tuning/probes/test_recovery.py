@@ -15,8 +15,8 @@ from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
 from bedside.transcripts import Turn
-from bedside.tuning.probes.contract import ProbeObservation, ProbeRecord
 from bedside.tuning.probes.movement import ProbeEffect, probe_effects
+from bedside.tuning.probes.probe_record import ProbeObservation, ProbeRecord
 from bedside.tuning.probes.probe_trials import probes_named
 from bedside.tuning.probes.probing import ProbeOrder, probe_judge
 from tests.judges.simulated_judge import simulated_talks, true_qualities

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.core.errors import DataError, InputError, one_of
-from bedside.metrics.coders.contract import majority, people_codes
 from bedside.metrics.coders.learned.classifiers import Numbers, vector_rows
 from bedside.metrics.coders.learned.embeddings import Embeddings
 from bedside.metrics.coders.learned.features import TurnFeatures, turn_features
+from bedside.metrics.coders.people import majority, people_codes
 from bedside.transcripts.transcript import CODE_ROLES, CODES, Role, Transcript
 
 #: Transcripts needed to train or to score out of fold.

@@ -12,16 +12,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from bedside.core.errors import DataError, InputError
-from bedside.metrics.coders.contract import (
-    EARLY_TURNS,
-    MEASURES,
-    CodeSource,
-    Labels,
-    TurnCodes,
-    majority,
-    people_codes,
-    proper,
-)
+from bedside.metrics.coders.contract import CodeSource, TurnCodes
+from bedside.metrics.coders.people import majority, people_codes, proper
+from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES, Labels
 from bedside.transcripts.transcript import CODES, Transcript
 
 # -- A coder's codes against people's -------------------------------------------------------------------

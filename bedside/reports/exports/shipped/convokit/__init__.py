@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bedside.core.files import sync, write_text
-from bedside.reports.exports.exported_study import ExportedStudy, ExportForm, WrittenTable
+from bedside.reports.exports.contract import ExportForm, WrittenTable
+from bedside.reports.exports.exported_study import ExportedStudy
 from bedside.reports.exports.study_card import CARD, study_card
 from bedside.reports.exports.study_tables import add_ratings
 from bedside.transcripts.convokit_corpus import RATINGS_KEY, REASONS_KEY, to_convokit

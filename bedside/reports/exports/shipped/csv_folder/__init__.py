@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from bedside.core.files import replacing, write_text
-from bedside.reports.exports.exported_study import ExportedStudy, ExportForm, WrittenTable
+from bedside.reports.exports.contract import ExportForm, WrittenTable
+from bedside.reports.exports.exported_study import ExportedStudy
 from bedside.reports.exports.study_card import CARD, study_card
 from bedside.reports.exports.study_tables import study_tables
 

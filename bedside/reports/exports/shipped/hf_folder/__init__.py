@@ -11,7 +11,8 @@ import yaml
 
 from bedside.core.files import make_folder, write_text
 from bedside.ratings.table import write_table
-from bedside.reports.exports.exported_study import ExportedStudy, ExportForm, WrittenTable
+from bedside.reports.exports.contract import ExportForm, WrittenTable
+from bedside.reports.exports.exported_study import ExportedStudy
 from bedside.reports.exports.study_card import CARD, study_card
 from bedside.reports.exports.study_tables import StudyTable, study_tables
 
