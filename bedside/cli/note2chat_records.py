@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -32,9 +32,6 @@ from bedside.cli.simulate import (
     TimeLimitOption,
 )
 from bedside.core.words import counted
-
-if TYPE_CHECKING:
-    pass
 
 _REWARDS = ("finding", "answerable")
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.registry import Registry
 from bedside.reports.table import Table
-
-if TYPE_CHECKING:
-    pass
 
 
 def _several(levels: Any) -> Any:

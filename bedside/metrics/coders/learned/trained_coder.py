@@ -145,12 +145,6 @@ class TrainedCoder:
             yield models[role], part.turns, models[role].scores(part, vectors, self._tables[role])
 
 
-# -- training -----------------------------------------------------------------------------------------
-
-
-# -- files --------------------------------------------------------------------------------------------
-
-
 # -- The file of a trained coder ------------------------------------------------------------------------
 
 #: Changes when files written before can't be read any more.

@@ -90,18 +90,17 @@ class HistoryLabels(LabelledTranscript):
 
 #: The labels of Note2Chat.
 LABELS = LabelForm("note2chat", HistoryLabels, role="patient", page="docs/note2chat.md")
-#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
+#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
 label_raters: Callable[[Transcript], list[str]] = LABELS.raters
-#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
+#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
 rater_labels: Callable[[Transcript, str], HistoryLabels] = LABELS.of_rater
-#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
+#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
 with_labels: Callable[[Iterable[Transcript], str | os.PathLike[str]], Iterator[Transcript]] = LABELS.laid_over
 
 
 # -- Which cases are trained on and which are kept for testing ------------------------------------------
 
 Side = Literal["train", "test"]
-_MOST_BYTES = 2**26
 
 
 @dataclass(frozen=True, slots=True)

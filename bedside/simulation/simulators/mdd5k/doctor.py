@@ -157,7 +157,7 @@ def read_tree(path: Path) -> TopicTree:
     Raises:
         InputError: it can't be read, isn't JSON, or isn't of the form; the node is named.
     """
-    text = read_text(path, "tree", most=_MOST_BYTES, todo=_SEE)
+    text = read_text(path, "tree", most=_MOST_BYTES, todo=_SEE_TREE)
     return _Reading(path).tree(parse_json(text, path), file_digest(path))
 
 
@@ -222,7 +222,7 @@ class _Reading:
             self._wrong(f"there are {len(topics)} topics, and an interview has {CAP} exchanges at most")
 
     def _wrong(self, what: str) -> NoReturn:
-        raise InputError(what, where=str(self.path), todo=_SEE)
+        raise InputError(what, where=str(self.path), todo=_SEE_TREE)
 
 
 # -- The doctors that a clinician under test plays ------------------------------------------------------
