@@ -151,5 +151,5 @@ def test_a_file_that_is_no_tree_is_told_what_it_lacks(tmp_path: Path, content: A
 
 
 def test_a_tree_that_is_not_there_is_told_with_its_path(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"male_teen\.json: there is no such tree"):
+    with pytest.raises(InputError, match=r"male_teen\.json: there is no such tree; see .*, Trees$"):
         find_tree(PsychiatricRecord(age=10, sex="male"), "zh", str(tmp_path))
