@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import CaseValues, own_case
+from bedside.analysis.case_values import CaseValues, mean_in_group, own_case
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.study_parts import AveragedFactor
@@ -80,7 +80,7 @@ def _tested(
         placed = table.join(place, on="transcript_id", how="inner", maintain_order="left")
         own = placed.group_by("system").agg(pl.col("case_id").is_null().all())
         caseless = set(own.filter("case_id")["system"])
-        means = placed.group_by("system", own_case(), "level", maintain_order=True).agg(pl.col("value").mean())
+        means = placed.group_by("system", own_case(), "level", maintain_order=True).agg(mean_in_group("value"))
         by_system = {str(name): rows for (name,), rows in means.partition_by("system", as_dict=True).items()}
         for a, b, levels in testable:
             if a in by_system and b in by_system:

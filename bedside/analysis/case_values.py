@@ -78,6 +78,15 @@ def most_cases_pair(shared: int, cases: Iterable[int]) -> bool:
     return 2 * shared > min(cases)
 
 
+def mean_in_group(value: str | pl.Expr) -> pl.Expr:
+    """The mean of a column or expression in each group, the same to the last digit in every call.
+
+    Polars adds a group's parts in the order in which its threads finish; here values are added in order of size.
+    """
+    column = pl.col(value) if isinstance(value, str) else value
+    return column.implode().list.sort().list.mean()
+
+
 def own_case() -> pl.Expr:
     """The case of each row, as column ``case``; of a transcript without one a name that no case or transcript shares.
 
@@ -103,7 +112,7 @@ def case_means(values: pl.DataFrame) -> pl.DataFrame:
         .with_columns(own_case())
         .group_by("system", "case", "metric", "group", maintain_order=True)
         .agg(
-            pl.col("value").mean(),
+            mean_in_group("value"),
             pl.col("value").count().cast(pl.Int64).alias("transcripts"),
             pl.col("value").null_count().cast(pl.Int64).alias("missing"),
         )

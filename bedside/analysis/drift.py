@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import own_case
+from bedside.analysis.case_values import mean_in_group, own_case
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import (
@@ -202,7 +202,7 @@ def _change(
 
 def _case_means(table: pl.DataFrame) -> dict[str, float]:
     present = table.drop_nulls(["value", "case_id"])
-    return dict(present.group_by("case_id").agg(pl.col("value").mean()).iter_rows())
+    return dict(present.group_by("case_id").agg(mean_in_group("value")).iter_rows())
 
 
 def _why_unpaired(table: pl.DataFrame, lengths: tuple[float, float]) -> str:

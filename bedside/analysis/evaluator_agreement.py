@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.checked_units import grid_of
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
@@ -101,7 +102,7 @@ def _on_features(
     rated = (
         ratings.filter(pl.col("metric").is_in(list(metrics)), pl.col("value").is_not_null())
         .group_by("transcript_id", "case_id", "unit", "metric", "rater", maintain_order=True)
-        .agg(pl.col("value").mean(), pl.len().alias("passes"))
+        .agg(mean_in_group("value"), pl.len().alias("passes"))
     )
     joined = rated.join(_feature_rows(evaluated, metrics), on=["transcript_id", "unit", "metric"], how="inner")
     for (evaluator, rater, metric), rows in joined.partition_by(["evaluator", "rater", "metric"], as_dict=True).items():

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from bedside.analysis.agreement_statistics import ScaleLevels
+from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.checked_units import CheckedUnits, checked_units, drawn_ratings, unit_keys
 from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.ratings_view import RatingsView
@@ -141,7 +142,7 @@ def judge_calibration(
         ratings: the judge's of the metric of expected levels; passes are averaged.
         levels: of the metric's scale.
     """
-    means = ratings.drop_nulls("value").with_columns(unit_keys()).group_by("key").agg(pl.col("value").mean())
+    means = ratings.drop_nulls("value").with_columns(unit_keys()).group_by("key").agg(mean_in_group("value"))
     expected_by_key = dict(means.iter_rows())
     expected = np.array([expected_by_key.get(str(key), np.nan) for key in units.keys], dtype=float)
     reference = units.reference

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from bedside.analysis._label_numbers import label_numbers
-from bedside.analysis.case_values import CaseValues, case_values, own_case
+from bedside.analysis.case_values import CaseValues, case_values, mean_in_group, own_case
 from bedside.analysis.checked_units import Bounds, mean_within, value_bounds
 from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
@@ -171,7 +171,7 @@ def _standing(
 
 def _mean_of_cases(talks: pl.DataFrame, value: pl.Expr) -> float | None:
     """The mean over cases of the means of a value over each one's conversations."""
-    mean = talks.group_by("case").agg(value.mean().alias("value")).sort("case")["value"].mean()
+    mean = talks.group_by("case").agg(mean_in_group(value).alias("value")).sort("case")["value"].mean()
     return mean if isinstance(mean, float) else None
 
 

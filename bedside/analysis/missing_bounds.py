@@ -12,6 +12,7 @@ from functools import cache
 
 import polars as pl
 
+from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.metrics import FAMILIES
@@ -135,7 +136,7 @@ def _system_means(view: RatingsView, rated: pl.LazyFrame, ends: Mapping[str, tup
         name: value.fill_null(pl.col("metric").replace_strict({metric: pair[side] for metric, pair in ends.items()}))
         for side, name in enumerate(("lowest", "highest"))
     }
-    means = [pl.col(name).mean() for name in ("mean", "lowest", "highest")]
+    means = [mean_in_group(name) for name in ("mean", "lowest", "highest")]
     counts = [pl.col(name).sum() for name in ("ratings", "missing")]
     transcript = ("metric", "group", "transcript_id")
     return (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import own_case
+from bedside.analysis.case_values import mean_in_group, own_case
 from bedside.analysis.leaderboard import ALPHA
 from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
@@ -61,7 +61,7 @@ class PreferenceRows:
     def shares(self) -> Array:
         """Cases × systems × systems: the mean share of the win of the row's system, shown first; NaN where none."""
         means = self.rows.group_by("case", "first_system", "second_system", maintain_order=True).agg(
-            pl.col("share").mean()
+            mean_in_group("share")
         )
         cases = {case: place for place, case in enumerate(means["case"].unique(maintain_order=True))}
         places = {system: place for place, system in enumerate(self.systems)}
@@ -102,12 +102,12 @@ class PreferenceRows:
             .group_by(*keys, "first", maintain_order=True)
             .agg(
                 pl.col("case").first(), pl.col("low_system").first(), pl.col("high_system").first(),
-                pl.col("low_share").mean(),
+                mean_in_group("low_share"),
             )
             .group_by(keys, maintain_order=True)
             .agg(
                 pl.col("case").first(), pl.col("low_system").first(), pl.col("high_system").first(),
-                pl.col("low_share").mean(), pl.len().alias("orders"),
+                mean_in_group("low_share"), pl.len().alias("orders"),
             )
         )  # fmt: skip
 
@@ -531,7 +531,7 @@ def _pair(rows: PreferenceRows, shares: Array, fitted: Strengths, pair: tuple[in
     own = rows.rows.filter(pl.col("first_system").is_in([a, b]), pl.col("second_system").is_in([a, b]))
     of_a = pl.when(pl.col("first_system") == a).then("share").otherwise(1 - pl.col("share"))
     keys = ["rater", "round", "low", "high"]
-    in_order = own.group_by(*keys, "first").agg((of_a.mean() - 0.5).sign().alias("verdict"))
+    in_order = own.group_by(*keys, "first").agg((mean_in_group(of_a) - 0.5).sign().alias("verdict"))
     verdicts = in_order.group_by(keys).agg(
         pl.col("verdict").min().alias("least"),
         pl.col("verdict").max().alias("most"),
@@ -713,8 +713,8 @@ def _systems(
     conversations = pl.concat(
         verdicts.select("case", system=f"{side}_system", id=side, level=f"{side}_level") for side in ("low", "high")
     ).unique("id", maintain_order=True)
-    by_case = conversations.group_by("system", "case").agg(pl.col("level").mean())
-    mean_of = dict(by_case.group_by("system").agg(pl.col("level").mean()).iter_rows())
+    by_case = conversations.group_by("system", "case").agg(mean_in_group("level"))
+    mean_of = dict(by_case.group_by("system").agg(mean_in_group("level")).iter_rows())
     placed = [
         (own.system, own.strength.estimate)
         for own in strengths

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.averaging import matched_rows
-from bedside.analysis.case_values import case_means, most_cases_pair, own_case
+from bedside.analysis.case_values import case_means, mean_in_group, most_cases_pair, own_case
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
@@ -112,7 +112,7 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
             continue
         for rater in sorted(table["rater"].unique()):
             rows = table.filter(pl.col("rater") == rater)
-            by_case = rows.drop_nulls("deviation").group_by("case", maintain_order=True).agg(pl.col("deviation").mean())
+            by_case = rows.drop_nulls("deviation").group_by("case", maintain_order=True).agg(mean_in_group("deviation"))
             counts = rows.group_by(pl.col("system").fill_null("")).len().sort("system")
             severities.append(
                 RaterSeverity(
@@ -138,7 +138,7 @@ def _rated(view: RatingsView, metrics: Sequence[str]) -> pl.DataFrame:
         _people_rows(view)
         .filter(pl.col("metric").is_in(list(metrics)))
         .group_by("metric", "transcript_id", "unit", "rater", maintain_order=True)
-        .agg(pl.col("value").mean(), pl.col("system").first(), pl.col("case_id").first())
+        .agg(mean_in_group("value"), pl.col("system").first(), pl.col("case_id").first())
     )
 
 
@@ -200,7 +200,7 @@ def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> pl.DataF
         _people_rows(view)
         .filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == metric, pl.col("system").is_in(systems))
         .group_by("transcript_id", "metric", "rater", maintain_order=True)
-        .agg(pl.col("system").first(), pl.col("case_id").first(), pl.col("value").mean())
+        .agg(pl.col("system").first(), pl.col("case_id").first(), mean_in_group("value"))
         .rename({"rater": "group"})
     )
     by_rater = [matched_rows(view, table, *systems).rows for table in rated.partition_by("group")]
@@ -212,7 +212,7 @@ def _shares(cells: pl.DataFrame, raters: Sequence[str]) -> Array:
     shares = (
         cells.with_columns((pl.col("transcripts") / pl.col("transcripts").sum().over("case")).alias("share"))
         .group_by("rater", maintain_order=True)
-        .agg(pl.col("share").sum())
+        .agg((mean_in_group("share") * pl.len()).alias("share"))
     )
     by_rater = dict(shares.iter_rows())
     return np.array([by_rater.get(rater, 0.0) for rater in raters]) / cells["case"].n_unique()

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.metric_facts import MetricFacts, facts, known_names, known_scale
 from bedside.analysis.plan_draws import ratings_as_drawn
 from bedside.analysis.study_parts import (
@@ -358,7 +359,7 @@ class RatingsView:
         mean = (
             pl.col("system").first(),
             pl.col("case_id").first(),
-            pl.col("value").mean(),
+            mean_in_group("value"),
             pl.col("error").drop_nulls().first(),
         )
         keys = ("transcript_id", "metric", "group")

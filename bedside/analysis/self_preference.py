@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import most_cases_pair, own_case
+from bedside.analysis.case_values import mean_in_group, most_cases_pair, own_case
 from bedside.analysis.checked_units import drawn_ratings
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
@@ -137,7 +137,7 @@ def _preference(
         .with_columns(own_case(), (pl.col("value") - pl.col("value_beside")).alias("gap"))
         .with_columns(pl.col("system").is_in(own).fill_null(False).alias("own"))
     )
-    by_case = gaps.group_by("case", "own", maintain_order=True).agg(pl.col("gap").mean()).sort("case", "own")
+    by_case = gaps.group_by("case", "own", maintain_order=True).agg(mean_in_group("gap")).sort("case", "own")
     sides = [dict(by_case.filter(pl.col("own") == side).select("case", "gap").iter_rows()) for side in (True, False)]
     if not all(sides):
         return None
@@ -165,9 +165,9 @@ def _levels(ratings: pl.DataFrame) -> pl.DataFrame:
     head = (pl.col("system").first(), pl.col("case_id").first())
     return (
         ratings.group_by(*keys, "rater", maintain_order=True)
-        .agg(pl.col("value").mean(), *head)
+        .agg(mean_in_group("value"), *head)
         .group_by(keys, maintain_order=True)
-        .agg(pl.col("value").mean(), *head)
+        .agg(mean_in_group("value"), *head)
     )
 
 

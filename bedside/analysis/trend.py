@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import own_case
+from bedside.analysis.case_values import mean_in_group, own_case
 from bedside.analysis.checked_units import Bounds, mean_within, value_bounds
 from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.ratings_view import RatingsView
@@ -130,7 +130,7 @@ def _message_counts(view: RatingsView, role: str | None) -> pl.DataFrame:
             if role is None
             else f"score the metric {MESSAGES!r}",
         )
-    return rated.drop_nulls("value").group_by("transcript_id").agg(length=pl.col("value").mean())
+    return rated.drop_nulls("value").group_by("transcript_id").agg(length=mean_in_group("value"))
 
 
 def _cuts(edges: Sequence[int] | None, lengths: Array) -> tuple[int, ...]:

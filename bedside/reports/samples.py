@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.checked_units import OPEN, Bounds, mean_within, value_bounds
 from bedside.analysis.comparison import SystemValues
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
@@ -450,7 +451,7 @@ def _means_within(
     origin = ("transcript_id", "system", "case_id", "group")
     whole = (pl.col("value").is_not_null().sum() == len(measure.mean)) & (pl.len() == len(measure.mean))
     within = values.group_by(origin, maintain_order=True).agg(
-        pl.when(whole).then(pl.col("value").mean()).alias("value"),
+        pl.when(whole).then(mean_in_group("value")).alias("value"),
         pl.when(~whole)
         .then(pl.col("error").drop_nulls().first().fill_null("not all of its parts are there"))
         .alias("error"),
@@ -490,9 +491,9 @@ def _ratios(view: RatingsView, measure: TableMeasure, strata: pl.DataFrame | Non
     whole = pl.all_horizontal(pl.col(name).is_not_null() for name in needed)
     origin = ("transcript_id", "system", "case_id", "group")
     raters = wide.group_by(*origin, "rater", maintain_order=True).agg(
-        pl.col(name).filter(whole).mean() for name in needed
+        mean_in_group(pl.col(name).filter(whole)) for name in needed
     )
-    people = raters.group_by(origin, maintain_order=True).agg(pl.col(name).mean() for name in needed)
+    people = raters.group_by(origin, maintain_order=True).agg(mean_in_group(name) for name in needed)
     sums = people.select(
         "transcript_id",
         "system",

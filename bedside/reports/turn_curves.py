@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bedside.analysis.case_values import own_case
+from bedside.analysis.case_values import mean_in_group, own_case
 from bedside.analysis.checked_units import mean_within, value_bounds
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.ratings.names import turn_indices
@@ -68,9 +68,9 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
             part.drop_nulls("value")
             .with_columns(own_case())
             .group_by("transcript_id", "case", "turn", "rater")
-            .agg(pl.col("value").mean())
+            .agg(mean_in_group("value"))
             .group_by("transcript_id", "case", "turn")
-            .agg(pl.col("value").mean())
+            .agg(mean_in_group("value"))
             .sort("turn", "transcript_id")
         )
         by_transcript = values.partition_by("transcript_id", maintain_order=True)

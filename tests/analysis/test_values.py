@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +33,24 @@ from tests.conftest import conversation
 
 FIVE = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
 Rating = tuple[str, int, str, int, float | None]
+
+
+def test_means_are_the_same_in_every_call() -> None:
+    """Polars' own mean of a group depends on which thread adds first."""
+    draw = np.random.default_rng(0)
+    cases = [f"c{case}" for case in draw.integers(0, 300, 2000)]
+    values = pl.DataFrame(
+        {
+            "system": "s", "case_id": cases, "transcript_id": [str(place) for place in range(2000)], "metric": "m",
+            "group": "people", "value": draw.normal(size=2000), "error": pl.Series([None] * 2000, dtype=pl.String),
+        }
+    )  # fmt: skip
+    once = case_means(values)
+    own = dict(values.group_by("case_id").agg(pl.col("value")).iter_rows())
+    assert once["value"].to_list() == pytest.approx([fmean(own[case]) for case in once["case"]])
+    for _ in range(20):
+        assert case_means(values).equals(once)
+        assert case_means(values.sample(fraction=1, shuffle=True)).equals(once)
 
 
 def view_of(*ratings: Rating, metric: str = "warmth", scale: Scale | None = FIVE) -> RatingsView:

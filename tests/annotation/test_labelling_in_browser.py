@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -353,7 +352,6 @@ def test_turns_are_coded_in_the_order_spoken_with_the_keys_beside_the_codes(desk
 
 def _the_conversation_follows(page: Any) -> None:
     """Of 200 turns, the one that is being coded is in sight, and all are in the order spoken."""
-    began = time.monotonic()
     names = page.locator('[class*="dialoguename"]').all_inner_texts()
     assert names == ["Clinician", "Patient"] * 100
     for _ in range(16):
@@ -363,7 +361,6 @@ def _the_conversation_follows(page: Any) -> None:
     assert 0 < box["y"] < 900
     assert turn(page, 0).bounding_box()["y"] < 0
     assert page.locator(".lsf-choice:visible").count() == 3
-    assert time.monotonic() - began < 120
 
 
 def test_gold_is_answered_among_the_others_and_what_differs_is_settled_in_a_browser(

@@ -451,9 +451,7 @@ def stopped(bench: Bench, judge: JudgeServer | str, **options: Any) -> str:
 
 
 def test_no_server(bench: Bench) -> None:
-    start = time.monotonic()
     assert "http://127.0.0.1:9/v1: no server" in stopped(bench, NOBODY, patience=Patience())
-    assert time.monotonic() - start < 10
 
 
 @pytest.mark.parametrize("body", [b"<html>Log in</html>", b"{}", b'{"completion": "of another protocol"}'])

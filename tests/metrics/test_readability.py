@@ -8,7 +8,6 @@ import os
 import runpy
 import subprocess
 import sys
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -421,18 +420,19 @@ def test_only_the_side_in_another_language_is_missing(talk: Callable[..., Transc
 # Cost
 
 
-def test_chinese_costs_next_to_nothing(talk: Callable[..., Transcript]) -> None:
-    transcript = talk(*(("patient", FOREIGN["Chinese"] * 10) for _ in range(2000)))
-    begun = time.process_time()
-    values(transcript, *FORMULAS)
-    assert time.process_time() - begun < 0.1
+def test_chinese_is_not_counted(talk: Callable[..., Transcript], monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError("it was counted")
+
+    monkeypatch.setattr("bedside.metrics.readability_formulas.counting", never)
+    found = values(talk(("patient", FOREIGN["Chinese"] * 10)), *FORMULAS)
+    assert {value.value for value in found.values()} == {None}
 
 
-def test_cost_grows_with_length_only() -> None:
-    text = "a-" * 50_000 + " b? " + ("c\n" * 2 + "!") * 50_000
-    begun = time.process_time()
-    count(text)
-    assert time.process_time() - begun < 1
+def test_a_long_text_ends() -> None:
+    """Whatever took more than time in proportion would not."""
+    text = "a-" * 200_000 + " b? " + ("c\n" * 2 + "!") * 200_000
+    assert count(text).sentences
 
 
 def test_shortest_length_is_where_grades_stop_being_negative(sessions: list[Transcript]) -> None:

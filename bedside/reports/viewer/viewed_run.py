@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import orjson
 import polars as pl
 
+from bedside.analysis.case_values import mean_in_group
 from bedside.analysis.metric_facts import facts
 from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.judges.rubrics.rubric_files import own_rubrics
@@ -299,9 +300,9 @@ class ViewedRun:
         rated = self._ratings().filter(own).select("transcript_id", "unit", "rater", "value", "label")
         means = (
             rated.drop_nulls("value")
-            .group_by("transcript_id", "unit", "rater").agg(pl.col("value").mean())
-            .group_by("transcript_id", "rater").agg(pl.col("value").mean())
-            .group_by("transcript_id").agg(pl.col("value").mean())
+            .group_by("transcript_id", "unit", "rater").agg(mean_in_group("value"))
+            .group_by("transcript_id", "rater").agg(mean_in_group("value"))
+            .group_by("transcript_id").agg(mean_in_group("value"))
         )  # fmt: skip
         # The value of a preference stands beside its label and says the same.
         labels = (
@@ -554,7 +555,7 @@ def _differences(ratings: pl.LazyFrame, metric: str, labelled: bool) -> pl.LazyF
     rated = ratings.filter(chosen & ~rated_by_juries())
     keys = ["transcript_id", "unit", "rater"]
     # Of a rater's passes the mean counts, or the label given most often.
-    by_rater = rated.group_by(keys).agg(pl.col("value").mean())
+    by_rater = rated.group_by(keys).agg(mean_in_group("value"))
     if labelled:
         labels = (
             rated.group_by(*keys, "label").len("count")

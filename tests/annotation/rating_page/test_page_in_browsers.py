@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import string
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -310,10 +309,8 @@ def test_two_hundred_turns_are_coded_beside_what_was_said(talks: Run, browser: A
     with serving(plan, run) as served:
         page = opened(browser, served.links["anna"], set())
         page.get_by_role("button", name="All items").click()
-        begun = time.monotonic()
         page.locator(".items button").nth(plan.assignment["anna"].index(item)).click()
         page.locator("fieldset").nth(199).wait_for(state="attached")
-        assert time.monotonic() - begun < 5
         # In the order spoken, each below what was said, with the definitions in sight.
         legends = page.locator("#conversation legend").all_inner_texts()
         assert legends[:3] == ["Turn 0: Question", "Turn 1: Client talk", "Turn 2: Question"]

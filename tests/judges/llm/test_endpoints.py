@@ -245,13 +245,10 @@ def test_one_that_isnt_there(path: Path, caplog: pytest.LogCaptureFixture) -> No
 
 def test_a_slow_one_gets_less(path: Path) -> None:
     with JudgeServer(latency=0.02) as quick, JudgeServer(latency=0.4) as slow:
-        began = time.monotonic()
         _, rows = judge(path, served(quick, slow), talks(60), max_concurrency=4)
-        took = time.monotonic() - began
         assert quick.count + slow.count == 300
         assert slow.count < 100
     answered_once(path, rows)
-    assert took < 0.5 * 150 * 0.4 / 4
 
 
 def test_one_that_hangs(path: Path) -> None:
