@@ -11,149 +11,81 @@ __version__ = "0.1.0"
 EXAMPLES = Path(__file__).parent / "examples"
 
 if TYPE_CHECKING:
-    from bedside import stats
-    from bedside.api import (
-        agree,
-        benchmark,
-        compare,
-        estimate,
-        explain,
-        export,
-        extend_benchmark,
-        figure,
-        gate,
-        import_ratings,
-        judge,
-        judge_pairs,
-        jury,
-        learn_rater,
-        merge,
-        preferences,
-        preview_benchmark,
-        preview_judging,
-        preview_pairs,
-        preview_probe,
-        preview_simulation,
-        preview_tuning,
-        probe,
-        rate,
-        read_ratings,
-        report,
-        scrub,
-        simulate,
-        simulation_quality,
-        tables,
-        to_convokit,
-        tune_judge,
-        validate,
+    from bedside import stats as stats
+    from bedside.api.benchmarking import (
+        benchmark as benchmark,
+        extend_benchmark as extend_benchmark,
+        preview_benchmark as preview_benchmark,
     )
-    from bedside.core.errors import BedsideError
-    from bedside.ratings.run import Run, read_run
-    from bedside.scoring.score import score
-    from bedside.transcripts import ReadOptions, Transcript, Turn, read_transcripts
-    from bedside.transcripts.convokit_corpus import from_convokit
-    from bedside.transcripts.reading import read_account
+    from bedside.api.exporting import export as export, to_convokit as to_convokit
+    from bedside.api.judge_tuning import (
+        jury as jury,
+        learn_rater as learn_rater,
+        preview_probe as preview_probe,
+        preview_tuning as preview_tuning,
+        probe as probe,
+        rate as rate,
+        tune_judge as tune_judge,
+    )
+    from bedside.api.judging import judge as judge, preview_judging as preview_judging
+    from bedside.api.pairwise import judge_pairs as judge_pairs, preview_pairs as preview_pairs
+    from bedside.api.questions import (
+        agree as agree,
+        compare as compare,
+        deviation as deviation,
+        drift as drift,
+        estimate as estimate,
+        explain as explain,
+        figure as figure,
+        gate as gate,
+        preferences as preferences,
+        tables as tables,
+        trend as trend,
+        validate as validate,
+    )
+    from bedside.api.run_files import import_ratings as import_ratings, read_ratings as read_ratings, report as report
+    from bedside.api.run_merging import merge as merge
+    from bedside.api.scrubbing import scrub as scrub
+    from bedside.api.simulating import (
+        preview_simulation as preview_simulation,
+        simulate as simulate,
+        simulation_quality as simulation_quality,
+    )
+    from bedside.core.errors import BedsideError as BedsideError
+    from bedside.ratings.run import Run as Run, read_run as read_run
+    from bedside.scoring.score import score as score
+    from bedside.transcripts import (
+        ReadOptions as ReadOptions,
+        Transcript as Transcript,
+        Turn as Turn,
+        read_transcripts as read_transcripts,
+    )
+    from bedside.transcripts.convokit_corpus import from_convokit as from_convokit
+    from bedside.transcripts.reading import read_account as read_account
 
-# Name → module: imported when first used, so that ``import bedside`` costs nothing.
-_PLACES = {
-    "BedsideError": "bedside.core.errors",
-    "ReadOptions": "bedside.transcripts",
-    "Run": "bedside.ratings.run",
-    "Transcript": "bedside.transcripts",
-    "Turn": "bedside.transcripts",
-    **dict.fromkeys(
-        (
-            "agree",
-            "benchmark",
-            "compare",
-            "estimate",
-            "explain",
-            "export",
-            "extend_benchmark",
-            "figure",
-            "gate",
-            "import_ratings",
-            "judge",
-            "judge_pairs",
-            "jury",
-            "learn_rater",
-            "merge",
-            "preferences",
-            "preview_benchmark",
-            "preview_judging",
-            "preview_pairs",
-            "preview_probe",
-            "preview_simulation",
-            "preview_tuning",
-            "probe",
-            "rate",
-            "read_ratings",
-            "report",
-            "scrub",
-            "simulate",
-            "simulation_quality",
-            "tables",
-            "to_convokit",
-            "tune_judge",
-            "validate",
-        ),
-        "bedside.api",
+#: Public names by the module that has them: imported when first used, so that ``import bedside`` costs nothing.
+_NAMES = {
+    "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
+    "bedside.api.exporting": "export to_convokit",
+    "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
+    "bedside.api.judging": "judge preview_judging",
+    "bedside.api.pairwise": "judge_pairs preview_pairs",
+    "bedside.api.questions": (
+        "agree compare deviation drift estimate explain figure gate preferences tables trend validate"
     ),
-    "from_convokit": "bedside.transcripts.convokit_corpus",
-    "read_account": "bedside.transcripts.reading",
-    "read_run": "bedside.ratings.run",
-    "read_transcripts": "bedside.transcripts",
-    "score": "bedside.scoring.score",
+    "bedside.api.run_files": "import_ratings read_ratings report",
+    "bedside.api.run_merging": "merge",
+    "bedside.api.scrubbing": "scrub",
+    "bedside.api.simulating": "preview_simulation simulate simulation_quality",
+    "bedside.core.errors": "BedsideError",
+    "bedside.ratings.run": "Run read_run",
+    "bedside.scoring.score": "score",
+    "bedside.transcripts": "ReadOptions Transcript Turn read_transcripts",
+    "bedside.transcripts.convokit_corpus": "from_convokit",
+    "bedside.transcripts.reading": "read_account",
 }
-
-__all__ = [
-    "EXAMPLES",
-    "BedsideError",
-    "ReadOptions",
-    "Run",
-    "Transcript",
-    "Turn",
-    "__version__",
-    "agree",
-    "benchmark",
-    "compare",
-    "estimate",
-    "explain",
-    "export",
-    "extend_benchmark",
-    "figure",
-    "from_convokit",
-    "gate",
-    "import_ratings",
-    "judge",
-    "judge_pairs",
-    "jury",
-    "learn_rater",
-    "merge",
-    "preferences",
-    "preview_benchmark",
-    "preview_judging",
-    "preview_pairs",
-    "preview_probe",
-    "preview_simulation",
-    "preview_tuning",
-    "probe",
-    "rate",
-    "read_account",
-    "read_ratings",
-    "read_run",
-    "read_transcripts",
-    "report",
-    "score",
-    "scrub",
-    "simulate",
-    "simulation_quality",
-    "stats",
-    "tables",
-    "to_convokit",
-    "tune_judge",
-    "validate",
-]
+_PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(("EXAMPLES", "__version__", "stats", *_PLACES))
 
 
 if not TYPE_CHECKING:  # which would take any name for one that is there
@@ -169,4 +101,4 @@ if not TYPE_CHECKING:  # which would take any name for one that is there
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

@@ -23,7 +23,7 @@ def bedside_gate() -> GateCheck:
 
     def check(source: Any, *, baseline: str, margin: Any, **options: Any) -> Gate:
         # Not before: every pytest run on this computer loads this module.
-        from bedside.api import gate
+        from bedside import gate
         from bedside.core.errors import BedsideError
 
         __tracebackhide__ = True

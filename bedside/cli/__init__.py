@@ -15,21 +15,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.main import get_command
 
-from bedside.cli.agreement import agree
 from bedside.cli.annotation_status import annotate_app
 from bedside.cli.benchmark import benchmark_app
 from bedside.cli.catalogue import metrics_app, probes_app, readers_app, rubrics_app, suites_app
 from bedside.cli.coders import coders_app
-from bedside.cli.comparison import compare
 from bedside.cli.completion import answer
 from bedside.cli.demo import demo
-from bedside.cli.deviation import deviation
 from bedside.cli.doctor import doctor
-from bedside.cli.drift import drift
-from bedside.cli.estimation import estimate
-from bedside.cli.explanation import explain
 from bedside.cli.export import export
-from bedside.cli.gate import gate
 from bedside.cli.help import App
 from bedside.cli.judge_commands import judge_app
 from bedside.cli.judgements import judgements_app
@@ -37,7 +30,7 @@ from bedside.cli.medconceal import medconceal_app
 from bedside.cli.merging import merge
 from bedside.cli.note2chat import note2chat_app
 from bedside.cli.output import say
-from bedside.cli.preferences import preferences
+from bedside.cli.questions import agree, compare, deviation, drift, estimate, explain, gate, preferences, trend
 from bedside.cli.ratings import ratings_app
 from bedside.cli.read import read
 from bedside.cli.redirection import redirection_app
@@ -50,7 +43,6 @@ from bedside.cli.simulate import simulate
 from bedside.cli.simulation import simulation_app
 from bedside.cli.simulators import simulators_app
 from bedside.cli.study_size import plan_app
-from bedside.cli.trend import trend
 from bedside.cli.validation import validate
 from bedside.cli.view import view
 from bedside.core.errors import BedsideError

@@ -46,7 +46,7 @@ from bedside.core.words import counted, typed
 from bedside.ratings.names import is_human
 
 if TYPE_CHECKING:
-    from bedside.api import Benchmark, BenchmarkWatch
+    from bedside.api.benchmark_steps import Benchmark, BenchmarkWatch
 
 benchmark_app: App = App(
     """Simulate, score and report in one: how good are these clinicians?
@@ -120,7 +120,7 @@ def benchmark_run(
         $ bedside benchmark note2chat --clinician script:good --clinician script:brisk --out bench
         $ bedside benchmark medconceal my-cases/ --clinician mypackage.agent:reply --judge openai/gpt-5 --max-cost 5
     """
-    from bedside.api import benchmark, preview_benchmark
+    from bedside import benchmark, preview_benchmark
 
     actors: dict[str, Any] = {
         "clinician": clinician or [],
@@ -180,7 +180,7 @@ def benchmark_add(
         $ bedside benchmark add bench --clinician openai/gpt-5
         $ bedside benchmark add bench --clinician mypackage.agent:reply --max-cost 2
     """
-    from bedside.api import extend_benchmark
+    from bedside import extend_benchmark
 
     names = clinician or []
     with _watched(bar=not any(map(is_human, names))) as watch:
@@ -204,7 +204,7 @@ def _watched(*, bar: bool) -> Iterator[BenchmarkWatch]:
 
     A step's bar is there from its first call to the first of the next step.
     """
-    from bedside.api import BenchmarkWatch
+    from bedside.api.benchmark_steps import BenchmarkWatch
 
     with ExitStack() as stack:
         shown: dict[str, Any] = {}

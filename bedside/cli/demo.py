@@ -128,7 +128,7 @@ def _report(out: Path) -> None:
 
 def _simulate(out: Path) -> None:
     """Have scripted clinicians talk with simulated patients; score and report it."""
-    from bedside.api import report, simulate
+    from bedside import report, simulate
     from bedside.scoring.score import score
 
     talks, run = out / _TALKS, out / _SIMULATED

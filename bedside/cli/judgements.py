@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.completion import choices
-from bedside.cli.completion import rubric as complete_rubric
+from bedside.cli.completion import choices, rubric as complete_rubric
 from bedside.cli.help import App
 from bedside.cli.output import say, say_or_show, show_records, show_tables
 from bedside.cli.parsing import check_choice

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.annotation import annotate_app as annotate_app
-from bedside.cli.annotation import say_kept, say_left_out
+from bedside.cli.annotation import annotate_app as annotate_app, say_kept, say_left_out
 from bedside.cli.options import RubricFolderOption
 from bedside.cli.output import note, refuse_json, say, show_records
 from bedside.cli.parsing import read_names, read_pairs

@@ -157,7 +157,7 @@ def rating_source(
     Raises:
         InputError: a run is said to be read in some way.
     """
-    from bedside.api import read_ratings
+    from bedside import read_ratings
 
     if not source.is_file():
         _check_nothing_typed(source, columns, reading)

@@ -180,7 +180,7 @@ def _show_ratings(file: str, options: ReadOptions, typed: TypedReading) -> None:
         AmbiguousError: it can be read in two ways.
         BedsideError: it holds no ratings, or something is wrong with them.
     """
-    from bedside.api import read_ratings
+    from bedside import read_ratings
 
     ratings = read_ratings(file, columns=options.columns, **typed.arguments())
     lines = [in_options(line) for line in ratings.account.lines()]

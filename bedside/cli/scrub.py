@@ -78,8 +78,7 @@ def scrub(
         $ bedside scrub talks/ --show
         $ bedside scrub talks/ --out masked
     """
-    from bedside.api.scrubbing import COPIES
-    from bedside.api.scrubbing import scrub as look_through
+    from bedside.api.scrubbing import COPIES, scrub as look_through
     from bedside.reports.identifiers import place_of
 
     last = ""

@@ -19,7 +19,7 @@ from bedside.core.words import counted, typed
 from bedside.ratings.names import is_human
 
 if TYPE_CHECKING:
-    from bedside.api import Simulation
+    from bedside.api.simulating import Simulation
     from bedside.simulation.talks_folder import TalkCounts
 
 _ACTORS, _CASES = "Who talks", "What about"
@@ -269,8 +269,7 @@ def simulate(
         $ bedside simulate --protocol note2chat --clinician mypackage.agent:reply --patient openai/gpt-5 --out talks
         $ bedside simulate --protocol medconceal --clinician human:anna --minutes 10
     """
-    from bedside.api import preview_simulation
-    from bedside.api import simulate as simulate_conversations
+    from bedside import preview_simulation, simulate as simulate_conversations
     from bedside.reports.simulations import preview_table
 
     asked: dict[str, Any] = {

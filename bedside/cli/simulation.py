@@ -123,7 +123,7 @@ def simulation_quality(
         $ bedside simulation quality talks --out quality
         $ bedside simulation quality talks --judge openai/gpt-5-mini --reference sessions/ --out quality
     """
-    from bedside.api import simulation_quality as checked
+    from bedside import simulation_quality as checked
 
     dollars = read_price(price)
     sessions = reference[0] if reference is not None and len(reference) == 1 else reference

@@ -187,7 +187,7 @@ def probe_judges(
     out: Path | None,
 ) -> None:
     """Probe judges on a run and show what is seen, or what it would take."""
-    from bedside.api import preview_probe, probe
+    from bedside import preview_probe, probe
     from bedside.scoring.judging_orders import chosen_rubrics
 
     if not judges:
@@ -294,7 +294,7 @@ def validate(
         $ bedside validate run --judges 'judge:openai/*' --metrics empathy
         $ bedside validate run --probe --judge openai/gpt-5-mini --rubrics empathy --dry-run
     """
-    from bedside.api import validate as validation_tables
+    from bedside import validate as validation_tables
 
     makers = read_pairs(made_by, "--made-by")
     if probing.probes_judge:

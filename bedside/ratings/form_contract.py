@@ -9,8 +9,7 @@ from typing import Any
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.core.registry import Registry
 from bedside.ratings.rated_cells import RatedCell
-from bedside.ratings.rating_content import SETS as SETS
-from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.rating_content import SETS as SETS, RatingContent
 from bedside.ratings.spellings import plain
 from bedside.ratings.table_columns import COLUMN_NAMES
 

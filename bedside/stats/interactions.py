@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats.arrays import Array, constant, matrix, vector
-from bedside.stats.arrays import differences as rounded_differences
+from bedside.stats.arrays import Array, constant, differences as rounded_differences, matrix, vector
 from bedside.stats.result import Result
 
 #: Spread that is less than this part of the values is rounding.

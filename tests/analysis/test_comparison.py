@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from bedside import api
+import bedside
 from bedside.analysis.choices import Alternative
 from bedside.analysis.comparison import Comparison, SystemValues, compare, means_differ
 from bedside.analysis.estimation import estimate
@@ -360,9 +360,11 @@ def test_metrics_that_cannot_be_compared_say_why() -> None:
     assert not comparisons.pairs
     assert "3 labels" in comparisons.left_out["danger"]
     with pytest.raises(DataError, match="danger: its 3 labels"):
-        api.compare(frame(rows), metrics=["danger"])
+        bedside.compare(frame(rows), metrics=["danger"])
     other = frame(paired_rows(["yes", "no"], ["no", "no"])).with_columns(metric=pl.lit("ok"))
-    assert has_note(api.compare(pl.concat([frame(rows), other]))["comparison"], "Not compared: danger (its 3 labels")
+    assert has_note(
+        bedside.compare(pl.concat([frame(rows), other]))["comparison"], "Not compared: danger (its 3 labels"
+    )
 
 
 def test_shares_of_averaged_transcripts_are_no_longer_zeros_and_ones() -> None:

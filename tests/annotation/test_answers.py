@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 import pytest
 
+from bedside import import_ratings
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
@@ -27,13 +28,21 @@ from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_view
 from bedside.annotation.training_cases import TrainingCase
-from bedside.api import import_ratings
 from bedside.core.errors import InputError, RunError
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
-from tests.annotation.builders import CLIENT_TALK, COST, FEAR, FINDINGS, QUESTION, keep, pulled, rater_answer
-from tests.annotation.builders import people as rows_of_people
+from tests.annotation.builders import (
+    CLIENT_TALK,
+    COST,
+    FEAR,
+    FINDINGS,
+    QUESTION,
+    keep,
+    people as rows_of_people,
+    pulled,
+    rater_answer,
+)
 from tests.annotation.study import (
     EMPATHY,
     JUDGE,

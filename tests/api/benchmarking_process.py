@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bedside.api import benchmark
+from bedside import benchmark
 from bedside.core.errors import BedsideError
 from tests.simulation.talking_process import SlowAgent
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import bedside
+from bedside.api.benchmark_steps import Benchmark
 from bedside.core.errors import BedsideError
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.soak import budget
@@ -208,7 +209,7 @@ def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.server
 def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path) -> None:
-    def given(server: JudgeServer, **more: Any) -> bedside.api.Benchmark:
+    def given(server: JudgeServer, **more: Any) -> Benchmark:
         prices = {server.judge: (1000.0, 1000.0)}
         return bedside.benchmark(
             "medconceal", tmp_path / "bench", clinician=server.judge, judges=server.judge, sample=1, prices=prices,

@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from bedside.core.errors import InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bedside.api import simulate
+from bedside import simulate
 from bedside.core.errors import InputError
 from bedside.simulation.person import PersonAtKeyboard, TypedLines
 from bedside.simulation.simulators.calls import Call, Line

@@ -11,8 +11,7 @@ from typing import Any, cast
 import jsonschema
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.cli.schemas import schema_text
 from bedside.core.errors import AmbiguousError, InputError, RegistryError

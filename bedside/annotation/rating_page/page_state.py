@@ -39,8 +39,7 @@ from bedside.annotation.rating_page.page_database import (
     open_questions,
 )
 from bedside.annotation.rating_page.page_folder import PageFolder
-from bedside.annotation.reassignment import FILE as REASSIGNED
-from bedside.annotation.reassignment import as_assigned
+from bedside.annotation.reassignment import FILE as REASSIGNED, as_assigned
 from bedside.annotation.training_cases import TrainingResult, training_result
 from bedside.core.errors import BedsideError, InputError
 from bedside.core.page_serving import secret_digest

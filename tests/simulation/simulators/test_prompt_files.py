@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bedside.core.errors import RegistryError
 from bedside.simulation.simulators.prompt_files import PromptFile, PromptSet, prompts_in

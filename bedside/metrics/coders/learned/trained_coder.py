@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from bedside.core.errors import InputError
 from bedside.core.json_shape import INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.metrics.coders.contract import Coder, TurnCodes
-from bedside.metrics.coders.learned import array_file
-from bedside.metrics.coders.learned import features as _features
+from bedside.metrics.coders.learned import array_file, features as _features
 from bedside.metrics.coders.learned.array_file import (
     ArrayFileKind,
     content_hash,

@@ -1,0 +1,894 @@
+"""The questions put to ratings, each answered with tables: what the commands of the same names print.
+
+Every function takes a run (the object or its folder), a plain file of ratings (CSV, TSV, XLSX, Parquet), or a pandas or
+Polars data frame of the same columns as such a file; a part of a run's own ``ratings`` is one, too. Where several names
+can be given, a lone string is one name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from bedside.analysis.choices import (
+    AlphaMetric,
+    Alternative,
+    Correction,
+    CorrectionFamily,
+    EstimateAbout,
+    EstimateMethod,
+    IccForm,
+    Test,
+    Weights,
+)
+from bedside.core.errors import DataError, InputError, one_of
+from bedside.core.settings import HOW, READING, WHICH, option, question, settings
+from bedside.core.words import Names, listed, listed_by_name
+from bedside.ratings.names import JUDGES, is_judge
+from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
+from bedside.reports.table import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bedside.analysis.agreement import Agreement
+    from bedside.analysis.comparison import Comparisons
+    from bedside.analysis.deviation import Deviation
+    from bedside.analysis.drift import Drift
+    from bedside.analysis.estimation import Estimate
+    from bedside.analysis.gate import Gate
+    from bedside.analysis.ratings_view import RatingSource, RatingsView
+    from bedside.analysis.trend import Trend
+    from bedside.analysis.validation import JudgeCard
+    from bedside.ratings.rating_files import RatingFile
+    from bedside.reports.explanation import Explanation
+    from bedside.reports.figures import Drawing
+    from bedside.reports.preference_tables import PreferenceAnswer
+
+# -- What several questions are asked with --------------------------------------------------------------
+
+
+@settings
+class FileReading:
+    """How a file of ratings is read; a run says all of itself."""
+
+    columns: Mapping[str, str] | None = option(
+        "Which columns of the file hold what bedside needs, such as item=Session,rater=Coder.",
+        default=None, heading=READING, metavar="NAME=COLUMN,…", form="pairs",
+    )  # fmt: skip
+    form: str | None = option(
+        "Form of a file of ratings, such as by_rater or by_metric, where bedside doesn't recognise it.",
+        default=None, heading=READING, metavar="NAME", offers="rating_forms",
+    )  # fmt: skip
+    sheet: str | None = option(
+        "Worksheet of a workbook; all takes every one that holds a table.",
+        default=None,
+        heading=READING,
+        metavar="NAME",
+    )
+    header_row: int | None = option(
+        "Line or row of a table's column names, from 1. Without it, it is found.",
+        default=None, heading=READING, metavar="NUMBER", least=1,
+    )  # fmt: skip
+    encoding: str | None = option(
+        "Encoding of a text file, such as cp1252. Without it, it is recognised.",
+        default=None,
+        heading=READING,
+        metavar="NAME",
+    )
+    rename: Mapping[str, str] | None = option(
+        "Names of a file's metrics and raters, and those that they get: Empathy=empathy,AK=anna.",
+        default=None, heading=READING, metavar="OLD=NEW,…", form="pairs",
+    )  # fmt: skip
+    exact: bool = option(
+        "Keep a file's names and labels as they are written. Without it, Empathy is empathy, and ANNA anna.",
+        default=False, heading=READING,
+    )  # fmt: skip
+    missing: Names = option(
+        "What stands for no answer in a file of ratings: 99,-9; of one metric: stars=99. With stars= all its numbers "
+        "are ratings.",
+        default=(), heading=READING, metavar="CODE,…", form="names",
+    )  # fmt: skip
+    struck: Struck | None = option(
+        "Whether a workbook's cells that are struck through count.", default=None, heading=READING, metavar="keep|leave"
+    )
+
+
+@settings
+class RatingsPart(FileReading):
+    """Which ratings a question is about."""
+
+    rounds: Names | None = option(
+        "Rounds of annotation whose ratings by people count; all takes every round together. Needed where people rated "
+        "a metric in several rounds.",
+        "--round", "--rounds", default=None, heading=WHICH, metavar="A,B", form="rounds", offers="rounds",
+    )  # fmt: skip
+    where: Mapping[str, Names] | None = option(
+        "Only transcripts with this level of a factor, such as setting=8. Several levels of one factor are taken "
+        "together.",
+        default=None, heading=WHICH, metavar="FACTOR=LEVEL,…", form="levels",
+    )  # fmt: skip
+    scales: Names = option(
+        "Scale of the ratings, such as 1-5, 0,1,2, none/open/closed or 'mild<moderate<severe' (labels in order); "
+        "METRIC=SCALE is the scale of one metric.",
+        "--scale", default=(), heading=READING, metavar="SCALE", form="repeated",
+    )  # fmt: skip
+
+
+@settings
+class Matched(RatingsPart):
+    """Which ratings a question is about that sets systems against one another."""
+
+    match: Names | None = option(
+        "Factors that systems are matched by; none matches nothing. Without it, conditions that vary within cases that "
+        "systems share.",
+        default=None, heading=WHICH, metavar="A,B", form="names",
+    )  # fmt: skip
+
+
+@settings
+class Within:
+    """Whether a question is answered once for all or for each level of a factor."""
+
+    within: str | None = option(
+        "Factor of the transcripts, such as setting: one answer for each of its levels.",
+        default=None, heading=WHICH, metavar="FACTOR",
+    )  # fmt: skip
+
+
+@settings
+class Seeded:
+    """What is drawn at random."""
+
+    seed: int = option(
+        "Seed of everything that is drawn at random; the same seed gives the same result.",
+        default=0, heading=HOW, metavar="NUMBER", least=0,
+    )  # fmt: skip
+
+
+@settings
+class Chosen:
+    """The systems, metrics and raters of a question about quality."""
+
+    systems: Names | None = option(
+        "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
+    )
+    metrics: Names | None = option(
+        "Metrics or rubrics to look at; * stands for any letters. Without it, those that people rated, and those of "
+        "which higher or lower is better.",
+        "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
+    )  # fmt: skip
+    raters: Names | None = option(
+        "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
+        default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
+    )  # fmt: skip
+
+
+_ALL_METRICS = option(
+    "Metrics or rubrics to look at; * stands for any letters. Without it, all of them.",
+    "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
+)  # fmt: skip
+_SYSTEMS = option(
+    "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
+)
+_RATERS = option(
+    "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
+    default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
+)  # fmt: skip
+_GROUPS = option(
+    "Compare the levels of a factor, such as mi_quality, in place of systems; they pair by case where they share "
+    "cases.",
+    default=None, heading=WHICH, metavar="FACTOR",
+)  # fmt: skip
+_WEIGHTS = option(
+    "Weights of kappa on ordered scales: quadratic, linear or none. Without it, quadratic.",
+    default=None, heading=HOW, metavar="NAME",
+)  # fmt: skip
+
+#: Given each file of ratings that a question reads, before anything is computed from it; None where nobody listens.
+FILES_READ: ContextVar[Callable[[RatingFile], None] | None] = ContextVar("files_read", default=None)
+
+
+def reading_of(asked: FileReading, scales: Names = (), metric: str | None = None) -> RatingReading:
+    """How ratings are read, as the readers of files take it.
+
+    Raises:
+        BedsideError: a scale or a code for what is missing that can't be read, or no such choice.
+    """
+    from bedside.analysis.metric_facts import known_names
+    from bedside.ratings.scales import parse_scales
+
+    struck = asked.struck
+    if struck is not None:
+        one_of(struck, get_args(Struck), "choice", InputError, where="`struck`")
+    return RatingReading(
+        scales=parse_scales(listed(scales, "scales")),
+        columns=asked.columns or {},
+        metric=metric,
+        form=asked.form,
+        sheet=asked.sheet,
+        header_row=asked.header_row,
+        encoding=asked.encoding,
+        rename=asked.rename or {},
+        exact=asked.exact,
+        missing=parse_missing(listed(asked.missing, "missing")),
+        struck=None
+        if asked.struck is None
+        else one_of(asked.struck, get_args(Struck), "choice", InputError, where="`struck`"),
+        known=known_names(),
+    )
+
+
+def read_source(source: RatingSource, asked: RatingsPart) -> RatingSource:
+    """What is read from a file or data frame as the settings say; a run as it is.
+
+    Raises:
+        BedsideError: ratings can't be read from it, or what says how a file is read is given of a run.
+    """
+    from bedside.ratings.rating_content import is_frame
+    from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
+
+    if is_frame(source):
+        return read_rating_frame(source, reading_of(asked, asked.scales))
+    if isinstance(source, str | os.PathLike) and Path(source).is_file():
+        file = read_rating_file(source, reading_of(asked, asked.scales))
+        tell = FILES_READ.get()
+        if tell is not None:
+            tell(file)
+        return file
+    names = [f"`{each.name}`" for each in fields(FileReading) if getattr(asked, each.name) != each.default]
+    if names and _was_read(source):
+        known = source.name if isinstance(source, RatingFile) else getattr(source, "path", source)
+        raise InputError(
+            f"{' and '.join(names)} {'says' if len(names) == 1 else 'say'} how a file of ratings is read, and "
+            f"{'this file' if isinstance(source, RatingFile) else 'a run'} was read before",
+            where=str(known),
+            todo="leave out what is said of files, or name the file in place of the run",
+        )
+    return source
+
+
+def _was_read(source: RatingSource) -> bool:
+    """Whether it is a run, or what was read from a file."""
+    return not isinstance(source, str | os.PathLike) or Path(source).is_dir()
+
+
+def view_of(source: RatingSource, asked: RatingsPart) -> RatingsView:
+    """The ratings that a question is about.
+
+    Raises:
+        BedsideError: they can't be read, or there is no such round, factor or level.
+    """
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.ratings.scales import parse_scales
+
+    return open_ratings_view(
+        read_source(source, asked),
+        scales=parse_scales(listed(asked.scales, "scales")),
+        rounds=listed(asked.rounds, "rounds"),
+        where=listed_by_name(asked.where, "where"),
+        match=listed(asked.match, "match") if isinstance(asked, Matched) else None,
+    )
+
+
+# -- Do raters agree? -----------------------------------------------------------------------------------
+
+
+@settings
+class AgreeSettings(RatingsPart, Within, Seeded):
+    """Show how well raters agree.
+
+    It shows how well people agree among themselves, and beside them each algorithm or judge that rated the same things.
+    Where people audited a judge, how often they confirm it stands in a table of its own.
+
+    Examples:
+        $ bedside agree run
+        $ bedside agree run --metrics empathy,partnership --confusion
+        $ bedside agree stars.csv --scale 1-5 --icc 2,k
+    """
+
+    metrics: Names | None = _ALL_METRICS
+    raters: Names | None = _RATERS
+    weights: Weights | None = _WEIGHTS
+    alpha: AlphaMetric | None = option(
+        "How Krippendorff's alpha takes two answers that differ: nominal, ordinal or interval. Without it, as the "
+        "scale has it; labels without an order are nominal.",
+        default=None, heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    icc: IccForm = option(
+        "Form of the intraclass correlation. It begins with 1 where every unit has raters of its own, with 2 where the "
+        "raters stand for others like them, with 3 where these raters are all there are. It ends in 1 for the ratings "
+        "of one rater, in k for the mean of all.",
+        default="2,1", heading=HOW, metavar="FORM",
+    )  # fmt: skip
+    confusion: bool = option(
+        "Show, for each pair of raters, how often one gave what the other gave.", default=False, heading=HOW
+    )
+
+
+@question(AgreeSettings)
+def agree(source: RatingSource, asked: AgreeSettings) -> Tables[tuple[Agreement, ...]]:
+    """Raises:
+    BedsideError: an unknown name, or nothing that two raters rated.
+    """
+    from bedside.analysis.agreement import agree as run_agree
+    from bedside.reports.annotation import agreement_tables
+    from bedside.reports.levels import answered
+
+    names, raters = listed(asked.metrics, "metrics"), listed(asked.raters, "raters")
+
+    def answer(view: RatingsView) -> Tables[tuple[Agreement, ...]]:
+        def compute(metrics: Sequence[str] | None) -> tuple[Agreement, ...]:
+            return run_agree(
+                view, metrics=metrics, raters=raters, weights=asked.weights, alpha=asked.alpha, icc=asked.icc,
+                seed=asked.seed,
+            )  # fmt: skip
+
+        return agreement_tables(view, compute, metrics=names, raters=raters, confusion=asked.confusion, seed=asked.seed)
+
+    return answered(view_of(source, asked), asked.within, answer)
+
+
+@settings
+class ValidateSettings(RatingsPart, Within, Seeded):
+    """Answer "may this judge stand in for people?".
+
+    It shows the judge's agreement with people beside people's own, the alternative annotator test by case, its bias,
+    how well it finds what is rare, its sensitivity and specificity where there are two levels, and whether the levels
+    that it expects come true. There is no yes for a judge that always gives the same level, that may agree by chance
+    only, or that never gives a level that people use.
+    """
+
+    judges: Names | None = option(
+        "Raters to check, such as judge:* or an algorithm; without it, all raters that are not people.",
+        "--judges", "--judge", default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
+    )  # fmt: skip
+    metrics: Names | None = _ALL_METRICS
+    epsilon: float = option(
+        "How much worse than a person the judge may be, in return for what it saves: .2 where the people are experts, "
+        ".15 where they are skilled, .1 where they are crowd workers.",
+        default=0.2, heading=HOW, metavar="NUMBER",
+    )  # fmt: skip
+    weights: Weights | None = _WEIGHTS
+    made_by: Mapping[str, str] | None = option(
+        "Models that made the systems' conversations, such as A=openai/gpt-5-mini, where the run doesn't know it: a "
+        "judge's levels of its own model's conversations are set against people's.",
+        default=None, heading=HOW, metavar="SYSTEM=MODEL,…", form="pairs",
+    )  # fmt: skip
+
+
+@question(ValidateSettings)
+def validate(source: RatingSource, asked: ValidateSettings) -> Tables[tuple[JudgeCard, ...]]:
+    """Raises:
+    BedsideError: an unknown name, or nothing that a judge and people rated.
+    """
+    from bedside.analysis.validation import validate as run_validate
+    from bedside.reports.levels import answered
+    from bedside.reports.validation import validation_tables
+
+    def answer(view: RatingsView) -> Tables[tuple[JudgeCard, ...]]:
+        cards = run_validate(
+            view,
+            judges=listed(asked.judges, "judges"),
+            metrics=listed(asked.metrics, "metrics"),
+            epsilon=asked.epsilon,
+            weights=asked.weights,
+            made_by=asked.made_by,
+            seed=asked.seed,
+        )
+        return Tables(validation_tables(cards, view), cards)
+
+    return answered(view_of(source, asked), asked.within, answer)
+
+
+@settings
+class EstimateSettings(Matched, Within):
+    """Correct a judge's means by what people rated.
+
+    It shows each system's mean from the judge on all transcripts, from people on their sample, and from both together,
+    by prediction-powered inference. What people rated is weighted as the plan drew it.
+
+    Examples:
+        $ bedside estimate run
+        $ bedside estimate run --judge judge:openai/gpt-5-mini --metrics empathy
+        $ bedside estimate run --about run
+    """
+
+    judge: str = option(
+        "The rater that rated everything: its name, or a pattern that fits no other rater.",
+        default=JUDGES, heading=WHICH, metavar="RATER", offers="raters",
+    )  # fmt: skip
+    people: Names | None = option(
+        "People whose ratings count, such as human:anna. Without it, all of them.",
+        default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
+    )  # fmt: skip
+    systems: Names | None = _SYSTEMS
+    metrics: Names | None = _ALL_METRICS
+    about: EstimateAbout = option(
+        "What the means are about: cases like these, in the run's mix (cases), as a paper's claims are; or this run's "
+        "transcripts alone (run), of which those that people rated are known.",
+        default="cases", heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    method: EstimateMethod = option(
+        "How they are corrected: prediction-powered; or rogan-gladen, for metrics of zeros and ones.",
+        default="prediction-powered", heading=HOW, metavar="NAME",
+    )  # fmt: skip
+
+
+@question(EstimateSettings)
+def estimate(source: RatingSource, asked: EstimateSettings) -> Tables[tuple[Estimate, ...]]:
+    """Raises:
+    BedsideError: an unknown name, no such judge, or nothing that it and people rated.
+    """
+    from bedside.analysis.estimation import estimate as run_estimate
+    from bedside.reports.estimation import estimate_table
+    from bedside.reports.levels import answered
+
+    view = view_of(source, asked)
+    if asked.judge == JUDGES and not any(map(is_judge, view.raters())):
+        raise DataError(
+            "no judge has rated it",
+            where=view.name,
+            todo="score it with a judge first, or name another rater with `judge`, such as an algorithm",
+        )
+
+    def answer(view: RatingsView) -> Tables[tuple[Estimate, ...]]:
+        estimates = run_estimate(
+            view,
+            judge=asked.judge,
+            people=listed(asked.people, "people"),
+            systems=listed(asked.systems, "systems"),
+            metrics=listed(asked.metrics, "metrics"),
+            about=asked.about,
+            method=asked.method,
+        )
+        return Tables([estimate_table(estimates)], estimates)
+
+    return answered(view, asked.within, answer)
+
+
+# -- Which system is better? ----------------------------------------------------------------------------
+
+
+@settings
+class CompareSettings(Matched, Within, Chosen, Seeded):
+    """Compare systems pair by pair.
+
+    Each case counts once: its transcripts, passes and raters are averaged first. The answer has means, a test with its
+    estimate and interval, and the effect; values are paired where both systems have the case.
+
+    Examples:
+        $ bedside compare run --systems A,B
+        $ bedside compare run --groups mi_quality
+        $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
+        $ bedside compare run --systems new,old --metrics empathy --margin 0.3
+        $ bedside compare run --systems new,old --alternative greater --adjusted-intervals
+    """
+
+    groups: str | None = _GROUPS
+    reference: str | None = option(
+        "Compare each system with this one only, instead of all with all.",
+        "--reference", "--against", default=None, heading=WHICH, metavar="SYSTEM",
+    )  # fmt: skip
+    margin: float | str | Mapping[str, float | str] | None = option(
+        "Also say which systems are alike, or no worse, if a difference up to this is accepted, in the metric's unit; "
+        "empathy=0.3 is the margin of one metric.",
+        default=None, heading=HOW, metavar="NUMBER", form="margins",
+    )  # fmt: skip
+    test: Test = option(
+        "The test. Paired by case: wilcoxon, permutation, t, mcnemar, friedman; unpaired: mannwhitney, fisher, welch, "
+        "student, kruskal; some cases shared: overlapping; auto takes the one that fits the data and says why.",
+        default="auto", heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    alternative: Alternative = option(
+        "two-sided; or one-sided, that the first system of a pair is higher (greater) or lower (less). Interval and p "
+        "are then one-sided.",
+        default="two-sided", heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    family: CorrectionFamily = option(
+        "Which p-values are corrected together: all of them, those of one metric, or those of one level.",
+        default="all", heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    correction: Correction = option(
+        "How p-values are corrected: holm, bonferroni or bh (Benjamini-Hochberg).",
+        default="holm",
+        heading=HOW,
+        metavar="NAME",
+    )
+    adjusted_intervals: bool = option(
+        "Intervals that hold all at once within a family of tests (Bonferroni).", default=False, heading=HOW
+    )
+
+
+@question(CompareSettings)
+def compare(source: RatingSource, asked: CompareSettings) -> Tables[Comparisons]:
+    """Raises:
+    BedsideError: an unknown name, or no metric that can be compared, with the reason for each.
+    """
+    from bedside.analysis.comparison import compare as run_compare, nothing_compared
+    from bedside.analysis.groups import group_view
+    from bedside.analysis.non_inferiority import margins_of, within_margins
+    from bedside.reports.equivalence import margin_table
+    from bedside.reports.levels import answered
+    from bedside.reports.table_notes import preferences_apart
+    from bedside.reports.tables.comparison import comparison_table, overall_table
+
+    systems = listed(asked.systems, "systems")
+    chosen: dict[str, Any] = {
+        "systems": systems if asked.groups is None else None,
+        "reference": asked.reference,
+        "metrics": listed(asked.metrics, "metrics"),
+        "raters": listed(asked.raters, "raters"),
+    }
+
+    def answer(view: RatingsView) -> Tables[Comparisons]:
+        comparisons = run_compare(
+            view,
+            **chosen,
+            test=asked.test,
+            alternative=asked.alternative,
+            family=asked.family,
+            correction=asked.correction,
+            adjusted_intervals=asked.adjusted_intervals,
+            seed=asked.seed,
+        )
+        if not comparisons.pairs:
+            raise nothing_compared(comparisons, view.name)
+        shown = [overall_table(comparisons.overall)] if comparisons.overall else []
+        if asked.margin is not None:
+            shown.append(margin_table(within_margins(view, margins_of(asked.margin), **chosen)))
+        pairs = comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order)
+        return Tables((*shown, pairs), comparisons)
+
+    view = view_of(source, asked)
+    return answered(view if asked.groups is None else group_view(view, asked.groups, systems), asked.within, answer)
+
+
+@settings
+class PreferencesSettings(RatingsPart, Within, Seeded):
+    """Show which system is preferred where two conversations were compared.
+
+    The answer has each system's strength and share of wins, systems two by two, whether the one shown first is
+    preferred, how judges and people agree on what is better, and whether the levels that they gave say the same. Each
+    case counts once. It asks nobody: bedside judge pairs has judges compare.
+
+    Examples:
+        $ bedside preferences run
+        $ bedside preferences run --rubric empathy --raters 'judge:*' --systems A,B
+    """
+
+    rubrics: Names | None = option(
+        "Rubrics by which conversations were compared. Without it, all of them.",
+        "--rubrics", "--rubric", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rubrics",
+    )  # fmt: skip
+    systems: Names | None = _SYSTEMS
+    raters: Names | None = _RATERS
+
+
+@question(PreferencesSettings)
+def preferences(source: RatingSource, asked: PreferencesSettings) -> Tables[PreferenceAnswer]:
+    """Raises:
+    BedsideError: an unknown name, or no two conversations were compared.
+    """
+    from bedside.analysis.pair_preferences import chosen_preferences
+    from bedside.reports.levels import answered
+    from bedside.reports.preference_tables import preference_tables
+
+    def answer(view: RatingsView) -> Tables[PreferenceAnswer]:
+        names = {name: listed(getattr(asked, name), name) for name in ("rubrics", "raters", "systems")}
+        return preference_tables(chosen_preferences(view, **names), asked.seed)
+
+    return answered(view_of(source, asked), asked.within, answer)
+
+
+@settings
+class GateSettings(Matched):
+    """Let a new system pass only if it is shown to be no worse.
+
+    It ends with exit code 0 where the new system is shown to be no worse than the baseline by every margin, and no
+    metric of safety fails; else with 1. It is made for continuous integration. With --json it prints an object:
+    passed, the error's text if there is one, and the tables.
+
+    Examples:
+        $ bedside gate run --baseline A --margin empathy=0.3
+        $ bedside gate run --baseline A --system B --margin empathy=0.3 --margin smog=1 --safety leaks=1
+    """
+
+    baseline: str = option("The system that the new one is compared with.", heading=WHICH, metavar="SYSTEM")
+    margin: Mapping[str, float | str] = option(
+        "How much worse the new system may be on a metric, in its unit, such as empathy=0.3. Where bedside doesn't "
+        "know which way is better, say it: flags=0.1:lower.",
+        heading=HOW, metavar="NAME=NUMBER", form="by_name",
+    )  # fmt: skip
+    system: str | None = option(
+        "The new system. Without it, the only other one.", default=None, heading=WHICH, metavar="SYSTEM"
+    )
+    groups: str | None = _GROUPS
+    safety: Mapping[str, float | str] | None = option(
+        "A metric of safety, and the level at which a transcript fails, or worse. Rubrics that say fails_at count "
+        "without it.",
+        default=None, heading=HOW, metavar="NAME=LEVEL", form="by_name",
+    )  # fmt: skip
+    raters: Names | None = option(
+        "Raters whose ratings the margins rest on, such as human:* or judge:*. For safety all count.",
+        default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
+    )  # fmt: skip
+
+
+@question(GateSettings)
+def gate(source: RatingSource, asked: GateSettings) -> Tables[Gate]:
+    """Returns:
+        The table; ``results.passed`` says whether it may pass.
+
+    Raises:
+        BedsideError: an unknown name, a margin or level that can't be read, or a metric of which it isn't known which
+            way is better.
+    """
+    from bedside.analysis.gate import gate as run_gate
+    from bedside.analysis.groups import group_view
+    from bedside.analysis.non_inferiority import margins_of
+    from bedside.reports.equivalence import gate_table
+    from bedside.reports.levels import answered
+
+    def answer(view: RatingsView) -> Tables[Gate]:
+        result = run_gate(
+            view,
+            baseline=asked.baseline,
+            margins=margins_of(asked.margin),
+            system=asked.system,
+            safety={name: _level(level) for name, level in (asked.safety or {}).items()},
+            raters=listed(asked.raters, "raters"),
+        )
+        return Tables([gate_table(result)], result)
+
+    view = view_of(source, asked)
+    return answered(view if asked.groups is None else group_view(view, asked.groups), None, answer)
+
+
+def _level(level: float | str) -> float:
+    try:
+        return float(level)
+    except ValueError:
+        raise InputError(f"{level!r} is no number", where="`safety`", todo="write NAME=LEVEL") from None
+
+
+@settings
+class DeviationSettings(Matched, Within):
+    """Show how far systems' means lie from those of a reference corpus.
+
+    Examples:
+        $ bedside deviation run --reference annomi-run
+        $ bedside deviation run --reference human --metrics 'percent_*'
+    """
+
+    reference: str | os.PathLike[str] = option(
+        "The reference corpus: a run, a file of ratings, or one of the run's systems.", heading=WHICH,
+        metavar="REFERENCE",
+    )  # fmt: skip
+    systems: Names | None = _SYSTEMS
+    metrics: Names | None = _ALL_METRICS
+    raters: Names | None = _RATERS
+
+
+@question(DeviationSettings)
+def deviation(source: RatingSource, asked: DeviationSettings) -> Tables[tuple[Deviation, ...]]:
+    """Raises:
+    BedsideError: an unknown name, no such run or system, or no metric that both have.
+    """
+    from bedside.analysis.deviation import deviation as deviations_from
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.ratings.scales import parse_scales
+    from bedside.reports.levels import answered
+    from bedside.reports.tables.deviation import deviation_table
+
+    path = Path(asked.reference)
+    corpus: RatingsView | str = str(asked.reference)
+    # What says how a file is read is meant for whichever of the two is a file.
+    unread = replace(asked, **{each.name: cast(Any, each.default) for each in fields(FileReading)})
+    if path.exists():
+        reading = unread if path.is_dir() and not _was_read(source) else asked
+        corpus = open_ratings_view(read_source(path, reading), scales=parse_scales(listed(asked.scales, "scales")))
+    view = view_of(source, unread if path.is_file() and _was_read(source) else asked)
+
+    def answer(view: RatingsView) -> Tables[tuple[Deviation, ...]]:
+        deviations = deviations_from(
+            view,
+            corpus,
+            systems=listed(asked.systems, "systems"),
+            metrics=listed(asked.metrics, "metrics"),
+            raters=listed(asked.raters, "raters"),
+        )
+        return Tables([deviation_table(deviations, path.name, view.order)], deviations)
+
+    return answered(view, asked.within, answer)
+
+
+# -- What changes over a conversation's length? ---------------------------------------------------------
+
+
+@settings
+class DriftSettings(RatingsPart, Within, Chosen, Seeded):
+    """Show how metrics change from the shortest to the longest conversations.
+
+    Changes are in per cent of the mean and paired by case, so each case has to be run at both lengths.
+
+    Examples:
+        $ bedside drift run
+        $ bedside drift run --by target_length --lengths 20,80
+    """
+
+    by: str = option(
+        "Factor of the transcripts that holds the length.", default="target_length", heading=WHICH, metavar="FACTOR"
+    )
+    lengths: Sequence[float] | None = option(
+        "The two lengths to compare, such as 20,80. Without it, the shortest and the longest.",
+        default=None, heading=WHICH, metavar="SHORT,LONG", form="numbers",
+    )  # fmt: skip
+
+
+@question(DriftSettings)
+def drift(source: RatingSource, asked: DriftSettings) -> Tables[Drift]:
+    """Raises:
+    BedsideError: an unknown name, not two lengths, or no case that was run at both.
+    """
+    from bedside.analysis.drift import drift as changes_by_length
+    from bedside.reports.levels import answered
+    from bedside.reports.tables.drift import drift_table
+
+    lengths = None if asked.lengths is None else tuple(asked.lengths)
+    if lengths is not None and len(lengths) != 2:
+        raise InputError(
+            f"{', '.join(f'{length:g}' for length in lengths)} is not two lengths", where="`lengths`",
+            todo="give two, such as 20 and 80",
+        )  # fmt: skip
+
+    def answer(view: RatingsView) -> Tables[Drift]:
+        changes = changes_by_length(
+            view,
+            asked.by,
+            lengths=lengths,
+            systems=listed(asked.systems, "systems"),
+            metrics=listed(asked.metrics, "metrics"),
+            raters=listed(asked.raters, "raters"),
+            seed=asked.seed,
+        )
+        if not any(metric.change.n for metric in changes.changes):
+            raise DataError(
+                f"no case was run at both lengths, {changes.shortest:g} and {changes.longest:g}",
+                where=view.name,
+                todo="name two others with `lengths`, or see bedside trend",
+            )
+        return Tables([drift_table(changes, view.order)], changes)
+
+    return answered(view_of(source, asked), asked.within, answer, besides=[asked.by])
+
+
+@settings
+class TrendSettings(RatingsPart, Within, Chosen):
+    """Show metrics by the number of messages, with a test of the trend.
+
+    Examples:
+        $ bedside trend run
+        $ bedside trend run --edges 10,20,40 --metrics empathy
+    """
+
+    edges: Sequence[int] | None = option(
+        "Numbers of messages at which a new column begins, such as 10,20,40. Without it, quartiles.",
+        default=None, heading=HOW, metavar="N,N", form="whole_numbers",
+    )  # fmt: skip
+
+
+@question(TrendSettings)
+def trend(source: RatingSource, asked: TrendSettings) -> Tables[tuple[Trend, ...]]:
+    """Raises:
+    BedsideError: an unknown name, or ratings without a metric called turns.
+    """
+    from bedside.analysis.trend import trend as trends_by_length
+    from bedside.reports.levels import answered
+    from bedside.reports.tables.length import length_table
+
+    def answer(view: RatingsView) -> Tables[tuple[Trend, ...]]:
+        trends = trends_by_length(
+            view,
+            edges=asked.edges,
+            systems=listed(asked.systems, "systems"),
+            metrics=listed(asked.metrics, "metrics"),
+            raters=listed(asked.raters, "raters"),
+        )
+        return Tables([length_table(trends, view.order)], trends)
+
+    return answered(view_of(source, asked), asked.within, answer)
+
+
+# -- Tables, figures, and what stands behind a number ---------------------------------------------------
+
+
+@settings
+class TablesSettings(Matched, Within, Seeded):
+    """The tables of the report, or those of them that are named: results, agreement, comparison …"""
+
+    names: Names | None = option(
+        "Tables, such as results,agreement,comparison,missing. Without it, all that there is something for.",
+        default=None, heading=WHICH, metavar="A,B", form="names", offers="tables", kw_only=False,
+    )  # fmt: skip
+
+
+@question(TablesSettings)
+def tables(source: RatingSource, asked: TablesSettings) -> Tables[None]:
+    """Raises:
+    BedsideError: an unknown name, or a table that has nothing to show.
+    """
+    from bedside.reports.build import build_tables
+    from bedside.reports.levels import by_level
+
+    names = listed(asked.names, "names")
+    return by_level(
+        view_of(source, asked), asked.within, lambda part: Tables(build_tables(part, names, asked.seed), None)
+    )
+
+
+@settings
+class FigureSettings(RatingsPart, Seeded):
+    """A figure of the report by its name: points, agreement, scatter …; no report is written.
+
+    A notebook shows it; ``save("points.svg")`` writes it as SVG, PDF or PNG.
+    """
+
+    name: str = option("The figure: one of the run's suites, or a kind of figure.", heading=WHICH, kw_only=False)
+
+
+@question(FigureSettings)
+def figure(source: RatingSource, asked: FigureSettings) -> Drawing:
+    """Raises:
+    BedsideError: an unknown name (the nearest are given), or a figure that has nothing to show.
+    """
+    from bedside.reports.contents import make_drawing
+
+    return make_drawing(view_of(source, asked), asked.name, asked.seed)
+
+
+@settings
+class ExplainSettings(Matched, Within, Seeded):
+    """Show what stands behind one number of a table.
+
+    It shows the definition, every rating with its transcript and turn, how many there are, what is missing and why, the
+    tests, and of simulated conversations the hidden states.
+
+    Examples:
+        $ bedside explain run --cell empathy/A
+        $ bedside explain run --table agreement --cell empathy
+    """
+
+    cell: str = option(
+        "Row and column of the number, such as empathy/A. The table's CSV file has this name for every number, in its "
+        "column cell.",
+        heading=WHICH, metavar="METRIC/SYSTEM", kw_only=False,
+    )  # fmt: skip
+    table: str = option(
+        "The table that the number stands in.", default="results", heading=WHICH, metavar="NAME", offers="table_names"
+    )
+
+
+@question(ExplainSettings)
+def explain(source: RatingSource, asked: ExplainSettings) -> Explanation:
+    """Raises:
+    BedsideError: an unknown table or cell; the nearest are given.
+    """
+    from bedside.reports.build import build_tables
+    from bedside.reports.explanation import Explanation, explain as run_explain, tests_of
+    from bedside.reports.levels import by_level
+
+    definitions: dict[str, None] = {}
+
+    def answer(view: RatingsView) -> Tables[None]:
+        (shown,) = build_tables(view, [asked.table], asked.seed)
+        explanation = run_explain(view, shown, asked.cell, tests_of(view, asked.table, asked.seed))
+        definitions.update(dict.fromkeys(explanation.definitions))
+        return explanation.tables
+
+    explained = by_level(view_of(source, asked), asked.within, answer)
+    return Explanation(tuple(definitions), explained)

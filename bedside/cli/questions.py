@@ -1,0 +1,122 @@
+"""The commands that put a question to ratings, each made from the settings of the function that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bedside.api import questions
+from bedside.cli.options import OutOption
+from bedside.cli.output import gives_verdict, note_account, say, show_and_write, show_tables
+from bedside.cli.settings import takes_settings
+from bedside.core.words import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bedside.ratings.rating_files import RatingFile
+
+#: What ``gate`` ends with where the gate isn't passed; 2 is for input that can't be read.
+NOT_PASSED = 1
+_OF_SYSTEMS = "A run, or a file of ratings with a column of systems."
+
+
+@contextmanager
+def files_told() -> Iterator[None]:
+    """While a question is answered: say of each file of ratings what was understood of it, before the answer."""
+
+    def tell(file: RatingFile) -> None:
+        note_account(file.account.lines())
+
+    token = questions.FILES_READ.set(tell)
+    try:
+        yield
+    finally:
+        questions.FILES_READ.reset(token)
+
+
+def _put_to(ask: Any, source: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function of a source, settings and what else is typed the command of a question.
+
+    Args:
+        ask: the question, whose settings say what the command is, with examples.
+        source: what it is put to.
+    """
+
+    def made(command: Callable[..., None]) -> Callable[..., None]:
+        command.__annotations__ |= {
+            "source": Annotated[Path, typer.Argument(metavar="RUN", help=source)],
+            "asked": ask.settings,
+        }
+        command.__name__, command.__doc__ = ask.__name__, ask.settings.__doc__
+        return takes_settings(command)
+
+    return made
+
+
+def _tables_of(ask: Any, source: str, next_commands: str | None = None) -> Callable[..., None]:
+    """The command of a question whose tables are shown, and written where a folder is named.
+
+    Args:
+        ask, source: as for :func:`_put_to`.
+        next_commands: what to type next, with ``{}`` for the source.
+    """
+
+    @_put_to(ask, source)
+    def command(source: Path, asked: Any, out: OutOption = None) -> None:
+        with files_told():
+            tables = ask.with_settings(source, asked)
+        following = None if next_commands is None else next_commands.format(typed(source))
+        show_and_write(tables, source=source, out=out, next_commands=following)
+
+    return command
+
+
+agree = _tables_of(
+    questions.agree,
+    "A run, or a file of ratings (CSV, TSV, XLSX or Parquet).",
+    "bedside validate {0}; bedside report {0}",
+)
+estimate = _tables_of(questions.estimate, "A run, or a file of ratings by people and a judge.", "bedside report {}")
+preferences = _tables_of(
+    questions.preferences,
+    "A run, or a file of ratings, in which conversations were compared.",
+    "bedside explain {0} --table strengths; bedside report {0}",
+)
+drift = _tables_of(questions.drift, "A run whose transcripts have a factor that holds their length.")
+trend = _tables_of(questions.trend, "A run, or a file of ratings that has a metric called turns.")
+deviation = _tables_of(questions.deviation, "A run, or a file of ratings.")
+
+
+@_put_to(questions.compare, _OF_SYSTEMS)
+def compare(source: Path, asked: questions.CompareSettings, out: OutOption = None) -> None:
+    with files_told():
+        tables = questions.compare.with_settings(source, asked)
+    next_commands = f"bedside report {typed(source)}"
+    if asked.groups is None:
+        pair = tables[-1].records[0]
+        next_commands = f"bedside explain {typed(source)} --cell {pair['metric']}/{pair['a']}; {next_commands}"
+    show_and_write(tables, source=source, out=out, next_commands=next_commands)
+
+
+@gives_verdict
+@_put_to(questions.gate, _OF_SYSTEMS)
+def gate(source: Path, asked: questions.GateSettings) -> None:
+    with files_told():
+        tables = questions.gate.with_settings(source, asked)
+    show_tables(tables)
+    if not tables.results.passed:
+        raise typer.Exit(NOT_PASSED)
+
+
+@_put_to(questions.explain, "A run, or a file of ratings.")
+def explain(source: Path, asked: questions.ExplainSettings) -> None:
+    with files_told():
+        explanation = questions.explain.with_settings(source, asked)
+    for definition in explanation.definitions:
+        say(definition + "\n")
+    show_tables(explanation.tables)

@@ -1,0 +1,125 @@
+"""Commands made from settings: an option for each field of a settings class, and the object made of what is typed."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import typer
+
+from bedside.cli import completion
+from bedside.cli.parsing import (
+    read_columns,
+    read_margins,
+    read_names,
+    read_numbers,
+    read_pairs,
+    read_rounds,
+    read_where,
+    read_whole_numbers,
+)
+from bedside.core.settings import REPEATED, Form, Option, is_settings, options
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_READERS: Mapping[Form, Callable[[Any, str], Any]] = {
+    "text": lambda typed, option: typed,
+    "repeated": lambda typed, option: typed,
+    "names": lambda typed, option: read_names(typed),
+    "rounds": lambda typed, option: read_rounds(typed),
+    "pairs": read_pairs,
+    "columns": lambda typed, option: read_columns(typed),
+    "levels": lambda typed, option: read_where(typed),
+    "margins": lambda typed, option: read_margins(typed),
+    "by_name": lambda typed, option: {
+        name: value for text in typed for name, value in read_pairs(text, option).items()
+    },
+    "numbers": read_numbers,
+    "whole_numbers": read_whole_numbers,
+}
+
+
+def takes_settings(command: Command) -> Command:
+    """A command whose parameters that are settings are options, one for each field, and given to it as objects."""
+    hints = get_type_hints(command, include_extras=True)
+    own = inspect.signature(command).parameters
+    classes = {name: hints[name] for name in own if is_settings(hints[name])}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in own.items():
+        if name in classes:
+            parameters += _parameters(classes[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def with_settings(**typed: Any) -> Any:
+        made = {name: _settings(kind, typed) for name, kind in classes.items()}
+        taken = {field for kind in classes.values() for field in options(kind)}
+        return command(**{name: value for name, value in typed.items() if name not in taken}, **made)
+
+    with_settings.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_settings.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_settings  # type: ignore[return-value]
+
+
+def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
+    hints = get_type_hints(kind)
+    return [_parameter(name, option, hints[name], getattr(kind, name, None)) for name, option in options(kind).items()]
+
+
+def _parameter(name: str, option: Option, hint: Any, default: Any) -> inspect.Parameter:
+    base, choices = _typed(hint, option)
+    required = default is None and NoneType not in get_args(hint)
+    shown = default if base in (bool, int, float) or (base is str and isinstance(default, str)) else None
+    offers: Any = getattr(completion, option.offers) if option.offers else None
+    if choices:
+        offers = completion.choices(*choices)
+    annotation: Any = Annotated[
+        base if required or shown is not None else base | None,
+        typer.Option(
+            *_names(name, option),
+            help=option.help + (" May be repeated." if option.form in REPEATED else ""),
+            metavar=option.metavar,
+            autocompletion=offers,
+            rich_help_panel=option.heading,
+            min=option.least,
+        ),
+    ]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation,
+        default=inspect.Parameter.empty if required else shown,
+    )  # fmt: skip
+
+
+def _typed(hint: Any, option: Option) -> tuple[Any, tuple[str, ...]]:
+    """What is typed for a field of a type, and the choices of one that has some."""
+    if option.form in REPEATED:
+        return list[str], ()
+    if option.form != "text":
+        return str, ()
+    several = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = [kind for kind in several if kind is not NoneType]
+    if get_origin(kinds[0]) is Literal:
+        return str, get_args(kinds[0])
+    if any(get_origin(kind) is os.PathLike for kind in kinds):
+        return (str if str in kinds else Path), ()
+    return kinds[0], ()
+
+
+def _names(name: str, option: Option) -> tuple[str, ...]:
+    return option.names or (f"--{name.replace('_', '-')}",)
+
+
+def _settings(kind: type[Any], typed: Mapping[str, Any]) -> Any:
+    """The settings made of what was typed; what wasn't has its default."""
+    given = {
+        name: _READERS[option.form](typed[name], _names(name, option)[0])
+        for name, option in options(kind).items()
+        if typed[name] not in (None, [])
+    }
+    return kind(**given)

@@ -1,0 +1,162 @@
+"""Settings: one frozen class for one question, whose fields say all that its function and its command say of them.
+
+A class made by :func:`settings` has fields made by :func:`option`. What several questions share is a class that theirs
+derive from. :func:`question` makes the Python function, which takes the fields as keywords or the object; the command
+line makes the command from the same fields.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import wraps
+from textwrap import fill
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
+
+Source = TypeVar("Source", contravariant=True)
+Asked = TypeVar("Asked", contravariant=True)
+Answer = TypeVar("Answer", covariant=True)
+Fields = ParamSpec("Fields")
+Kind = TypeVar("Kind")
+
+#: Headings of ``--help``.
+WHICH, HOW, READING, JUDGES, OUTPUT = (
+    "Which ratings",
+    "How",
+    "How the files are read",
+    "Judges",
+    "Output",
+)
+
+#: How what is typed for an option becomes its value: ``text`` stays as it is; ``names`` are parted by commas, and
+#: ``rounds`` too, with two quotation marks for the one without a name; ``pairs`` are ``a=b,c=d``; ``columns`` too,
+#: where nothing may follow the sign; ``repeated`` is a list, one each time; ``levels`` are pairs of which a name
+#: may come again; ``margins`` a number, or pairs of names and numbers; ``by_name`` the latter; ``numbers`` and
+#: ``whole_numbers`` are parted by commas.
+Form = Literal[
+    "text", "names", "rounds", "pairs", "columns", "repeated", "levels", "margins", "by_name", "numbers",
+    "whole_numbers",
+]  # fmt: skip
+#: Forms that may be typed several times.
+REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name"))
+_WIDTH = 116
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a field of settings is, beside its type and default.
+
+    Attributes:
+        help: what it says, in sentences.
+        heading: that of ``--help`` under which it stands.
+        names: of the option, where these aren't the field's own name with dashes.
+        metavar: what stands for its value in ``--help``.
+        form: how what is typed becomes its value.
+        offers: the function of :mod:`bedside.cli.completion` that says what a shell offers for it.
+        least: of a number.
+    """
+
+    help: str
+    heading: str
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    form: Form = "text"
+    offers: str | None = None
+    least: int | None = None
+
+
+_REQUIRED = object()
+
+
+def option(help: str, *names: str, heading: str, default: Any = _REQUIRED, kw_only: bool = True, **more: Any) -> Any:
+    """A field of settings.
+
+    Args:
+        help: what it says; the same words stand in the function's docstring and in ``--help``.
+        names, heading, more: as attributes of :class:`Option`.
+        default: its value where nothing is given; without one, it must be given.
+        kw_only: whether the function takes it by name only.
+    """
+    metadata = {"option": Option(help, heading, names, **more)}
+    if default is _REQUIRED:
+        return field(metadata=metadata, kw_only=kw_only)
+    return field(default=default, metadata=metadata, kw_only=kw_only)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
+def settings(kind: type[Kind]) -> type[Kind]:
+    """Make a class one of settings: frozen, its fields given by name."""
+    return dataclass(frozen=True, kw_only=True)(kind)
+
+
+def is_settings(kind: object) -> bool:
+    """Whether it is a class that :func:`settings` made."""
+    return isinstance(kind, type) and is_dataclass(kind) and all("option" in each.metadata for each in fields(kind))
+
+
+def options(kind: type[Any]) -> dict[str, Option]:
+    """The fields of settings by name: its own first, then those of each class that it derives from, in that order."""
+    order = [name for base in kind.__mro__ for name in vars(base).get("__annotations__", ())]
+    by_name: Mapping[str, Option] = {each.name: each.metadata["option"] for each in fields(kind)}
+    return {name: by_name[name] for name in dict.fromkeys(order)}
+
+
+class Question(Protocol[Source, Fields, Asked, Answer]):
+    """A function that answers a question; it takes a source, and settings as keywords.
+
+    Attributes:
+        settings: the class of its settings.
+    """
+
+    settings: Callable[Fields, Any]
+
+    def __call__(self, source: Source, /, *args: Fields.args, **named: Fields.kwargs) -> Answer: ...
+
+    def with_settings(self, source: Source, asked: Asked, /) -> Answer:
+        """The same answer, of settings as one object."""
+        ...
+
+
+def question(
+    kind: Callable[Fields, Asked],
+) -> Callable[[Callable[[Source, Asked], Answer]], Question[Source, Fields, Asked, Answer]]:
+    """Make a function of a source and settings one that takes the fields of the settings, too.
+
+    Its docstring gets the text of the settings, and what their fields say as its arguments.
+
+    Args:
+        kind: the class of the settings.
+    """
+    named = options(cast(type[Any], kind))
+
+    def made(answer: Callable[[Source, Asked], Answer]) -> Question[Source, Fields, Asked, Answer]:
+        @wraps(answer)
+        def ask(source: Source, /, *given: Fields.args, **named: Fields.kwargs) -> Answer:
+            return answer(source, kind(*given, **named))
+
+        about, returned = _about(cast(type[Any], kind)), inspect.cleandoc(answer.__doc__ or "")
+        first = next(iter(inspect.signature(answer).parameters.values()))
+        own = inspect.signature(cast(Callable[..., Any], kind)).parameters
+        ask.__doc__ = "\n\n".join(part for part in (about, _arguments(named), returned) if part) + "\n"
+        ask.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [first.replace(kind=inspect.Parameter.POSITIONAL_ONLY), *(own[name] for name in named)],
+            return_annotation=inspect.signature(answer).return_annotation,
+        )
+        ask.settings, ask.with_settings = kind, answer  # type: ignore[attr-defined]
+        return cast("Question[Source, Fields, Asked, Answer]", ask)
+
+    return made
+
+
+def _about(kind: type[Any]) -> str:
+    """The text of settings without the examples, which are typed on the command line."""
+    return inspect.cleandoc(kind.__doc__ or "").partition("Examples:")[0].strip()
+
+
+def _arguments(named: Mapping[str, Option]) -> str:
+    lines = [
+        fill(f"{name}: {each.help}", _WIDTH, initial_indent="    ", subsequent_indent="        ")
+        for name, each in named.items()
+    ]
+    return "\n".join(["Args:", "    source: a run, a file of ratings, or a data frame of them.", *lines])
