@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from bedside.api.judging import judge as judge, preview_judging as preview_judging
     from bedside.api.pairwise import judge_pairs as judge_pairs, preview_pairs as preview_pairs
-    from bedside.api.questions import (
+    from bedside.api.rating_questions import (
         agree as agree,
         compare as compare,
         deviation as deviation,
@@ -54,14 +54,10 @@ if TYPE_CHECKING:
     from bedside.core.errors import BedsideError as BedsideError
     from bedside.ratings.run import Run as Run, read_run as read_run
     from bedside.scoring.score import score as score
-    from bedside.transcripts import (
-        ReadOptions as ReadOptions,
-        Transcript as Transcript,
-        Turn as Turn,
-        read_transcripts as read_transcripts,
-    )
     from bedside.transcripts.convokit_corpus import from_convokit as from_convokit
-    from bedside.transcripts.reading import read_account as read_account
+    from bedside.transcripts.read_options import ReadOptions as ReadOptions
+    from bedside.transcripts.reading import read_account as read_account, read_transcripts as read_transcripts
+    from bedside.transcripts.transcript import Transcript as Transcript, Turn as Turn
 
 #: Public names by the module that has them: imported when first used, so that ``import bedside`` costs nothing.
 _NAMES = {
@@ -70,7 +66,7 @@ _NAMES = {
     "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",
     "bedside.api.judging": "judge preview_judging",
     "bedside.api.pairwise": "judge_pairs preview_pairs",
-    "bedside.api.questions": (
+    "bedside.api.rating_questions": (
         "agree compare deviation drift estimate explain figure gate preferences tables trend validate"
     ),
     "bedside.api.run_files": "import_ratings read_ratings report",
@@ -80,9 +76,10 @@ _NAMES = {
     "bedside.core.errors": "BedsideError",
     "bedside.ratings.run": "Run read_run",
     "bedside.scoring.score": "score",
-    "bedside.transcripts": "ReadOptions Transcript Turn read_transcripts",
+    "bedside.transcripts.read_options": "ReadOptions",
+    "bedside.transcripts.transcript": "Transcript Turn",
     "bedside.transcripts.convokit_corpus": "from_convokit",
-    "bedside.transcripts.reading": "read_account",
+    "bedside.transcripts.reading": "read_account read_transcripts",
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(("EXAMPLES", "__version__", "stats", *_PLACES))

@@ -18,7 +18,7 @@ from bedside.annotation.sampling import make_plan
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 
 TASKS = 5_000
 RUBRIC_NAMES = ("empathy", "partnership", "reflection_quality", "question_quality")

@@ -25,7 +25,8 @@ from bedside.metrics.coders.learned.training import fit_roles, out_of_fold
 from bedside.metrics.coders.learned.training_set import read_training_set
 from bedside.metrics.coders.shipped.rules import question_type
 from bedside.metrics.coders.testing.coder_test import evaluate_coder, human_ceilings
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 
 TARGET = 5_000
 #: Enough of a card to code with.

@@ -75,8 +75,7 @@ def with_bedside(url: str, conversations: int) -> None:
     from bedside.judges.rubrics.rubric_files import find_rubric
     from bedside.judges.settings import JudgeSettings
     from bedside.ratings.table import rating_writer
-    from bedside.transcripts import Transcript
-    from bedside.transcripts.transcript import new_turns
+    from bedside.transcripts.transcript import Transcript, new_turns
     from tests.judges.judging import judge_transcripts
 
     def transcripts() -> Iterator[Transcript]:
@@ -185,8 +184,7 @@ def with_endpoints(urls: str, conversations: int) -> None:
     from bedside.judges.rubrics.rubric_files import find_rubric
     from bedside.judges.settings import JudgeSettings
     from bedside.judges.store import read_judgements
-    from bedside.transcripts import Transcript
-    from bedside.transcripts.transcript import new_turns
+    from bedside.transcripts.transcript import Transcript, new_turns
     from tests.judges.judging import judge_transcripts
 
     def transcripts() -> Iterator[Transcript]:

@@ -24,7 +24,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from bedside.metrics import FAMILIES
 from bedside.metrics.models.nli import load_nli
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 
 PAIRS = 256
 TARGET = 4.0

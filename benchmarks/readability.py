@@ -84,7 +84,7 @@ def main() -> None:
         print(seconds(WAYS[options.fresh], json.loads(options.texts.read_text("utf-8")))[0])
         return
 
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     texts = [turn.text for transcript in Reading([options.data]) for turn in transcript.turns]
     warm: dict[str, list[float]] = {way: [] for way in WAYS}

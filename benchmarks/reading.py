@@ -22,14 +22,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from bedside.transcripts import Reading
+from bedside.transcripts.reading import Reading
 
 PASSES = 40
 TURNS = 20
 #: Run in a process of its own: transcripts, seconds, and megabytes that reading took beyond those of the imports.
 MEASURED = """
 import sys, time
-from bedside.transcripts import Reading
+from bedside.transcripts.reading import Reading
 import polars
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024

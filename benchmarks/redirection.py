@@ -22,7 +22,8 @@ from bedside.metrics.families.redirection import redirection_score, score_turns
 from bedside.metrics.models.dialogue import SEPARATOR, speeches
 from bedside.metrics.models.language_model import load_language_model
 from bedside.metrics.models.likelihood import Likelihood
-from bedside.transcripts import Reading, Transcript
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript
 
 
 def one_at_a_time(transcripts: list[Transcript], likelihood: Likelihood, model: Any) -> list[float]:

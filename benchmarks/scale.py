@@ -53,7 +53,7 @@ def stages(annomi: Path, scratch: Path) -> None:
     from bedside.ratings.run import write_new_run
     from bedside.ratings.table import rating_writer, transcript_row, transcript_writer
     from bedside.scoring.plan import make_plan, rate
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     transcripts = list(Reading([annomi]))
     turns = sum(len(transcript.turns) for transcript in transcripts)

@@ -90,7 +90,7 @@ def parts(data: Path, scratch: Path) -> None:
     from bedside.ratings.suites import SUITES
     from bedside.ratings.table import rating_writer, transcript_row, transcript_writer
     from bedside.scoring.plan import ScoringPlan, rate, suite_plan
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     plan = suite_plan(SUITES.find("default"), None, None)
     transcripts = list(Reading([data]))

@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.contract import FACTS, READERS, Reader
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 
 ROOT = Path(__file__).parents[1]
 #: The parts of the page, and the page that says more of each.

@@ -40,7 +40,7 @@ from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import TRANSCRIPT, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.table import parse_transcript
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 
 #: Largest task in bytes of JSON, and turns of one: with more, a browser's tab can take a minute to open or give up.
 MAX_BYTES = 2_000_000

@@ -40,6 +40,7 @@ class SheetImport:
         standing: ratings of the file that were left out, because answers to a plan of the round say the same key.
         plan: the plan that drew the units, by its hash; None where none is known.
         unknown: whether the run has plans, and none of them drew what people rated.
+        file: what was read, and how it was understood.
     """
 
     added: int
@@ -47,6 +48,7 @@ class SheetImport:
     standing: int
     plan: str | None
     unknown: bool
+    file: RatingFile
 
 
 def import_sheet(
@@ -97,6 +99,7 @@ def import_sheet(
         standing=standing,
         plan=None if drawn_by is None else plan_hash(drawn_by),
         unknown=drawn_by is None and not stated and not people.is_empty() and bool(_plans(run)),
+        file=file,
     )
 
 

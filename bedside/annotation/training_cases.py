@@ -21,7 +21,8 @@ from bedside.core.errors import DataError, InputError, one_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import rated_by_humans, unit_name
 from bedside.ratings.run import Run
-from bedside.transcripts import Reading, Transcript
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript
 
 # -- Training cases -------------------------------------------------------------------------------------
 

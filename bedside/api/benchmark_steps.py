@@ -120,11 +120,11 @@ class BenchmarkRequest:
 
     def _rubrics(self) -> dict[str, str]:
         """The version of each rubric that judges rate by."""
-        from bedside.scoring.judging_orders import chosen_rubrics
+        from bedside.scoring.judging_orders import rubrics_of
 
         if not self.judges:
             return {}
-        return {rubric.name: rubric.version for rubric in chosen_rubrics(self.suite.rubrics)}
+        return {rubric.name: rubric.version for rubric in rubrics_of(self.suite.rubrics)}
 
     def as_asked(self) -> dict[str, Any]:
         """The arguments as they were given, as JSON; under ``in memory``, which are Python objects and left out."""

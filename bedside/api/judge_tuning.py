@@ -8,33 +8,37 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bedside.api.judging import judge_settings, named_judges
+from bedside.api.judging import named_judges
+from bedside.api.rating_questions import ALL_METRICS, ROUNDS
 from bedside.api.run_files import RunOrFolder, open_run
 from bedside.core.errors import InputError
+from bedside.core.question_settings import HOW, JUDGES, OUTPUT, WHICH, Seeded, option, question, settings_class
 from bedside.core.words import Names, listed
-from bedside.ratings.names import is_judge
-from bedside.ratings.run import Run
-from bedside.reports.table import Table, Tables
+from bedside.judges.ask_settings import ModelAsking, RepeatedAsking, RubricNames
+from bedside.ratings.names import JuryRule, is_judge
+from bedside.ratings.rating_reading import SCALES
+from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
     from bedside.analysis.jury_agreement import JuryAgreement
     from bedside.analysis.ratings_view import RatingsView
     from bedside.judges.call_plan import RubricPlan
-    from bedside.judges.prompt import Order
     from bedside.judges.rubrics.rubric import Rubric
-    from bedside.judges.settings import JudgeSettings
     from bedside.metrics.coders.learned.embeddings import Embeddings
-    from bedside.ratings.juries import JuryRule
-    from bedside.scoring.judging_orders import RubricNames
+    from bedside.ratings.run import Run
+    from bedside.reports.table import Table
     from bedside.scoring.run_judging import JudgingWatch
-    from bedside.transcripts import ReadOptions
     from bedside.transcripts.memory_reading import TranscriptInput
+    from bedside.transcripts.read_options import ReadOptions
     from bedside.transcripts.transcript import Transcript
     from bedside.tuning.label_split import LabelSplit
     from bedside.tuning.probes.probing import Probed, ProbeOrder, ProbingWatch
     from bedside.tuning.rater_training import LearnedRaterTrial
     from bedside.tuning.tuned_judge import TuningOrder, TuningOutcome
 
+
+#: The heading of the options on probes.
+PROBES = "Probes of a judge"
 
 # -- Judges made better by people's ratings -------------------------------------------------------------
 
@@ -71,48 +75,57 @@ class TunedJudge:
         return "".join(table._repr_html_() for table in self.tables)
 
 
-def tune_judge(
-    run: RunOrFolder,
-    judge: str,
-    *,
-    rubric: str | os.PathLike[str] | Rubric,
-    split: float = 0.5,
-    wordings: int = 4,
-    examples: int = 3,
-    budget: int | None = None,
-    out: str | os.PathLike[str] | None = None,
-    rounds: Names | None = None,
-    temperature: float | None = 0.0,
-    max_concurrency: int = 8,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    max_prompt_tokens: int | None = None,
-    order: Order = "transcript-first",
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-    progress: JudgingWatch | None = None,
-) -> TunedJudge:
-    """Tune a rubric for a judge by people's ratings: learnt from some cases, shown on the others.
+@settings_class
+class TuneSettings(ModelAsking):
+    """Tune a rubric for a judge by people's ratings; show the gain on held-out cases.
 
-    The judge rates the training units, proposes wordings from where it disagrees with people, and tries the best of
-    them with examples that people rated; maps of levels are learnt. What agrees best with people in training rates the
-    units that were held out, once, beside the rubric as it was: that alone is the result. Every judgement is kept in
-    the run; the same call after a stop asks only what is missing.
+    On some cases the judge proposes wordings, examples are chosen, and a map of levels is learnt. The same command
+    again asks only what is missing.
 
-    Args:
-        run: the run, or its folder; people rated its transcripts by the rubric, and it keeps their text.
-        judge: a model, as for :func:`bedside.judge`.
-        rubric: its name or file, or the rubric; it asks for one level of a conversation or turn.
-        split: the share of cases to learn from.
-        wordings: how many wordings the judge proposes; 0 leaves the wording as it is.
-        examples: how many examples are shown; 0 makes a rubric that holds no text of a transcript.
-        budget: most judgements in all; fewer wordings are tried where it is small.
-        out: the file for the tuned rubric, which ends in ``.yaml``; written whether or not a gain is shown, which it
-            says. With examples it holds parts of transcripts.
-        rounds: the rounds of annotation that count, as for :func:`bedside.agree`.
-        temperature, max_concurrency, max_calls, max_cost, max_prompt_tokens, order, price, progress: as for
-            :func:`bedside.judge`.
-        seed: of the split and all other draws.
+    Examples:
+        $ bedside judge tune run --rubric empathy --judge openai/gpt-5-mini --dry-run
+        $ bedside judge tune run --rubric empathy --judge openai/gpt-5-mini --out tuned.yaml
+    """
+
+    judge: str = option(
+        "Language model to tune it for: openai/MODEL, http://host:port/v1#MODEL …, or a YAML file of addresses.",
+        heading=JUDGES, metavar="MODEL", offers="judges", kw_only=False,
+    )  # fmt: skip
+    rubric: str | os.PathLike[str] | Rubric = option(
+        "The rubric to tune, or its file: one that asks for one level of a conversation or turn.",
+        heading=JUDGES, metavar="NAME", offers="rubrics", form="word",
+    )  # fmt: skip
+    rubric_folder: str | os.PathLike[str] | None = option(
+        "Folder of your own rubrics.", default=None, heading=JUDGES, metavar="FOLDER"
+    )
+    out: str | os.PathLike[str] | None = option(
+        "YAML file to write the tuned rubric to, whether or not a gain is shown, which it says. With examples it holds "
+        "parts of transcripts. Without it, nothing is written.",
+        "--out", "-o", default=None, heading=OUTPUT, metavar="FILE",
+    )  # fmt: skip
+    split: float = option(
+        "Share of cases to learn from; what tuning brought is shown on the others.",
+        default=0.5, heading=HOW, metavar="SHARE",
+    )  # fmt: skip
+    wordings: int = option(
+        "How many wordings the judge proposes; 0 leaves the wording as it is.", default=4, heading=HOW, metavar="NUMBER"
+    )
+    examples: int = option(
+        "How many examples that people rated the judge is shown; 0 for a rubric without text of transcripts.",
+        default=3, heading=HOW, metavar="NUMBER",
+    )  # fmt: skip
+    budget: int | None = option(
+        "Most judgements to ask for in all; fewer wordings are tried where it is small.",
+        default=None, heading=HOW, metavar="CALLS",
+    )  # fmt: skip
+    rounds: Names | None = ROUNDS
+    progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
+
+
+@question(TuneSettings)
+def tune_judge(run: RunOrFolder, settings: TuneSettings) -> TunedJudge:
+    """People rated the run's transcripts by the rubric, and it keeps their text. What agrees best with people in
+    training rates the units that were held out, once, beside the rubric as it was: that alone is the result.
 
     Raises:
         BedsideError: there are too few ratings by people, which is said with how many are needed; a rubric that can't
@@ -123,51 +136,23 @@ def tune_judge(
     from bedside.tuning.tuned_judge import tune
     from bedside.tuning.tuned_rubric import check_rubric_file, with_history, write_tuned_rubric
 
-    settings = judge_settings(
-        temperature=temperature,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        max_prompt_tokens=max_prompt_tokens,
-        order=order,
-        price=price,
-        seed=seed,
-    )
-    file = None if out is None else check_rubric_file(out)
+    file = None if settings.out is None else check_rubric_file(settings.out)
     opened = open_run(run)
-    asked = _ordered(judge, rubric, opened, settings, split, wordings=wordings, examples=examples, budget=budget)
-    view, parts = _split_of(opened, asked, rounds)
-    check_models([asked.judge])
-    watch = None if progress is None else partial(progress, asked.judge.shown)
+    order = _ordered(opened, settings)
+    view, parts = _split_of(opened, order, settings.rounds)
+    check_models([order.judge])
+    watch = None if settings.progress is None else partial(settings.progress, order.judge.shown)
     with opened.locked():
-        outcome = tune(opened, parts, asked, progress=watch)
-    tuned = with_history(outcome, asked, view)
+        outcome = tune(opened, parts, order, progress=watch)
+    tuned = with_history(outcome, order, view)
     if tuned is not None and file is not None:
         write_tuned_rubric(tuned, file)
-    return TunedJudge(tuned, outcome, tuning_tables(outcome, asked.rubric.title))
+    return TunedJudge(tuned, outcome, tuning_tables(outcome, order.rubric.title))
 
 
-def preview_tuning(
-    run: RunOrFolder,
-    judge: str,
-    *,
-    rubric: str | os.PathLike[str] | Rubric,
-    split: float = 0.5,
-    wordings: int = 4,
-    examples: int = 3,
-    budget: int | None = None,
-    rounds: Names | None = None,
-    temperature: float | None = 0.0,
-    max_prompt_tokens: int | None = None,
-    order: Order = "transcript-first",
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-) -> Tables[tuple[RubricPlan, ...]]:
-    """What :func:`tune_judge` with the same arguments would ask at most. Nothing is asked.
-
-    Args:
-        run, judge, rubric, split, wordings, examples, budget, rounds, temperature, max_prompt_tokens, order, price,
-            seed: as for :func:`tune_judge`.
+@question(TuneSettings)
+def preview_tuning(run: RunOrFolder, settings: TuneSettings) -> Tables[tuple[RubricPlan, ...]]:
+    """Nothing is asked: it says how many requests, tokens and dollars the same call of tune_judge would take at most.
 
     Raises:
         BedsideError: as for :func:`tune_judge`.
@@ -175,13 +160,10 @@ def preview_tuning(
     from bedside.reports.judgements import plan_table
     from bedside.tuning.tuned_rubric import forecast
 
-    settings = judge_settings(
-        temperature=temperature, max_prompt_tokens=max_prompt_tokens, order=order, price=price, seed=seed
-    )
     opened = open_run(run)
-    asked = _ordered(judge, rubric, opened, settings, split, wordings=wordings, examples=examples, budget=budget)
-    _, parts = _split_of(opened, asked, rounds)
-    plans = forecast(opened, parts, asked)
+    order = _ordered(opened, settings)
+    _, parts = _split_of(opened, order, settings.rounds)
+    plans = forecast(opened, parts, order)
     note = (
         f"At most: {len(parts.training):,} units to learn from, {len(parts.held_out):,} held out. Where no wording or "
         "example does better in training, less is asked."
@@ -189,38 +171,29 @@ def preview_tuning(
     return Tables([plan_table(plans, (), [note])], plans)
 
 
-def _ordered(
-    judge: str,
-    rubric: str | os.PathLike[str] | Rubric,
-    run: Run,
-    settings: JudgeSettings,
-    split: float,
-    *,
-    wordings: int,
-    examples: int,
-    budget: int | None,
-) -> TuningOrder:
+def _ordered(run: Run, settings: TuneSettings) -> TuningOrder:
     """What is to be tuned, and how; what is misspelt stops here."""
     from bedside.judges.llm.endpoints import model_name
-    from bedside.judges.settings import check_numbers
+    from bedside.judges.settings import check_numbers, judge_settings
     from bedside.scoring.judging_orders import rubrics_of
     from bedside.tuning.tuned_judge import TuningOrder
 
-    check_numbers(least=0, wordings=wordings, examples=examples)
-    if budget is not None:
-        check_numbers(budget=budget)
-    chosen = rubrics_of(rubric, run)
+    how = judge_settings(settings)
+    check_numbers(least=0, wordings=settings.wordings, examples=settings.examples)
+    if settings.budget is not None:
+        check_numbers(budget=settings.budget)
+    chosen = rubrics_of(settings.rubric, run, folder=settings.rubric_folder)
     if len(chosen) != 1:
         raise InputError("one rubric is tuned at a time", where="`rubric`", todo="name one")
     return TuningOrder(
-        judge=model_name(judge),
+        judge=model_name(settings.judge),
         rubric=chosen[0],
-        settings=settings,
-        share=split,
-        wordings=wordings,
-        examples=examples,
-        budget=budget,
-        seed=settings.seed,
+        settings=how,
+        share=settings.split,
+        wordings=settings.wordings,
+        examples=settings.examples,
+        budget=settings.budget,
+        seed=how.seed,
     )
 
 
@@ -242,58 +215,56 @@ def _split_of(run: Run, order: TuningOrder, rounds: Names | None) -> tuple[Ratin
 # -- Probing judges from Python -------------------------------------------------------------------------
 
 
-def probe(
-    run: RunOrFolder,
-    judges: Names,
-    *,
-    probes: Names | None = None,
-    rubrics: RubricNames | None = None,
-    transcripts: int = 30,
-    passes: int = 1,
-    margin: float | None = None,
-    translator: str | None = None,
-    language: str | None = None,
-    translations: TranscriptInput | None = None,
-    made_by: Mapping[str, str] | None = None,
-    temperature: float | None = 0.0,
-    reasoning_effort: str | None = None,
-    max_concurrency: int = 8,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    max_prompt_tokens: int | None = None,
-    max_tokens: int = 4096,
-    order: Order = "transcript-first",
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-    progress: ProbingWatch | None = None,
-) -> Tables[tuple[Probed, ...]]:
+@settings_class
+class ProbeSettings(RepeatedAsking):
     """Does a judge's level move with what it must not move with, or stay where it must move?
 
     A sample of conversations is shown to the judge as it is, again, and changed: padded, reordered, formatted, with
     orders and flattery in it, in another language, by a reworded rubric. Answers are kept in the run as they come: the
     same call after a stop asks only what is missing. What came of it stands in the run's report; no rating joins it.
+    """
 
-    Args:
-        run: the run, or its folder.
-        judges: models, as for :func:`bedside.judge`.
-        probes: names; all of them unless named. The same prompt asked again is always among them.
-        rubrics: names, files or objects that give a whole conversation one level; those that judges
-            rated the run by, else those of its suite, unless named.
-        transcripts: how many are drawn, as many of each system.
-        passes: how often each prompt is asked; the originals twice as often.
-        margin: by how much a level may move and still count as where it was, in levels; half a level unless given.
-        translator: the model that translates conversations; without it and without ``translations``, the judge isn't
-            shown another language.
-        language: the tag of the language it translates into; English unless named, and of English conversations
-            Chinese.
-        translations: translated conversations with the ids of the originals, turn by turn, in place of a translator.
-        made_by: the model that made each system's conversations, where the run doesn't know it: the judge's levels of
-            its own model's conversations are set against people's.
-        temperature, reasoning_effort, max_concurrency, max_calls, max_cost, max_prompt_tokens, max_tokens, order,
-            price: as for
-            :func:`bedside.judge`; the limits are those of all judges and of the translator together.
-        seed: of the sample, of what changes draw, of random waits, and of sampling where the temperature isn't 0.
-        progress: called with who is asked and how far they are.
+    judges: Names = option("Models, as for bedside.judge.", heading=None, kw_only=False)
+    rubrics: RubricNames | None = option(
+        "Names, files or objects that give a whole conversation one level; those that judges rated the run by, else "
+        "those of its suite, unless named.",
+        default=None, heading=None,
+    )  # fmt: skip
+    rubric_folder: str | os.PathLike[str] | None = option(
+        "Folder of your own rubrics.", default=None, heading=PROBES, metavar="FOLDER"
+    )
+    probes: Names | None = option(
+        "Probe with these only: {probes}. The same prompt asked again is always among them.",
+        default=None, heading=PROBES, metavar="A,B", form="names", offers="probes",
+    )  # fmt: skip
+    transcripts: int = option(
+        "How many conversations are drawn, as many of each system.", default=30, heading=PROBES, metavar="NUMBER"
+    )
+    margin: float | None = option(
+        "By how much a level may move and still count as where it was. Without it, half a level.",
+        default=None, heading=PROBES, metavar="NUMBER",
+    )  # fmt: skip
+    translator: str | None = option(
+        "Model that translates the conversations; it may be the judge.",
+        default=None, heading=PROBES, metavar="MODEL", offers="judges",
+    )  # fmt: skip
+    language: str | None = option(
+        "Language to translate into, such as de. Without it, English, and of English conversations Chinese.",
+        default=None, heading=PROBES, metavar="TAG",
+    )  # fmt: skip
+    translations: TranscriptInput | None = option(
+        "Translated conversations with the ids of the originals, in place of a translator.",
+        default=None, heading=PROBES, metavar="FILE", form="repeated",
+    )  # fmt: skip
+    made_by: Mapping[str, str] | None = option(
+        "The model that made each system's conversations, where the run doesn't know it.", default=None, heading=None
+    )
+    progress: ProbingWatch | None = option("Called with who is asked and how far they are.", default=None, heading=None)
+
+
+@question(ProbeSettings)
+def probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[Probed, ...]]:
+    """The limits are those of all judges and of the translator together.
 
     Raises:
         BedsideError: a name that is none, a rubric without levels, a run without texts, or a model that can't be asked;
@@ -304,65 +275,24 @@ def probe(
     from bedside.reports.judgements import judged_table
     from bedside.tuning.probes.probing import probe_judge
 
-    call = _ProbingCall(run, rubrics)
-    orders = call.orders(
-        judges,
-        probes,
-        transcripts=transcripts,
-        margin=margin,
-        translator=translator,
-        language=language,
-        translations=translations,
-        seed=seed,
-        passes=passes,
-        temperature=temperature,
-        reasoning_effort=reasoning_effort,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        max_prompt_tokens=max_prompt_tokens,
-        max_tokens=max_tokens,
-        order=order,
-        price=price,
-    )
-    call.check_makers(made_by)
-    check_models(model for asked in orders for model in asked.models)
-    budget = JudgeBudget(max_cost)
-    probed = tuple(probe_judge(call.run, asked, progress=progress, budget=budget) for asked in orders)
+    call = _ProbingCall(run, settings)
+    orders = call.orders()
+    call.check_makers()
+    check_models(model for order in orders for model in order.models)
+    budget = JudgeBudget(settings.max_cost)
+    probed = tuple(probe_judge(call.run, order, progress=settings.progress, budget=budget) for order in orders)
     tables = [
         table if len(probed) == 1 else replace(table, name=f"{table.name}_{number}")
         for number, each in enumerate(probed, 1)
-        for table in call.tables(each, made_by)
+        for table in call.tables(each)
     ]
     judged = judged_table([summary for each in probed for summary in each.judged], call.rubrics)
     return Tables([*tables, judged], probed)
 
 
-def preview_probe(
-    run: RunOrFolder,
-    judges: Names,
-    *,
-    probes: Names | None = None,
-    rubrics: RubricNames | None = None,
-    transcripts: int = 30,
-    passes: int = 1,
-    translator: str | None = None,
-    language: str | None = None,
-    translations: TranscriptInput | None = None,
-    temperature: float | None = 0.0,
-    reasoning_effort: str | None = None,
-    max_concurrency: int = 8,
-    max_prompt_tokens: int | None = None,
-    max_tokens: int = 4096,
-    order: Order = "transcript-first",
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-) -> Tables[tuple[RubricPlan, ...]]:
-    """What :func:`probe` with the same arguments would ask: requests, tokens, dollars. Nothing is asked or written.
-
-    Args:
-        run, judges, probes, rubrics, transcripts, passes, translator, language, translations, temperature,
-            reasoning_effort, max_concurrency, max_prompt_tokens, max_tokens, order, price, seed: as for :func:`probe`.
+@question(ProbeSettings)
+def preview_probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[RubricPlan, ...]]:
+    """Nothing is asked or written: it says how many requests, tokens and dollars the same call of probe would take.
 
     Raises:
         BedsideError: as for :func:`probe`.
@@ -371,26 +301,10 @@ def preview_probe(
     from bedside.reports.judgements import plan_table
     from bedside.tuning.probes.probing import preview_probing
 
-    call = _ProbingCall(run, rubrics)
-    orders = call.orders(
-        judges,
-        probes,
-        transcripts=transcripts,
-        translator=translator,
-        language=language,
-        translations=translations,
-        seed=seed,
-        passes=passes,
-        temperature=temperature,
-        reasoning_effort=reasoning_effort,
-        max_concurrency=max_concurrency,
-        max_prompt_tokens=max_prompt_tokens,
-        max_tokens=max_tokens,
-        order=order,
-        price=price,
-    )
-    plans = tuple(plan for asked in orders for plan in preview_probing(call.run, asked))
-    lines = endpoint_lines(listed(judges, "judges"), orders[0].settings.max_concurrency)
+    call = _ProbingCall(run, settings)
+    orders = call.orders()
+    plans = tuple(plan for order in orders for plan in preview_probing(call.run, order))
+    lines = endpoint_lines(listed(settings.judges, "judges"), orders[0].settings.max_concurrency)
     return Tables([plan_table(plans, call.rubrics, lines)], plans)
 
 
@@ -402,14 +316,15 @@ class _ProbingCall:
         rubrics: what judges rate by.
     """
 
-    def __init__(self, run: RunOrFolder, rubrics: RubricNames | None) -> None:
+    def __init__(self, run: RunOrFolder, settings: ProbeSettings) -> None:
         from bedside.ratings.suites.run_suites import suites_of
         from bedside.scoring.judging_orders import rubrics_of
         from bedside.tuning.probes.probe_trials import check_probeable, probeable
 
+        self.settings = settings
         self.run = open_run(run)
-        if rubrics is not None:
-            self.rubrics: tuple[Rubric, ...] = rubrics_of(rubrics, self.run)
+        if settings.rubrics is not None:
+            self.rubrics: tuple[Rubric, ...] = rubrics_of(settings.rubrics, self.run, folder=settings.rubric_folder)
             check_probeable(self.rubrics)
             return
         names = _judged_rubrics(self.run) or [name for suite in suites_of(self.run) for name in suite.rubrics]
@@ -422,56 +337,46 @@ class _ProbingCall:
                 todo="name some, such as empathy",
             )
 
-    def orders(
-        self,
-        judges: Names,
-        probes: Names | None,
-        *,
-        translator: str | None,
-        language: str | None,
-        translations: TranscriptInput | None,
-        transcripts: int,
-        seed: int,
-        margin: float | None = None,
-        **settings: Any,
-    ) -> list[ProbeOrder]:
+    def orders(self) -> list[ProbeOrder]:
         """What each judge is asked."""
         from bedside.judges.llm.endpoints import model_name
+        from bedside.judges.settings import judge_settings
         from bedside.tuning.probes.probe_trials import probes_named
         from bedside.tuning.probes.probing import ProbeOrder
 
-        _, names = named_judges(judges)
+        settings = self.settings
+        _, names = named_judges(settings.judges)
         return [
             ProbeOrder(
                 judge=name,
                 rubrics=self.rubrics,
-                probes=probes_named(None if probes is None else listed(probes, "probes")),
-                settings=judge_settings(**settings, seed=seed),
-                transcripts=transcripts,
-                seed=seed,
-                margin=margin,
-                translator=None if translator is None else model_name(translator),
-                language=language,
-                translations=None if translations is None else dict(_by_id(translations)),
+                probes=probes_named(listed(settings.probes, "probes")),
+                settings=judge_settings(settings),
+                transcripts=settings.transcripts,
+                seed=settings.seed,
+                margin=settings.margin,
+                translator=None if settings.translator is None else model_name(settings.translator),
+                language=settings.language,
+                translations=None if settings.translations is None else dict(_by_id(settings.translations)),
             )
             for name in names
         ]
 
-    def check_makers(self, made_by: Mapping[str, str] | None) -> None:
+    def check_makers(self) -> None:
         """Refuse systems that are none."""
         from bedside.analysis.self_preference import makers
 
-        if made_by:
-            makers(self._view(), made_by)
+        if self.settings.made_by:
+            makers(self._view(), self.settings.made_by)
 
-    def tables(self, probed: Probed, made_by: Mapping[str, str] | None) -> Iterator[Table]:
+    def tables(self, probed: Probed) -> Iterator[Table]:
         """The table of a judge's probes, and of its preference for its own model's conversations, where known."""
         from bedside.analysis.self_preference import self_preferences
         from bedside.reports.validation import probe_table, self_preference_table
 
         own = {rubric.name: rubric for rubric in self.rubrics}
         yield probe_table(probed.record, own)
-        table = self_preference_table(self_preferences(self._view(), probed.record.rater, made_by))
+        table = self_preference_table(self_preferences(self._view(), probed.record.rater, self.settings.made_by))
         if table is not None:
             yield table
 
@@ -502,39 +407,44 @@ def _by_id(translations: TranscriptInput) -> Iterator[tuple[str, Transcript]]:
 # -- Raters made of other raters ------------------------------------------------------------------------
 
 
-def jury(
-    run: RunOrFolder,
-    name: str,
-    judges: Names,
-    *,
-    by: JuryRule = "median",
-    quorum: int | None = None,
-    metrics: Names | None = None,
-    split: float = 0.5,
-    rounds: Names | None = None,
-    scales: Names = (),
-    seed: int = 0,
-) -> Tables[tuple[JuryAgreement, ...]]:
-    """Make several judges of a run one rater, whose ratings join the run; no model is asked anything.
+@settings_class
+class JurySettings(Seeded):
+    """Make several judges one rater, and show whether it beats the best of them.
 
-    The jury's ratings follow from its members': whenever these change, they are made anew. Its name in the ratings
-    table, ``jury:NAME@RULE-VERSION``, says how it combines and changes with members and weights. A jury of the same
-    name is replaced.
+    The jury's ratings join the run, and are made anew whenever its judges' change. No model is asked anything.
 
-    Args:
-        run: the run; it is changed.
-        name: the jury's.
-        judges: the members: raters of the run, two or more, such as ``judge:openai/gpt-5-mini``; ``judge:`` may be
-            left out.
-        by: ``median`` (default), ``mean`` (the level nearest the mean, which itself stands in ``<metric>.expected``),
-            ``majority`` (the most frequent level), or ``weights`` learnt from people's ratings. Labels go by most
-            votes. A tie is missing, and says so.
-        quorum: how many members must have rated a unit for the jury to rate it; all unless given.
-        metrics: metrics or patterns; all that every member has rated unless named.
-        split: for ``weights``, the share of cases that they are learnt from; these count in no validation of the jury.
-        rounds: the rounds of annotation whose ratings by people count, where there are several.
-        scales: scales that go before those kept in the run.
-        seed: of the split.
+    Examples:
+        $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c
+        $ bedside judge jury run --jury panel=judge:a,judge:b,judge:c --jury-by weights --split .5
+    """
+
+    name: str = option("The jury's name; one that is there is replaced.", heading=None, kw_only=False)
+    judges: Names = option(
+        "The members: raters of the run, two or more, such as judge:openai/gpt-5-mini; judge: may be left out.",
+        heading=None, kw_only=False,
+    )  # fmt: skip
+    by: JuryRule = option(
+        "How its judges are combined: median; mean, the level nearest it; majority, the most frequent level; or "
+        "weights, learnt from people's ratings. Labels go by most votes. Ties are missing.",
+        "--jury-by", default="median", heading=HOW, metavar="RULE",
+    )  # fmt: skip
+    quorum: int | None = option(
+        "How many of the judges must have rated a unit for the jury to rate it. Without it, all.",
+        default=None, heading=HOW, metavar="NUMBER",
+    )  # fmt: skip
+    split: float = option(
+        "Share of cases from which weights are learnt; what the jury is worth is shown on the others.",
+        default=0.5, heading=HOW, metavar="SHARE",
+    )  # fmt: skip
+    metrics: Names | None = ALL_METRICS
+    rounds: Names | None = ROUNDS
+    scales: Names = SCALES
+
+
+@question(JurySettings)
+def jury(run: RunOrFolder, settings: JurySettings) -> Tables[tuple[JuryAgreement, ...]]:
+    """The jury's name in the ratings table, ``jury:NAME@RULE-VERSION``, says how it combines and changes with members
+    and weights. Of the mean rule, the mean itself stands in ``<metric>.expected``.
 
     Returns:
         The members' agreement among themselves; and where people rated, the jury beside each member on the units that
@@ -551,56 +461,65 @@ def jury(
     from bedside.tuning.jury_making import add_jury, jury_of
 
     opened = open_run(run)
-    parsed = parse_scales(listed(scales, "scales"))
-    asked = listed(rounds, "rounds")
-    members = listed(judges, "judges") or []
+    parsed = parse_scales(listed(settings.scales, "scales"))
+    rounds = listed(settings.rounds, "rounds")
     with opened.locked():
         # Whose ratings count matters only where something is learnt from people.
-        of_people = asked if by == "weights" else [ALL_ROUNDS]
+        of_people = rounds if settings.by == "weights" else [ALL_ROUNDS]
         view = open_ratings_view(opened, scales=parsed, rounds=of_people, one_kind=False)
         panel, splits = jury_of(
             view,
-            name,
-            members,
-            rule=by,
-            quorum=quorum,
-            metrics=listed(metrics, "metrics"),
-            share=split,
-            seed=seed,
+            settings.name,
+            listed(settings.judges, "judges"),
+            rule=settings.by,
+            quorum=settings.quorum,
+            metrics=listed(settings.metrics, "metrics"),
+            share=settings.split,
+            seed=settings.seed,
         )
         add_jury(opened, panel, splits)
-    view = open_ratings_view(opened, scales=parsed, rounds=asked, one_kind=False)
-    agreements = jury_agreement(view, name, seed=seed)
+    view = open_ratings_view(opened, scales=parsed, rounds=rounds, one_kind=False)
+    agreements = jury_agreement(view, settings.name, seed=settings.seed)
     return Tables(jury_tables(agreements), agreements)
 
 
-def learn_rater(
-    run: RunOrFolder,
-    rubric: str,
-    out: str | os.PathLike[str],
-    *,
-    split: float = 0.5,
-    features: str = "text",
-    rounds: Names | None = None,
-    scales: Names = (),
-    seed: int = 0,
-) -> Tables[LearnedRaterTrial]:
-    """Learn to rate from people's ratings and the text alone: the cheap baseline that any judge should beat.
+@settings_class
+class LearnSettings(Seeded):
+    """Learn to rate from people's ratings: the cheap baseline that any judge should beat.
 
-    The rater is written to a file, and rates the run's transcripts; :func:`rate` has it rate other runs. What it learnt
+    The rater knows words, and nothing of the rubric. It rates the run, and its file rates other runs. What it learnt
     from counts in no validation of it.
 
-    Args:
-        run: a run that keeps its text; it is changed.
-        rubric: the rubric, metric or code that people rated.
-        out: the file to write, ``NAME.npz``.
-        split: the share of cases to learn from; it is tried on the others. With 1 it learns from all, and is tried out
-            of fold: raters like it learn from four fifths of the cases and rate the rest.
-        features: ``text`` for hashed words and characters, or ``embeddings:MODEL`` for sentence embeddings, where MODEL
-            is a folder or a package that ships a model.
-        rounds: the rounds of annotation whose ratings by people count, where there are several.
-        scales: scales that go before those kept in the run.
-        seed: of the split and of the parts.
+    Examples:
+        $ bedside judge learn run --rubric empathy --split .5 --out empathy.npz
+        $ bedside score talks/ --rater empathy.npz
+    """
+
+    rubric: str = option(
+        "Rubric, metric or code that people rated.",
+        "--rubric", "--metric", heading=WHICH, metavar="NAME", offers="rated", kw_only=False,
+    )  # fmt: skip
+    out: str | os.PathLike[str] = option(
+        "The rater's file to write; its name ends in .npz.",
+        "--out", "-o", heading=OUTPUT, metavar="FILE", kw_only=False,
+    )  # fmt: skip
+    split: float = option(
+        "Share of cases to learn from; the rater is tried on the others. With 1 it learns from all, and raters like it "
+        "are tried on what each has not learnt from.",
+        default=0.5, heading=HOW, metavar="SHARE",
+    )  # fmt: skip
+    features: str = option(
+        "What it looks at: text, or embeddings:MODEL with the folder of a sentence-embedding model or the name of a "
+        "package that ships one.",
+        default="text", heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    rounds: Names | None = ROUNDS
+    scales: Names = SCALES
+
+
+@question(LearnSettings)
+def learn_rater(run: RunOrFolder, settings: LearnSettings) -> Tables[LearnedRaterTrial]:
+    """The run keeps its text, and is changed. :func:`rate` has the rater rate other runs.
 
     Returns:
         Its agreement with people, the human ceiling, and each judge beside it.
@@ -616,18 +535,18 @@ def learn_rater(
     from bedside.tuning.learned_rater import RATER_FILE, add_learned_ratings, save_rater
     from bedside.tuning.rater_training import teach_rater, try_rater
 
-    check_target(out, RATER_FILE)
-    grams, embeddings = _features(features)
+    check_target(settings.out, RATER_FILE)
+    grams, embeddings = _features(settings.features)
     opened = open_run(run)
-    parsed, asked = parse_scales(listed(scales, "scales")), listed(rounds, "rounds")
+    parsed, rounds = parse_scales(listed(settings.scales, "scales")), listed(settings.rounds, "rounds")
     with opened.locked():
-        view = open_ratings_view(opened, scales=parsed, rounds=asked, one_kind=False)
-        (metric,) = view.metrics([rubric])[:1]
-        taught = teach_rater(view, metric, share=split, grams=grams, embeddings=embeddings, seed=seed)
-        save_rater(taught.rater, out)
+        view = open_ratings_view(opened, scales=parsed, rounds=rounds, one_kind=False)
+        (metric,) = view.metrics([settings.rubric])[:1]
+        taught = teach_rater(view, metric, share=settings.split, grams=grams, embeddings=embeddings, seed=settings.seed)
+        save_rater(taught.rater, settings.out)
         add_learned_ratings(opened, taught.rater, kept_transcripts(opened))
-    view = open_ratings_view(opened, scales=parsed, rounds=asked, one_kind=False)
-    trial = try_rater(view, taught.rater, taught.fresh, seed=seed)
+    view = open_ratings_view(opened, scales=parsed, rounds=rounds, one_kind=False)
+    trial = try_rater(view, taught.rater, taught.fresh, seed=settings.seed)
     return Tables(trial_tables([trial]), trial)
 
 

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.api.run_files import open_run
 from bedside.core.errors import InputError, RunError
+from bedside.core.question_settings import JUDGES, option, question, settings_class
 from bedside.core.words import Names, listed
-from bedside.ratings.run import Run
+from bedside.judges.ask_settings import RepeatedAsking, RubricChoice
 from bedside.ratings.run_folder import is_run
-from bedside.reports.table import Table, Tables
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.counts import JudgingSummary
     from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
     from bedside.judges.llm.model_names import ModelName
-    from bedside.judges.prompt import Order
-    from bedside.judges.rubrics.rubric import Rubric
     from bedside.judges.settings import JudgeSettings
+    from bedside.ratings.run import Run
     from bedside.ratings.suites import Suite
-    from bedside.scoring.judging_orders import JudgingWork, RubricNames
+    from bedside.reports.table import Table, Tables
+    from bedside.scoring.judging_orders import JudgingWork
     from bedside.scoring.plan import ScoringSummary
     from bedside.scoring.run_judging import JudgingWatch
-    from bedside.transcripts import ReadOptions
     from bedside.transcripts.memory_reading import TranscriptInput
+    from bedside.transcripts.read_options import ReadOptions
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,194 +74,96 @@ class JudgedRun(AskedRun):
         return f"JudgedRun({self.run!r}, judged by {', '.join(judge.rater for judge in self.judges)}{rest})"
 
 
-def judge(
-    source: Run | TranscriptInput,
-    judges: Names,
-    *,
-    out: str | os.PathLike[str] | None = None,
-    rubrics: RubricNames | None = None,
-    codes: Names = (),
-    suite: str | Suite | None = None,
-    metrics: Names | None = None,
-    parameters: Mapping[str, Mapping[str, Any]] | None = None,
-    options: ReadOptions | None = None,
-    text: bool = True,
-    passes: int = 1,
-    temperature: float | None = 0.0,
-    reasoning_effort: str | None = None,
-    max_concurrency: int = 8,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    max_prompt_tokens: int | None = None,
-    max_tokens: int = 4096,
-    order: Order = "transcript-first",
-    expected: bool = False,
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-    progress: JudgingWatch | None = None,
-) -> JudgedRun:
+@settings_class
+class JudgingSettings(RubricChoice, RepeatedAsking):
     """Have language models rate a run's transcripts by rubrics, or code their turns; their ratings join the run.
 
     Every judgement is kept in the run as soon as it is made: the same call again, after a stop or with more rubrics,
     asks only what isn't answered yet. It works where an event loop runs already, as in a notebook.
+    """
 
-    Args:
-        source: a run (the object or its folder); or, with ``out``, transcripts as :func:`bedside.score` takes them,
-            which algorithms rate first.
-        judges: models, such as ``openai/gpt-5-mini`` or ``http://localhost:8000/v1#NAME``, or YAML files of addresses.
-        out: the folder of the run that transcripts go into: new, or an existing run of the same transcripts.
-        rubrics: names, files or :class:`~bedside.judges.rubrics.rubric.Rubric` objects, in place of the suite's.
-        codes: behaviour codes that the judges give to turns, in place of rubrics; ``all`` for all of them.
-        suite: whose rubrics (and, with ``out``, metrics) are taken; that of the run unless named, else ``default``.
-        metrics, parameters: with ``out``, as for :func:`bedside.score`; of metrics that begin with ``deepeval:`` and
-            of the parameters of ``deepeval``, the judge takes care, of a run, too. Unless rubrics or codes are named
-            beside them, it rates by these metrics alone.
-        options, text: with ``out``, as for :func:`bedside.score`.
-        passes: how often each thing is asked; the pass is the rating's ``replicate``.
-        temperature: 0 to 2; None leaves it to the provider, as it is where the model takes none.
-        reasoning_effort: how long a model that reasons does so: ``none``, ``minimal``, ``low``, ``medium``, ``high`` or
-            ``xhigh``, of which each takes some; None leaves it to the provider.
-        max_concurrency: most requests under way at once to a judge, or to each address that serves it.
-        max_calls: most requests to send; what is left is missing until the same call is made again.
-        max_cost: US dollars after which nothing more is sent, likewise.
-        max_prompt_tokens: longer prompts, by an estimate, are not sent, and their ratings say so.
-        max_tokens: most tokens of a reply, those of the reasoning before it included.
-        order: what a prompt begins with, which a provider may cache: ``transcript-first`` or ``rubric-first``.
-        expected: whether to rate the expected level too, from the probabilities of the answer's tokens.
-        price: US dollars for a million tokens in and out, where bedside doesn't know them; a third number is that of
-            tokens in the provider's cache.
-        seed: of random waits, and of sampling where the temperature isn't 0.
-        progress: called with the judge and how far it is.
+    judges: Names = option(
+        "Language models that rate: openai/MODEL, http://host:port/v1#MODEL …, or YAML files of addresses; "
+        "addresses of one model share its requests.",
+        "--judge", heading=JUDGES, metavar="MODEL", form="repeated", offers="judges", kw_only=False,
+    )  # fmt: skip
+    out: str | os.PathLike[str] | None = option(
+        "Folder of the run that transcripts go into: new, or an existing run of the same transcripts.",
+        default=None, heading=None,
+    )  # fmt: skip
+    codes: Names = option(
+        "Behaviour codes that the judge gives to turns, in place of rubrics: question,reflection … or all.",
+        default=(), heading=JUDGES, metavar="A,B", form="names", offers="codes",
+    )  # fmt: skip
+    expected: bool = option(
+        "Rate the expected level too, from the probabilities of the answer's tokens.", default=False, heading=JUDGES
+    )
+    suite: str | Suite | None = option(
+        "Suite whose rubrics, and with out metrics, are taken; that of the run unless named, else default.",
+        default=None, heading=None,
+    )  # fmt: skip
+    metrics: Names | None = option(
+        "With out, as for bedside.score. Of metrics that begin with deepeval: the judge takes care, of a run, too; "
+        "unless rubrics or codes are named beside them, it rates by these alone.",
+        default=None, heading=None,
+    )  # fmt: skip
+    parameters: Mapping[str, Mapping[str, Any]] | None = option(
+        "With out, as for bedside.score; those of deepeval are the judge's.", default=None, heading=None
+    )
+    options: ReadOptions | None = option("With out, how the files are read.", default=None, heading=None)
+    text: bool = option("With out, whether the run keeps the transcripts' text.", default=True, heading=None)
+    progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
 
-    Raises:
-        BedsideError: a name that is none, a run or file that can't be read (nothing is written then), or a judge that
-            can't be asked; what it answered before is kept.
+
+@question(JudgingSettings)
+def judge(source: Run | TranscriptInput, settings: JudgingSettings) -> JudgedRun:
+    """Raises:
+    BedsideError: a name that is none, a run or file that can't be read (nothing is written then), or a judge that can't
+        be asked; what it answered before is kept.
     """
     from bedside.judges.judgement_queue import judge_price
     from bedside.judges.llm.contract import check_models
+    from bedside.judges.settings import judge_settings
 
-    call = _JudgingCall(
-        source,
-        judges,
-        out=out,
-        rubrics=rubrics,
-        codes=codes,
-        suite=suite,
-        metrics=metrics,
-        parameters=parameters,
-    )
-    settings = judge_settings(
-        passes=passes,
-        temperature=temperature,
-        reasoning_effort=reasoning_effort,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        max_prompt_tokens=max_prompt_tokens,
-        max_tokens=max_tokens,
-        order=order,
-        expected=expected,
-        price=price,
-        seed=seed,
-    )
+    call = JudgingCall(source, settings)
+    how = judge_settings(settings)
     scoring = None
     check_models(call.names)
     for name in call.names:
-        judge_price(name, settings, settings.max_cost)
+        judge_price(name, how, how.max_cost)
     if call.transcripts is None:
-        call.check_unscored(metrics=call.metrics or None, parameters=call.parameters or None, options=options)
+        call.check_unscored()
     else:
-        scoring = call.score(options=options, text=text, seed=seed)
-    return call.ask(scoring, options, settings, progress)
+        scoring = call.score()
+    return call.ask(scoring, how)
 
 
-def preview_judging(
-    source: Run | TranscriptInput,
-    judges: Names,
-    *,
-    out: str | os.PathLike[str] | None = None,
-    rubrics: RubricNames | None = None,
-    codes: Names = (),
-    suite: str | Suite | None = None,
-    metrics: Names | None = None,
-    parameters: Mapping[str, Mapping[str, Any]] | None = None,
-    options: ReadOptions | None = None,
-    passes: int = 1,
-    temperature: float | None = 0.0,
-    reasoning_effort: str | None = None,
-    max_concurrency: int = 8,
-    max_prompt_tokens: int | None = None,
-    max_tokens: int = 4096,
-    order: Order = "transcript-first",
-    expected: bool = False,
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-) -> Tables[tuple[RubricPlan, ...]]:
-    """What :func:`judge` with the same arguments would ask: requests, tokens, dollars. Nothing is asked or written.
-
-    Args:
-        source, judges, rubrics, codes, suite, metrics, parameters, options: as for :func:`judge`.
-        out: the run whose answers count as given; transcripts need none here.
-        passes, temperature, reasoning_effort, max_concurrency, max_prompt_tokens, max_tokens, order, expected, price,
-            seed: as for :func:`judge`.
+@question(JudgingSettings)
+def preview_judging(source: Run | TranscriptInput, settings: JudgingSettings) -> Tables[tuple[RubricPlan, ...]]:
+    """Nothing is asked or written: it says how many requests, tokens and dollars the same call of judge would take.
 
     Raises:
         BedsideError: a name that is none, or a run or file that can't be read.
     """
     from bedside.judges.raters import endpoint_lines
+    from bedside.judges.settings import judge_settings
     from bedside.reports.judgements import plan_table
+    from bedside.reports.table import Tables
     from bedside.scoring.preview import preview_judging as run_preview
 
-    call = _JudgingCall(
-        source,
-        judges,
-        out=out,
-        rubrics=rubrics,
-        codes=codes,
-        suite=suite,
-        metrics=metrics,
-        parameters=parameters,
-        writes=False,
-    )
-    settings = judge_settings(
-        passes=passes,
-        temperature=temperature,
-        reasoning_effort=reasoning_effort,
-        max_concurrency=max_concurrency,
-        max_prompt_tokens=max_prompt_tokens,
-        max_tokens=max_tokens,
-        order=order,
-        expected=expected,
-        price=price,
-        seed=seed,
-    )
+    call = JudgingCall(source, settings, writes=False)
+    how = judge_settings(settings)
     with tempfile.TemporaryDirectory() as nothing:
         plans = run_preview(
             call.folder or Path(nothing),
             call.transcripts,
             call.models,
             call.work,
-            options=options,
-            settings=settings,
+            options=settings.options,
+            settings=how,
         )
-    lines = endpoint_lines(call.models, settings.max_concurrency)
+    lines = endpoint_lines(call.models, how.max_concurrency)
     return Tables([plan_table(plans, call.work.rubrics, lines)], plans)
-
-
-def judge_settings(*, price: tuple[float, float] | tuple[float, float, float] | None, **settings: Any) -> JudgeSettings:
-    """How judges are asked, with the price as numbers."""
-    from bedside.judges.llm.prices import Price
-    from bedside.judges.settings import JudgeSettings
-
-    try:
-        known = None if price is None else Price(*map(float, price))
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{price!r:.40} is not a price",
-            where="`price`",
-            todo="give dollars for tokens in and out: (0.25, 2)",
-        ) from error
-    return JudgeSettings(**settings, price=known)
 
 
 def named_judges(judges: Names) -> tuple[list[str], tuple[ModelName, ...]]:
@@ -279,13 +181,47 @@ def named_judges(judges: Names) -> tuple[list[str], tuple[ModelName, ...]]:
     return models, names
 
 
-class _JudgingCall:
+def judging_work(
+    settings: JudgingSettings, suite: Suite, deepeval: tuple[DeepevalMetric, ...] = (), run: Run | None = None
+) -> JudgingWork:
+    """What judges are asked: by the suite's rubrics unless rubrics or codes are named.
+
+    Args:
+        settings: the settings.
+        suite: the suite.
+        deepeval: metrics of deepeval; unless rubrics or codes are named beside them, judges rate by them alone.
+        run: which may keep rubrics of the user's own.
+
+    Raises:
+        BedsideError: a name is none, or things are named of which one takes the place of the other.
+    """
+    from bedside.scoring.judging_orders import JudgingWork, chosen_codes, chosen_rubrics
+
+    codes = chosen_codes(settings.codes)
+    if codes and settings.rubrics is not None:
+        raise InputError("codes are given in place of rubrics", where="`codes`", todo="name codes or rubrics, not both")
+    if codes and settings.prompt_language not in (None, "en"):
+        raise InputError(
+            "behaviour codes are asked in English only",
+            where="`prompt_language`",
+            todo="leave it out, or name rubrics",
+        )
+    if codes or (deepeval and settings.rubrics is None):
+        if settings.show:
+            raise InputError("only rubrics are asked with it", where="`show`", todo="leave it out, or name rubrics")
+        return JudgingWork((), codes, deepeval=deepeval)
+    rubrics = chosen_rubrics(settings, run, suite.rubrics)
+    return JudgingWork(rubrics, (), suite.name, from_suite=settings.rubrics is None, deepeval=deepeval)
+
+
+class JudgingCall:
     """What is judged, and by what; names that are none stop here, before anything is written.
 
     Attributes:
         run: the run that is there; None where it is to be made.
         folder: the run's, there or not; None where none is named.
         transcripts: what is to be scored first; None where a run is judged as it is.
+        settings: the settings.
         models: names of the judges.
         names: these, taken apart.
         suite: whose metrics and rubrics are taken.
@@ -294,38 +230,29 @@ class _JudgingCall:
         parameters: of theirs.
     """
 
-    def __init__(
-        self,
-        source: Run | TranscriptInput,
-        judges: Names,
-        *,
-        out: str | os.PathLike[str] | None,
-        rubrics: RubricNames | None,
-        codes: Names,
-        suite: str | Suite | None,
-        metrics: Names | None,
-        parameters: Mapping[str, Mapping[str, Any]] | None,
-        writes: bool = True,
-    ) -> None:
+    def __init__(self, source: Run | TranscriptInput, settings: JudgingSettings, *, writes: bool = True) -> None:
         from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics, metrics_apart
+        from bedside.ratings.run import Run
 
-        self.models, self.names = named_judges(judges)
+        self.settings = settings
+        self.models, self.names = named_judges(settings.judges)
         self.run: Run | None = None
         self.transcripts: TranscriptInput | None = None
-        self.folder = None if out is None else Path(out)
+        self.folder = None if settings.out is None else Path(settings.out)
         if isinstance(source, Run) or _names_run(source):
-            if out is not None:
+            if settings.out is not None:
                 raise InputError("a run is judged where it is", where="`out`", todo="leave it out, or give transcripts")
             self.run = open_run(source)  # type: ignore[arg-type]
             self.folder = self.run.path
         else:
             self._take(source, writes)
-        self.suite = self._suite(suite)
-        self.metrics, of_deepeval = metrics_apart(listed(metrics, "metrics"))
-        self.parameters = dict(parameters or {})
+        self.suite = self._suite(settings.suite)
+        self.metrics, of_deepeval = metrics_apart(listed(settings.metrics, "metrics"))
+        self.parameters = dict(settings.parameters or {})
         own = self.parameters.pop("deepeval", {}) if of_deepeval else {}
-        deepeval = chosen_metrics(of_deepeval, own) if of_deepeval else ()
-        self.work = self._work(rubrics, codes, deepeval)
+        self.work = judging_work(
+            settings, self.suite, chosen_metrics(of_deepeval, own) if of_deepeval else (), self.run
+        )
 
     def _take(self, transcripts: TranscriptInput, writes: bool) -> None:
         """Take transcripts that go into the run at the folder."""
@@ -352,36 +279,21 @@ class _JudgingCall:
         with_rubrics = [scored for scored in of_run if scored.rubrics]
         return [SUITES.load("default"), *of_run, *with_rubrics][-1]
 
-    def _work(self, rubrics: RubricNames | None, codes: Names, deepeval: tuple[DeepevalMetric, ...]) -> JudgingWork:
-        from bedside.scoring.judging_orders import JudgingWork, chosen_codes, rubrics_of
-
-        names = chosen_codes(codes)
-        if names and rubrics is not None:
-            raise InputError(
-                "codes are given in place of rubrics", where="`codes`", todo="name codes or rubrics, not both"
-            )
-        if names or (deepeval and rubrics is None):
-            return JudgingWork((), names, deepeval=deepeval)
-        asked: tuple[Rubric, ...] = rubrics_of(self.suite.rubrics if rubrics is None else rubrics, self.run)
-        return JudgingWork(asked, (), self.suite.name, from_suite=rubrics is None, deepeval=deepeval)
-
-    def check_unscored(self, **scoring: object) -> None:
+    def check_unscored(self) -> None:
         """Raise InputError where something is said of scoring, and nothing is scored."""
-        for name, value in scoring.items():
-            if value is not None:
+        for name, value in (
+            ("metrics", self.metrics),
+            ("parameters", self.parameters),
+            ("options", self.settings.options),
+        ):
+            if value:
                 raise InputError(
                     "a run that is there is judged, and not scored again",
                     where=f"`{name}`",
                     todo="leave it out, or give transcripts, and the run's folder with `out`",
                 )
 
-    def score(
-        self,
-        *,
-        options: ReadOptions | None,
-        text: bool,
-        seed: int,
-    ) -> ScoringSummary:
+    def score(self) -> ScoringSummary:
         """Have algorithms rate the transcripts, but what follows from the judges' answers."""
         from bedside.scoring.judging_orders import check_work_wordless
         from bedside.scoring.pipeline import metrics_from_labels
@@ -389,7 +301,7 @@ class _JudgingCall:
 
         assert self.transcripts is not None
         assert self.folder is not None
-        if not text:
+        if not self.settings.text:
             check_work_wordless(self.work)
         names = frozenset(rubric.name for rubric in self.work.rubrics)
         return score(
@@ -398,19 +310,13 @@ class _JudgingCall:
             suite=self.suite,
             metrics=self.metrics,
             parameters=self.parameters,
-            options=options,
+            options=self.settings.options,
             waiting=metrics_from_labels(names) if names else (),
-            text=text,
-            seed=seed,
+            text=self.settings.text,
+            seed=self.settings.seed,
         )
 
-    def ask(
-        self,
-        scoring: ScoringSummary | None,
-        options: ReadOptions | None,
-        settings: JudgeSettings,
-        progress: JudgingWatch | None,
-    ) -> JudgedRun:
+    def ask(self, scoring: ScoringSummary | None, settings: JudgeSettings) -> JudgedRun:
         """Have the judges rate the run."""
         from bedside.reports.judgements import judged_table
         from bedside.scoring.run_judging import judge_run
@@ -424,9 +330,9 @@ class _JudgingCall:
             transcripts,
             self.models,
             self.work,
-            options=None if transcripts is None else options,
+            options=None if transcripts is None else self.settings.options,
             settings=settings,
-            progress=progress,
+            progress=self.settings.progress,
         )
         return JudgedRun(run, judges, judged_table(judges, self.work.rubrics), scoring)
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bedside.simulation.simulators.case import Case
     from bedside.simulation.simulators.note2chat.interview_candidates import CandidateMaterial
     from bedside.simulation.simulators.note2chat.training_records import Form, Unit
-    from bedside.transcripts import Transcript
+    from bedside.transcripts.transcript import Transcript
 
 
 # -- Training files of interviews -----------------------------------------------------------------------
@@ -697,7 +697,7 @@ def _checking_a_toy(
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.call_preview import played
         from bedside.simulation.simulators.contract import UnusableConversationError
-        from bedside.transcripts import Transcript, Turn
+        from bedside.transcripts.transcript import Transcript, Turn
 
         _, outcome = played(plan.simulator.converse(plan.situation(planned)), plan.simulator.rules)
         if outcome is None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bedside.simulation.simulators.case import Case
     from bedside.simulation.simulators.note2chat.finding_places import FindingPlace
     from bedside.simulation.simulators.note2chat.preparation import DischargeNote
-    from bedside.transcripts import Transcript
+    from bedside.transcripts.transcript import Transcript
 
 #: The system of interviews that were written and not had.
 NOTE_GUIDED = "note-guided"
@@ -240,7 +240,7 @@ def _write_opened_cases(cases: Sequence[Case], out: Path) -> None:
 
 def read_talks(path: Path) -> tuple[Transcript, ...]:
     """The transcripts of a file that was made here; none of an empty one."""
-    from bedside.transcripts import read_transcripts
+    from bedside.transcripts.reading import read_transcripts
 
     return tuple(read_transcripts(path)) if path.stat().st_size else ()
 
@@ -249,7 +249,7 @@ def _writing(case: Case, rounds: int, rater: str, made_by: Mapping[str, Any]) ->
     def make() -> Exchange[MadeRecord]:
         from bedside.simulation.record_making import MadeRecord
         from bedside.simulation.simulators.note2chat.guided_dialogue import guided_dialogue
-        from bedside.transcripts import Transcript, Turn
+        from bedside.transcripts.transcript import Transcript, Turn
 
         written = yield from guided_dialogue(case, rounds=rounds)
         turns = tuple(Turn(number, line.role, line.role, line.text, {}) for number, line in enumerate(written.lines))

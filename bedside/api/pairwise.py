@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bedside.api.judging import AskedRun, judge_settings, named_judges
+from bedside.api.judging import AskedRun, named_judges
 from bedside.api.run_files import RunOrFolder, open_run
+from bedside.core.question_settings import JUDGES, WHICH, option, question, settings_class
 from bedside.core.words import Names
-from bedside.reports.table import Tables
+from bedside.judges.ask_settings import RepeatedAsking, RubricChoice, RubricNames
 
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
-    from bedside.judges.prompt import Order
     from bedside.ratings.run import Run
-    from bedside.scoring.judging_orders import RubricNames
+    from bedside.reports.table import Tables
     from bedside.scoring.pair_judging import PairingWork
     from bedside.scoring.run_judging import JudgingWatch
     from bedside.scoring.transcript_pairs import PairedTranscripts
@@ -39,132 +39,86 @@ class ComparedRun(AskedRun):
         return f"ComparedRun({self.run!r}, {len(self.pairs.pairs):,} pairs compared by {names}{rest})"
 
 
-def judge_pairs(
-    run: RunOrFolder,
-    judges: Names,
-    *,
-    rubrics: RubricNames,
-    systems: Names | None = None,
-    pairs: int | None = None,
-    passes: int = 1,
-    temperature: float | None = 0.0,
-    reasoning_effort: str | None = None,
-    max_concurrency: int = 8,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    max_prompt_tokens: int | None = None,
-    max_tokens: int = 4096,
-    order: Order = "transcript-first",
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-    progress: JudgingWatch | None = None,
-) -> ComparedRun:
-    """Have language models say which of two conversations is better, in both orders; their preferences join the run.
+@settings_class
+class PairsSettings(RubricChoice, RepeatedAsking):
+    """Have judges say which of two conversations on one case is better, in both orders.
 
-    Compared are conversations of two systems on one case. Of a preference, ``transcript_id`` is the conversation shown
-    first, ``unit`` is ``pair:`` with the id of the one shown second, ``metric`` is ``<rubric>.preference``, ``label``
-    is ``first``, ``second`` or ``tie``, and ``value`` the share of the win that the first one has: 1, 0 or 0.5. The
-    same call again, after a stop or with more systems, asks only what isn't answered yet.
+    Every two systems are compared on every case that both have; ties are allowed. The same command again asks only what
+    is missing.
 
-    Args:
-        run: the run, or its folder.
-        judges: models, as for :func:`bedside.judge`.
-        rubrics: names, files or objects; rubrics that rate whole conversations on levels.
-        systems: whose conversations are compared; those of all systems unless named.
-        pairs: how many pairs at most, drawn so that every two systems are compared about equally often, and cases are
-            used about equally often; of more pairs with the same seed, these are part.
-        passes, temperature, reasoning_effort, max_concurrency, max_calls, max_cost, max_prompt_tokens, max_tokens,
-            order, price: as for :func:`bedside.judge`.
-        seed: of the draw of pairs, of random waits, and of sampling where the temperature isn't 0.
-        progress: called with the judge and how far it is.
+    Examples:
+        $ bedside judge pairs run --rubric empathy --judge openai/gpt-5-mini --dry-run
+        $ bedside judge pairs run --systems A,B --rubric empathy --judge openai/gpt-5-mini
+    """
+
+    judges: Names = option(
+        "Language models that compare: openai/MODEL, http://host:port/v1#MODEL …, or YAML files of addresses.",
+        "--judge", heading=JUDGES, metavar="MODEL", form="repeated", offers="judges", kw_only=False,
+    )  # fmt: skip
+    rubrics: RubricNames = option(
+        "Rubrics to compare by: those that rate whole conversations on levels; bedside rubrics lists them.",
+        "--rubrics", "--rubric", heading=JUDGES, metavar="A,B", form="names", offers="rubrics",
+    )  # fmt: skip
+    systems: Names | None = option(
+        "Systems whose conversations are compared; all of the run's unless named.",
+        default=None, heading=WHICH, metavar="A,B", form="names",
+    )  # fmt: skip
+    pairs: int | None = option(
+        "Most pairs of conversations, drawn so that every two systems are compared about equally often and cases are "
+        "used about equally often. A larger number with the same seed adds to what was asked.",
+        default=None, heading=WHICH, metavar="NUMBER",
+    )  # fmt: skip
+    progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
+
+
+@question(PairsSettings)
+def judge_pairs(run: RunOrFolder, settings: PairsSettings) -> ComparedRun:
+    """Of a preference, ``transcript_id`` is the conversation shown first, and ``unit`` is ``pair:`` with the id of the
+    one shown second. ``metric`` is ``<rubric>.preference``, ``label`` is ``first``, ``second`` or ``tie``. ``value``
+    is the share of the win that the first one has: 1, 0 or 0.5.
 
     Raises:
         BedsideError: a name that is none, a rubric by which conversations can't be compared, systems without a case in
             common, or a judge that can't be asked; what it answered before is kept.
     """
+    from bedside.judges.settings import judge_settings
     from bedside.reports.judgements import judged_table
     from bedside.scoring.pair_judging import judge_run_pairs
 
-    settings = judge_settings(
-        passes=passes,
-        temperature=temperature,
-        reasoning_effort=reasoning_effort,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        max_prompt_tokens=max_prompt_tokens,
-        max_tokens=max_tokens,
-        order=order,
-        price=price,
-        seed=seed,
-    )
-    opened, models, work = _compared(run, judges, rubrics, systems, pairs, seed)
-    judged = judge_run_pairs(opened, models, work, settings=settings, progress=progress)
+    opened, models, work = _compared(run, settings)
+    judged = judge_run_pairs(opened, models, work, settings=judge_settings(settings), progress=settings.progress)
     table = judged_table(judged, work.rubrics, work.pairs.lines())
     return ComparedRun(opened, judged, table, work.pairs, tuple(rubric.name for rubric in work.rubrics))
 
 
-def preview_pairs(
-    run: RunOrFolder,
-    judges: Names,
-    *,
-    rubrics: RubricNames,
-    systems: Names | None = None,
-    pairs: int | None = None,
-    passes: int = 1,
-    temperature: float | None = 0.0,
-    reasoning_effort: str | None = None,
-    max_concurrency: int = 8,
-    max_prompt_tokens: int | None = None,
-    max_tokens: int = 4096,
-    order: Order = "transcript-first",
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-) -> Tables[tuple[RubricPlan, ...]]:
-    """What :func:`judge_pairs` with the same arguments would ask: requests, tokens, dollars. Nothing is asked.
-
-    Args:
-        run, judges, rubrics, systems, pairs, passes, temperature, reasoning_effort, max_concurrency,
-            max_prompt_tokens, max_tokens, order, price, seed: as for :func:`judge_pairs`.
+@question(PairsSettings)
+def preview_pairs(run: RunOrFolder, settings: PairsSettings) -> Tables[tuple[RubricPlan, ...]]:
+    """Nothing is asked: it says how many requests, tokens and dollars the same call of judge_pairs would take.
 
     Raises:
         BedsideError: as for :func:`judge_pairs`.
     """
     from bedside.judges.raters import endpoint_lines
+    from bedside.judges.settings import judge_settings
     from bedside.reports.judgements import plan_table
+    from bedside.reports.table import Tables
     from bedside.scoring.pair_judging import preview_run_pairs
 
-    settings = judge_settings(
-        passes=passes,
-        temperature=temperature,
-        reasoning_effort=reasoning_effort,
-        max_concurrency=max_concurrency,
-        max_prompt_tokens=max_prompt_tokens,
-        max_tokens=max_tokens,
-        order=order,
-        price=price,
-        seed=seed,
-    )
-    opened, models, work = _compared(run, judges, rubrics, systems, pairs, seed)
-    plans = preview_run_pairs(opened, models, work, settings=settings)
-    lines = (*work.pairs.lines(), *endpoint_lines(models, settings.max_concurrency))
+    how = judge_settings(settings)
+    opened, models, work = _compared(run, settings)
+    plans = preview_run_pairs(opened, models, work, settings=how)
+    lines = (*work.pairs.lines(), *endpoint_lines(models, how.max_concurrency))
     return Tables([plan_table(plans, work.rubrics, lines)], plans)
 
 
-def _compared(
-    run: RunOrFolder,
-    judges: Names,
-    rubrics: RubricNames,
-    systems: Names | None,
-    pairs: int | None,
-    seed: int,
-) -> tuple[Run, list[str], PairingWork]:
+def _compared(run: RunOrFolder, settings: PairsSettings) -> tuple[Run, list[str], PairingWork]:
     """The run, the judges' names, and what they compare; what is misspelt stops here."""
-    from bedside.scoring.judging_orders import rubrics_of
+    from bedside.scoring.judging_orders import chosen_rubrics
     from bedside.scoring.pair_judging import PairingWork
     from bedside.scoring.transcript_pairs import paired_transcripts
 
-    models, _ = named_judges(judges)
+    models, _ = named_judges(settings.judges)
     opened = open_run(run)
-    chosen = rubrics_of(rubrics, opened)
-    return opened, models, PairingWork(paired_transcripts(opened, systems, most=pairs, seed=seed), chosen)
+    chosen = chosen_rubrics(settings, opened)
+    pairs = paired_transcripts(opened, settings.systems, most=settings.pairs, seed=settings.seed)
+    return opened, models, PairingWork(pairs, chosen)

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from bedside.api.rating_questions import MatchedBy, PartOfStudy
 from bedside.core.errors import DataError, InputError, one_of
+from bedside.core.question_settings import (
+    ARGUMENTS,
+    HOW,
+    OUTPUT,
+    READING,
+    WHICH,
+    Seeded,
+    option,
+    question,
+    settings_class,
+)
 from bedside.core.words import Names, listed, listed_by_name
-from bedside.ratings.rating_files import RatingFile
-from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
-from bedside.ratings.run import Run
-from bedside.ratings.table import IMPORTED
-from bedside.reports.table import Tables
+from bedside.ratings.rating_reading import SCALES, FileReading
+
+if TYPE_CHECKING:
+    from bedside.analysis.ratings_view import RatingsView
+    from bedside.annotation.sheet_import import SheetImport
+    from bedside.ratings.rating_files import RatingFile
+    from bedside.ratings.run import Run
+    from bedside.ratings.suites import Suite
+    from bedside.reports.report_settings import ReportSettings as TableSettings
+    from bedside.reports.table import Tables
 
 #: A run, or its folder.
-RunOrFolder = Run | str | os.PathLike[str]
+RunOrFolder: TypeAlias = "Run | str | os.PathLike[str]"
 
 
 def open_run(run: RunOrFolder) -> Run:
@@ -26,6 +42,8 @@ def open_run(run: RunOrFolder) -> Run:
     Raises:
         RunError: there is no run.
     """
+    from bedside.ratings.run import Run
+
     return run if isinstance(run, Run) else Run(run)
 
 
@@ -54,227 +72,233 @@ class Report:
         return figures[one_of(name, figures, "figure", DataError)]
 
 
-def report(
-    run: RunOrFolder,
-    out: str | os.PathLike[str] | None = None,
-    *,
-    tables: Names | None = None,
-    suite: str | None = None,
-    rounds: Names | None = None,
-    where: Mapping[str, Names] | None = None,
-    match: Names | None = None,
-    complete_cases: bool = False,
-    reference: RunOrFolder | None = None,
-    against: str | None = None,
-    spread: Literal["sd", "ci", "none"] | None = None,
-    best: Literal["interval", "always", "never"] | None = None,
-    as_published: bool = False,
-    published_numbers: bool = False,
-    text: bool = True,
-    formats: Names | None = None,
-    columns: Literal[1, 2] = 1,
-    siunitx: bool = False,
-    seed: int = 0,
-) -> Report:
-    """Write a run's report: every table and figure as files, and one HTML page of them.
+@settings_class
+class ReportWriting(PartOfStudy, MatchedBy, Seeded):
+    """Write a run's report: one HTML page, and every table and figure as files.
 
-    Args:
-        run: the run.
-        out: the folder; ``report`` in the run unless named.
-        tables: names of tables, of the suites or kinds of tables; all and all figures unless named.
-        suite: name or file of the suite whose tables are written in place of those of the run's own suites.
-        rounds, where: the part of the study that it is about, as for :func:`bedside.agree`.
-        match: the factors by which systems are matched, as for :func:`bedside.compare`.
-        complete_cases: of simulated conversations, whether only those count whose case, persona, setting and length
-            no system lost any of.
-        reference: a run of a reference corpus that systems are held against.
-        against: a system to test the others against: asterisks mark what differs from it.
-        spread: what stands beside a mean: the standard deviation, a 95 % interval or nothing; what the suite says, or
-            the standard deviation, unless named.
-        best: what is bold: the best and what can't be told from it, only the best, or nothing; what the suite says, or
-            the first, unless named.
-        as_published: whether it shows the tables and figures of the suites' sources, in their rows, columns, order and
-            digits, in place of the suites' own.
-        published_numbers: whether these show in braces beside each number the one that the source printed.
-        text: whether the page shows what was said at either end of each metric, and raters' reasons.
-        formats: of ``md``, ``latex``, ``html``, ``csv``, ``docx``, ``xlsx``, ``svg``, ``pdf`` and ``png``; all unless
-            named, without ``docx`` where its library isn't installed.
-        columns: columns of the paper that LaTeX's tables are for.
-        siunitx: whether LaTeX's numbers are aligned at their decimal points, by the package siunitx.
-        seed: of all that is drawn at random.
+    Tables are written as Markdown, LaTeX and, with all digits, CSV; all of them as one Word document and one Excel
+    workbook; figures as SVG, PDF and PNG.
 
-    Raises:
-        BedsideError: no such run, round, factor, level, table, suite, system or format, no case that is complete, no
-            suite that says what its source printed, or the folder can't be written.
+    Examples:
+        $ bedside report run
+        $ bedside report run --table results --format latex --columns 2 --out paper/tables
+        $ bedside report run --table results --format docx,xlsx
+        $ bedside report run --as-published --published-numbers
+        $ bedside report run --methods
     """
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.analysis.selection import chosen_systems
-    from bedside.analysis.simulated_talks import with_complete_cases
-    from bedside.ratings.suites import SUITES
+
+    tables: Names | None = option(
+        "Tables to write, such as results,agreement,comparison,missing. Without it, the whole report.",
+        "--table", "--tables", default=None, heading=WHICH, metavar="A,B", form="names", offers="tables",
+    )  # fmt: skip
+    suite: str | None = option(
+        "Suite or suite file whose tables are written in place of those of the run's own suites.",
+        default=None, heading=WHICH, metavar="SUITE", offers="suites",
+    )  # fmt: skip
+    as_published: bool = option(
+        "The tables and figures of the suite's source, in its rows, columns and digits, in place of the suite's.",
+        default=False, heading=WHICH,
+    )  # fmt: skip
+    reference: RunOrFolder | None = option(
+        "Run of a reference corpus that systems are compared with, as in bedside deviation.",
+        default=None, heading=WHICH, metavar="RUN", form="path",
+    )  # fmt: skip
+    complete_cases: bool = option(
+        "Of simulated conversations, only those whose case, persona, setting and length no system lost any of.",
+        default=False, heading=WHICH,
+    )  # fmt: skip
+    against: str | None = option(
+        "System to test the others against: asterisks mark what differs from it, and figures of means show its mean "
+        "across.",
+        default=None, heading=HOW, metavar="SYSTEM",
+    )  # fmt: skip
+    spread: Literal["sd", "ci", "none"] | None = option(
+        "What stands beside a mean: sd, ci (95 % interval) or none. Without it, what the suite says, or sd.",
+        default=None, heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    best: Literal["interval", "always", "never"] | None = option(
+        "What is bold: interval (the best and what can't be told from it), always (only the best) or never. Without "
+        "it, what the suite says, or interval.",
+        default=None, heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    published_numbers: bool = option(
+        "With --as-published: in braces beside each number the one that the source printed.", default=False, heading=HOW
+    )
+    text: bool = option(
+        "Leave out what was said, and reasons, which may quote it.",
+        "--no-text", default=True, heading=OUTPUT, form="unless",
+    )  # fmt: skip
+    formats: Names | None = option(
+        "Formats of the files: md, latex, html, csv, docx (Word), xlsx (Excel), svg, pdf, png. Without it, all of "
+        "them; with a named table, md, latex and csv.",
+        "--format", default=None, heading=OUTPUT, metavar="A,B", form="names", offers="table_formats",
+    )  # fmt: skip
+    columns: Literal[1, 2] = option(
+        "Columns of the paper that LaTeX's tables are for: 1 or 2. In a paper of two, wide tables stand across both.",
+        default=1, heading=OUTPUT, metavar="N",
+    )  # fmt: skip
+    siunitx: bool = option(
+        "Align numbers in LaTeX at their decimal points, by the package siunitx.", default=False, heading=OUTPUT
+    )
+    out: str | os.PathLike[str] | None = option(
+        "Folder of the report. Without it, RUN/report.",
+        "--out", "-o", default=None, heading=OUTPUT, metavar="FOLDER", kw_only=False,
+    )  # fmt: skip
+
+    def view(self, run: Run) -> RatingsView:
+        """The ratings that the report is about."""
+        from bedside.analysis.ratings_view import open_ratings_view
+        from bedside.analysis.simulated_talks import with_complete_cases
+
+        view = open_ratings_view(
+            run,
+            rounds=listed(self.rounds, "rounds"),
+            where=listed_by_name(self.where, "where"),
+            match=listed(self.match, "match"),
+        )
+        return with_complete_cases(view) if self.complete_cases else view
+
+    def of_tables(self, view: RatingsView) -> TableSettings:
+        """What is the same for all tables."""
+        from bedside.analysis.selection import chosen_systems
+        from bedside.reports.report_settings import ReportSettings as TableSettings
+
+        if self.published_numbers and not self.as_published:
+            raise InputError(
+                "published numbers stand in the tables of the source", where="`published_numbers`",
+                todo="add `as_published`",
+            )  # fmt: skip
+        return TableSettings(
+            against=None if self.against is None else chosen_systems(view, [self.against], fewest=1)[0],
+            spread=self.spread,
+            best=self.best,
+            seed=self.seed,
+            as_published=self.as_published,
+            published_numbers=self.published_numbers,
+        )
+
+    def opened_reference(self) -> RatingsView | None:
+        """The ratings of the reference corpus."""
+        from bedside.analysis.ratings_view import open_ratings_view
+
+        return None if self.reference is None else open_ratings_view(self.reference)
+
+    def found_suite(self) -> Suite | None:
+        """The suite that is named."""
+        from bedside.ratings.suites import SUITES
+
+        return None if self.suite is None else SUITES.find(self.suite)
+
+
+@question(ReportWriting)
+def report(run: RunOrFolder, settings: ReportWriting) -> Report:
+    """Raises:
+    BedsideError: no such run, round, factor, level, table, suite, system or format, no case that is complete, no suite
+        that says what its source printed, or the folder can't be written.
+    """
     from bedside.reports.build import PAGE, write_report
     from bedside.reports.renderers.latex import LatexPaper
-    from bedside.reports.report_settings import ReportSettings
+    from bedside.reports.table import Tables
 
-    if published_numbers and not as_published:
-        raise InputError(
-            "published numbers stand in the tables of the source", where="`published_numbers`",
-            todo="add `as_published=True`",
-        )  # fmt: skip
     opened = open_run(run)
-    view = open_ratings_view(
-        opened,
-        rounds=listed(rounds, "rounds"),
-        where=listed_by_name(where, "where"),
-        match=listed(match, "match"),
-    )
-    if complete_cases:
-        view = with_complete_cases(view)
+    view = settings.view(opened)
     written, files = write_report(
         opened,
         view,
-        tables=listed(tables, "tables"),
-        formats=listed(formats, "formats"),
-        out=None if out is None else Path(out),
-        text=text,
-        suite=None if suite is None else SUITES.find(suite),
-        reference=None if reference is None else open_ratings_view(reference),
-        settings=ReportSettings(
-            against=None if against is None else chosen_systems(view, [against], fewest=1)[0],
-            spread=spread,
-            best=best,
-            seed=seed,
-            as_published=as_published,
-            published_numbers=published_numbers,
-        ),
-        paper=LatexPaper(columns=columns, siunitx=siunitx),
+        tables=listed(settings.tables, "tables"),
+        formats=listed(settings.formats, "formats"),
+        out=None if settings.out is None else Path(settings.out),
+        text=settings.text,
+        suite=settings.found_suite(),
+        reference=settings.opened_reference(),
+        settings=settings.of_tables(view),
+        paper=LatexPaper(columns=settings.columns, siunitx=settings.siunitx),
     )
     return Report(next((file for file in files if file.name == PAGE), None), Tables(written, None), files)
 
 
-def read_ratings(
-    file: str | os.PathLike[str],
-    *,
-    scales: Names = (),
-    columns: Mapping[str, str] | None = None,
-    metric: str | None = None,
-    form: str | None = None,
-    sheet: str | None = None,
-    header_row: int | None = None,
-    encoding: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    exact: bool = False,
-    missing: Names = (),
-    struck: Struck | None = None,
-) -> RatingFile:
-    """Ratings read from a file; every question takes them in place of it, and ``account`` says what was understood.
+@settings_class
+class ReadRatingsSettings(FileReading):
+    """Ratings read from a file; every question takes them in place of it, and ``account`` says what was understood."""
 
-    Args:
-        file: a table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.
-        scales: scales of the ratings, as for :func:`bedside.agree`.
-        columns: bedside's column names to the file's.
-        metric: the metric, where the file names none.
-        form: name of the form, such as ``by_metric``; it is recognised by the content unless named.
-        sheet: of a workbook: a worksheet's name, or ``all``.
-        header_row: line or row of the column names, from 1.
-        encoding: of a text file.
-        rename: names of the file's metrics and raters to those that they get.
-        exact: whether names of metrics and raters, and labels, stay as they are written. Without it, spellings that
-            differ in case and blanks are one, and so are a metric's name, title and aliases.
-        missing: what stands for no answer, such as ``99``; ``METRIC=99`` says it of one metric, and ``METRIC=`` that
-            all its numbers are ratings.
-        struck: whether a workbook's cells that are struck through count (``keep``) or not (``leave``).
+    scales: Names = SCALES
+    metric: str | None = option(
+        "Name of the metric, where the file names none. Without it, rating.",
+        default=None, heading=READING, metavar="NAME",
+    )  # fmt: skip
 
-    Raises:
-        AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
-        BedsideError: no such file, or one that ratings can't be read from.
+
+@question(ReadRatingsSettings)
+def read_ratings(file: str | os.PathLike[str], settings: ReadRatingsSettings) -> RatingFile:
+    """Raises:
+    AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
+    BedsideError: no such file, or one that ratings can't be read from.
     """
     from bedside.analysis.metric_facts import known_names
     from bedside.ratings.rating_files import read_rating_file
-    from bedside.ratings.scales import parse_scales
 
-    return read_rating_file(
-        file,
-        RatingReading(
-            scales=parse_scales(listed(scales, "scales")),
-            columns=columns or {},
-            metric=metric,
-            form=form,
-            sheet=sheet,
-            header_row=header_row,
-            encoding=encoding,
-            rename=rename or {},
-            exact=exact,
-            missing=parse_missing(listed(missing, "missing")),
-            struck=struck,
-            known=known_names(),
-        ),
+    return read_rating_file(file, settings.parsed(settings.scales, known_names(), metric=settings.metric))
+
+
+@settings_class
+class ImportSettings(ReadRatingsSettings):
+    """Add ratings from a file (CSV, TSV, XLSX, Parquet, or an annotation tool's JSON) to a run.
+
+    Before anything else it says how the file was understood. A rating replaces one in the run that
+    is of the same transcript, unit, metric, rater, pass and round; an answer to a plan stands.
+    Where people rated what a plan of the run drew, its draw is taken over. Spellings of one name are
+    joined, and names and titles of metrics that the run has; texts beside ratings are kept as their
+    reasons.
+
+    Examples:
+        $ bedside ratings import run ratings.xlsx --scale 1-5
+        $ bedside ratings import run stars.csv --columns item=Session,rater=Coder --scale 1-5
+        $ bedside ratings import run ours.csv --rename Warmth=empathy --without Mood
+    """
+
+    file: str | os.PathLike[str] = option(
+        "A table with one rating a row, a column for each rater or one for each metric; or the export of a survey "
+        "or an annotation tool. An item is a transcript's id. Where turns are rated, a column turn has their "
+        "number, from 0.",
+        heading=ARGUMENTS, metavar="FILE", kw_only=False,
+    )  # fmt: skip
+    metrics: Names | None = option(
+        "Metrics to take, by the file's names. Without it, all columns that can hold ratings.",
+        default=None, heading=WHICH, metavar="NAME,…", form="names",
+    )  # fmt: skip
+    without: Names = option(
+        "Metrics and columns of comments to leave out.", default=(), heading=WHICH, metavar="NAME,…", form="names"
     )
+    round: str = option(
+        "The round of annotation, such as pilot, where the file has no column for it. Of units that a plan drew, the "
+        "plan's.",
+        default="import", heading=HOW, metavar="NAME",
+    )  # fmt: skip
+    plan: str | os.PathLike[str] | None = option(
+        "The plan that drew what people rated: its file, hash or round. Without it, the run's plan whose units these "
+        "are.",
+        default=None, heading=HOW, metavar="FILE",
+    )  # fmt: skip
 
 
-def import_ratings(
-    run: RunOrFolder,
-    file: str | os.PathLike[str],
-    *,
-    scales: Names = (),
-    columns: Mapping[str, str] | None = None,
-    metric: str | None = None,
-    form: str | None = None,
-    sheet: str | None = None,
-    header_row: int | None = None,
-    encoding: str | None = None,
-    metrics: Names | None = None,
-    without: Names = (),
-    rename: Mapping[str, str] | None = None,
-    exact: bool = False,
-    missing: Names = (),
-    struck: Struck | None = None,
-    round: str = IMPORTED,
-    plan: str | os.PathLike[str] | None = None,
-) -> int:
-    """Add people's ratings from a file to a run; those of the same key (and round) are replaced.
-
-    Args:
-        run: the run.
-        file: a table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.
-        scales: scales of the ratings, as for :func:`bedside.agree`.
-        columns, metric, form, sheet, header_row, encoding, rename, exact, missing, struck: as for
-            :func:`read_ratings`; names are those that the run has, too.
-        metrics: the metrics that are taken, by the file's names; all that can be unless named.
-        without: metrics and columns of comments that are left.
-        round: the round of annotation, such as pilot, where the file has no column for it; of units that a plan drew,
-            the plan's unless another is named.
-        plan: the plan that drew what people rated: its file, its hash, or the name of its round; the one of the run
-            whose units these are unless named.
-
-    Returns:
-        How many ratings were added or replaced.
-
-    Raises:
-        BedsideError: no such run, or a file that doesn't fit it.
+@question(ImportSettings)
+def import_ratings(run: RunOrFolder, settings: ImportSettings) -> SheetImport:
+    """Raises:
+    BedsideError: no such run, or a file that doesn't fit it.
     """
     from bedside.analysis.metric_facts import known_names
     from bedside.annotation.sheet_import import import_sheet
-    from bedside.ratings.rating_files import read_rating_file
-    from bedside.ratings.scales import parse_scales
+    from bedside.ratings.rating_files import note_numbering, read_rating_file, tell_of
 
     opened = open_run(run)
-    rating_file = read_rating_file(
-        file,
-        RatingReading(
-            scales=parse_scales(listed(scales, "scales")),
-            columns=columns or {},
-            metric=metric,
-            form=form,
-            sheet=sheet,
-            header_row=header_row,
-            encoding=encoding,
-            metrics=listed(metrics, "metrics"),
-            without=listed(without, "without"),
-            rename=rename or {},
-            exact=exact,
-            missing=parse_missing(listed(missing, "missing")),
-            struck=struck,
-            known=known_names(opened),
-        ),
+    reading = settings.parsed(
+        settings.scales,
+        known_names(opened),
+        metric=settings.metric,
+        metrics=listed(settings.metrics, "metrics"),
+        without=listed(settings.without, "without"),
     )
-    return import_sheet(opened, Path(file), rating_file, round=round, plan=plan).added
+    file = read_rating_file(settings.file, reading)
+    note_numbering(opened, file)
+    tell_of(file)
+    return import_sheet(opened, Path(settings.file), file, round=settings.round, plan=settings.plan)

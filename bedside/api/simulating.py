@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError, RunError
+from bedside.core.question_settings import HOW, JUDGES, OUTPUT, option, question, settings_class
 from bedside.core.words import Names, listed
-from bedside.ratings.run import Run
+from bedside.judges.ask_settings import Requests
 from bedside.ratings.run_folder import is_run
 
 if TYPE_CHECKING:
     from bedside.core.engines.contract import Engine
     from bedside.judges.llm.prices import Price
+    from bedside.ratings.run import Run
     from bedside.reports.table import Tables
     from bedside.scoring.run_judging import JudgingWatch
     from bedside.simulation.actor_contract import Named
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
     from bedside.simulation.requested_plan import ActorInput, CaseInput, PersonaInput
     from bedside.simulation.simulate import SimulationSummary
     from bedside.simulation.simulation_plan import SimulationPlan
-    from bedside.transcripts import Transcript
     from bedside.transcripts.memory_reading import TranscriptInput
     from bedside.transcripts.reading import Paths
+    from bedside.transcripts.transcript import Transcript
 
 
 # -- Having conversations made by a protocol's simulator ------------------------------------------------
@@ -47,7 +49,7 @@ class Simulation:
 
     def transcripts(self) -> Iterator[Transcript]:
         """The conversations, in the order of their cases."""
-        from bedside.transcripts import read_transcripts
+        from bedside.transcripts.reading import read_transcripts
         from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
         path = self.folder / TRANSCRIPTS
@@ -265,37 +267,47 @@ def _prices(prices: Mapping[str, tuple[float, float]]) -> dict[str, Price]:
 SUITE = "simulated-patient"
 
 
-def simulation_quality(
-    talks: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    *,
-    judges: Names = (),
-    nli: str = "",
-    embeddings: str | None = None,
-    reference: Run | TranscriptInput | None = None,
-    max_concurrency: int = 8,
-    max_calls: int | None = None,
-    price: tuple[float, float] | tuple[float, float, float] | None = None,
-    seed: int = 0,
-    progress: JudgingWatch | None = None,
-) -> Tables[tuple[QualityMeasure, ...]]:
-    """Whether a simulation's patients are any good, in one table.
+@settings_class
+class QualitySettings(Requests):
+    """Check whether the simulated patients are any good.
 
-    The conversations are scored by the suite ``simulated-patient`` into a run of their own, which people can rate too
-    (``bedside sample``, ``bedside annotate``): their ratings stand in the table then. The same call again asks a judge
-    only what it hasn't answered.
+    Do they keep to their case, give nothing away, show their persona, differ from one another, and resemble people in
+    real sessions? Algorithms look at what they can; a judge is asked only where you name one.
 
-    Args:
-        talks: the folder of a simulation.
-        out: folder of the run that the ratings go into; that of a reference corpus to be scored stands beside it, with
-            ``-reference`` after its name.
-        judges: models that rate contradictions, inventions and the trait that stands out; none unless named.
-        nli: model for natural-language inference: a folder, or a name on the Hugging Face hub.
-        embeddings: model of sentence embeddings: a folder, or a package that ships one.
-        reference: real sessions, as a run or as transcripts.
-        max_concurrency, max_calls, price: as for :func:`bedside.judge`.
-        seed: of what is drawn, such as the order of texts.
-        progress: called with the judge and how far it is.
+    Examples:
+        $ bedside simulation quality talks --out quality
+        $ bedside simulation quality talks --judge openai/gpt-5-mini --reference sessions/ --out quality
+    """
+
+    out: str | os.PathLike[str] = option(
+        "Folder of the run that the ratings go into; that of a reference corpus to be scored stands beside it, with "
+        "-reference after its name.",
+        "--out", "-o", default=Path("quality"), heading=OUTPUT, metavar="RUN", kw_only=False,
+    )  # fmt: skip
+    judges: Names = option(
+        "Language models that rate contradictions, inventions and the trait that stands out.",
+        "--judge", default=(), heading=JUDGES, metavar="MODEL", form="repeated", offers="judges",
+    )  # fmt: skip
+    nli: str = option(
+        "Classifier for natural-language inference that holds what patients say against their cases: its folder, or "
+        "its name on the Hugging Face hub.",
+        default="", heading=HOW, metavar="MODEL",
+    )  # fmt: skip
+    embeddings: str | None = option(
+        "Model of sentence embeddings: its folder, or a package that ships one.",
+        default=None, heading=HOW, metavar="MODEL",
+    )  # fmt: skip
+    reference: Run | TranscriptInput | None = option(
+        "Real sessions to hold the patients against: a run, or transcripts.",
+        default=None, heading=HOW, metavar="SESSIONS", form="repeated",
+    )  # fmt: skip
+    progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
+
+
+@question(QualitySettings)
+def simulation_quality(talks: str | os.PathLike[str], settings: QualitySettings) -> Tables[tuple[QualityMeasure, ...]]:
+    """The conversations are scored by the suite ``simulated-patient`` into a run of their own, which people can rate
+    too: their ratings stand in the table then. The same call again asks a judge only what it hasn't answered.
 
     Raises:
         BedsideError: the folder is no simulation's, or a name is none.
@@ -315,30 +327,28 @@ def simulation_quality(
             where=str(talks),
             todo="name a folder that bedside simulate made",
         )
-    encode = _encoder(embeddings)
-    parameters = {"case_fidelity": {"model": nli}} if nli else {}
-    names = listed(judges, "judges")
+    encode = _encoder(settings.embeddings)
+    parameters = {"case_fidelity": {"model": settings.nli}} if settings.nli else {}
+    names = listed(settings.judges, "judges")
     if names:
+        requests = {each.name: getattr(settings, each.name) for each in fields(Requests)}
         run = judge(
             os.fspath(talks),
             names,
-            out=out,
+            out=settings.out,
             suite=SUITE,
             rubrics=_rubrics(talks),
             parameters=parameters,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            price=price,
-            seed=seed,
-            progress=progress,
+            progress=settings.progress,
+            **requests,
         ).run
     else:
-        run = score([os.fspath(talks)], out, suite=SUITE, parameters=parameters, seed=seed).run
+        run = score([os.fspath(talks)], settings.out, suite=SUITE, parameters=parameters, seed=settings.seed).run
     view = open_ratings_view(run)
-    corpus = _reference(reference, Path(out), parameters)
+    corpus = _reference(settings.reference, Path(settings.out), parameters)
     if corpus is not None:
         view = replace(view, reference=open_ratings_view(corpus))
-    measures = patient_quality(view, encode=encode, seed=seed)
+    measures = patient_quality(view, encode=encode, seed=settings.seed)
     table = with_averaging_notes(quality_table(view, measures), view, shown=BY_REPORT)
     return Tables([table], measures)
 
@@ -348,7 +358,7 @@ def _rubrics(talks: str | os.PathLike[str]) -> list[str]:
     from bedside.judges.rubrics.rubric_files import RUBRICS
     from bedside.ratings.suites import SUITES
     from bedside.simulation.patient_quality import PERSONA, TRAIT
-    from bedside.transcripts import read_transcripts
+    from bedside.transcripts.reading import read_transcripts
 
     rubrics = list(SUITES.load(SUITE).rubrics)
     traits = {label.label for label in RUBRICS.load(TRAIT).labels}
@@ -369,8 +379,11 @@ def _reference(
     reference: Run | TranscriptInput | None, out: Path, parameters: Mapping[str, Mapping[str, Any]]
 ) -> Run | None:
     """The run of the reference corpus, scored where it isn't one yet."""
+    from bedside.ratings.run import Run
     from bedside.scoring.score import score
 
+    if isinstance(reference, list) and len(reference) == 1:
+        (reference,) = reference
     if reference is None or isinstance(reference, Run):
         return reference
     if isinstance(reference, str | os.PathLike) and is_run(Path(reference)):

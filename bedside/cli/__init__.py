@@ -8,43 +8,17 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.main import get_command
+from typer.main import get_command, get_command_from_info, get_group
 
-from bedside.cli.annotation_status import annotate_app
-from bedside.cli.benchmark import benchmark_app
-from bedside.cli.catalogue import metrics_app, probes_app, readers_app, rubrics_app, suites_app
-from bedside.cli.coders import coders_app
 from bedside.cli.completion import answer
-from bedside.cli.demo import demo
-from bedside.cli.doctor import doctor
-from bedside.cli.export import export
-from bedside.cli.help import App
-from bedside.cli.judge_commands import judge_app
-from bedside.cli.judgements import judgements_app
-from bedside.cli.medconceal import medconceal_app
-from bedside.cli.merging import merge
-from bedside.cli.note2chat import note2chat_app
+from bedside.cli.help import App, CommandGroup
 from bedside.cli.output import say
-from bedside.cli.questions import agree, compare, deviation, drift, estimate, explain, gate, preferences, trend
-from bedside.cli.ratings import ratings_app
-from bedside.cli.read import read
-from bedside.cli.redirection import redirection_app
-from bedside.cli.report import report
-from bedside.cli.sampling import sample
-from bedside.cli.schema import schema
-from bedside.cli.score import score
-from bedside.cli.scrub import scrub
-from bedside.cli.simulate import simulate
-from bedside.cli.simulation import simulation_app
-from bedside.cli.simulators import simulators_app
-from bedside.cli.study_size import plan_app
-from bedside.cli.validation import validate
-from bedside.cli.view import view
 from bedside.core.errors import BedsideError
 from bedside.core.stopping import stoppable
 
@@ -52,6 +26,74 @@ _STOPPED = "stopped; nothing is left half-written. Run the same command again to
 #: What typer returns after Ctrl-C.
 _INTERRUPTED = 130
 _EPILOG = "Every command takes --json. An error is one line that says what to do; the exit code is then 2."
+#: The modules of the commands and groups of commands, under the headings and in the order that ``--help`` lists them.
+_COMMANDS: dict[str, dict[str, str]] = {
+    "Begin": {"demo": "demo", "doctor": "doctor"},
+    "Simulate": {
+        "simulate": "simulate", "benchmark": "benchmark", "simulation": "simulation", "simulators": "simulators"
+    },
+    "Score": {
+        "read": "read", "scrub": "scrub", "score": "score", "merge": "merging", "judge": "judge_commands",
+        "judgements": "judgements",
+    },
+    "People rate": {"sample": "sampling", "annotate": "annotation_status", "ratings": "ratings"},
+    "Can the scores be believed?": {"agree": "question_commands", "validate": "validation", "estimate": "question_commands"},
+    "Results": {
+        **dict.fromkeys(("compare", "preferences", "gate", "drift", "trend", "deviation"), "question_commands"),
+        "report": "report", "view": "view", "explain": "question_commands", "export": "export",
+    },
+    "What there is": {
+        "schema": "schema", **dict.fromkeys(("suites", "metrics", "rubrics", "probes", "readers"), "catalogue"),
+    },
+    "Before a study": {"plan": "study_size"},
+    "Train and fit": {
+        "coder": "coders", "redirection": "redirection", "medconceal": "medconceal", "note2chat": "note2chat",
+    },
+}  # fmt: skip
+_MODULES = {name: (heading, module) for heading, named in _COMMANDS.items() for name, module in named.items()}
+
+
+class _Commands(Mapping[str, Any]):
+    """All commands by name; the module of one is loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _loaded(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+class _CommandLine(CommandGroup):
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.commands = _Commands()  # type: ignore[assignment]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command or group of a name; None where there is none."""
+        return self.commands[cmd_name] if cmd_name in _MODULES else None
+
+
+@cache
+def _loaded(name: str) -> Any:
+    heading, place = _MODULES[name]
+    module = import_module(f"bedside.cli.{place}")
+    group = getattr(module, f"{name}_app", None)
+    if group is None:
+        single = App("")
+        single.command(name)(getattr(module, name))
+        command = get_command_from_info(
+            single.registered_commands[0], pretty_exceptions_short=False, rich_markup_mode=None
+        )
+    else:
+        command = get_group(group)
+        command.name = name
+    command.rich_help_panel = heading  # type: ignore[attr-defined]
+    return command
+
+
 app: App = App(
     """Score clinical and counselling conversations, and show how far the scores can be believed.
 
@@ -60,47 +102,12 @@ app: App = App(
         $ bedside score talks/ --out run
         $ bedside report run
     """,
+    kind=_CommandLine,
     name="bedside",
     epilog=_EPILOG,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-#: The commands, under the headings and in the order that ``--help`` lists them.
-_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Begin": (demo, doctor),
-    "Simulate": (simulate,),
-    "Score": (read, scrub, score, merge),
-    "People rate": (sample,),
-    "Can the scores be believed?": (agree, validate, estimate),
-    "Results": (compare, preferences, gate, drift, trend, deviation, report, view, explain, export),
-    "What there is": (schema,),
-}
-_GROUPS: dict[str, dict[str, typer.Typer]] = {
-    "Simulate": {"benchmark": benchmark_app, "simulation": simulation_app, "simulators": simulators_app},
-    "Score": {"judge": judge_app, "judgements": judgements_app},
-    "People rate": {"annotate": annotate_app, "ratings": ratings_app},
-    "Before a study": {"plan": plan_app},
-    "What there is": {
-        "suites": suites_app,
-        "metrics": metrics_app,
-        "rubrics": rubrics_app,
-        "probes": probes_app,
-        "readers": readers_app,
-    },
-    "Train and fit": {
-        "coder": coders_app,
-        "redirection": redirection_app,
-        "medconceal": medconceal_app,
-        "note2chat": note2chat_app,
-    },
-}
-for _panel, _commands in _COMMANDS.items():
-    for _command in _commands:
-        app.command(rich_help_panel=_panel)(_command)
-for _panel, _groups in _GROUPS.items():
-    for _name, _group in _groups.items():
-        app.add_typer(_group, name=_name, rich_help_panel=_panel)
 
 
 def _version(value: bool) -> None:

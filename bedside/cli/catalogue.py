@@ -70,7 +70,7 @@ probes_app: App = App(
 @readers_app.callback()
 def readers(context: typer.Context) -> None:
     """List the file formats."""
-    from bedside.transcripts import READERS
+    from bedside.transcripts.contract import READERS
 
     list_entries(
         context,
@@ -89,8 +89,7 @@ def readers_show(
     Examples:
         $ bedside readers show rows
     """
-    from bedside.transcripts import READERS
-    from bedside.transcripts.contract import FACTS
+    from bedside.transcripts.contract import FACTS, READERS
 
     reader = READERS.load(name)
     stated = "".join(f"- {FACTS[key]}: {reader.facts[key]}\n" for key in FACTS if key in reader.facts)

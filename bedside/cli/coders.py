@@ -11,7 +11,7 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.options import HOW, JUDGES, FormatOption, RolesOption, TextColumnsOption
+from bedside.cli.options import HOW, JUDGES
 from bedside.cli.output import (
     is_json,
     list_entries,
@@ -21,16 +21,18 @@ from bedside.cli.output import (
     show_records,
     show_tables,
 )
-from bedside.cli.parsing import read_names, read_options
+from bedside.cli.parsing import read_names
 from bedside.cli.progress import fold_progress
+from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
+from bedside.transcripts.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from bedside.metrics.coders import Coder
     from bedside.reports.table import Table
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
-coders_app: App = App(
+coder_app: App = App(
     """List the coders of behaviour; train one on people's codes, or test one.
 
     Examples:
@@ -111,7 +113,7 @@ DryRunOption = Annotated[
 ]
 
 
-@coders_app.callback()
+@coder_app.callback()
 def coders(context: typer.Context) -> None:
     """List the coders."""
     from bedside.metrics.coders import CODERS
@@ -124,7 +126,8 @@ def coders(context: typer.Context) -> None:
     )
 
 
-@coders_app.command("train")
+@coder_app.command("train")
+@takes_settings
 def coders_train(
     files: FilesArgument,
     out: Annotated[
@@ -153,9 +156,8 @@ def coders_train(
             help="Date on the card, such as 2026-11-30. Without it, SOURCE_DATE_EPOCH's or today's.",
         ),
     ] = None,
-    format_: FormatOption = None,
-    roles: RolesOption = None,
-    columns: TextColumnsOption = None,
+    *,
+    options: ReadOptions,
 ) -> None:
     """Train a coder on people's codes, and print how good it is.
 
@@ -168,10 +170,10 @@ def coders_train(
     from bedside.metrics.coders.learned.trained_coder import check_target, save_coder
     from bedside.metrics.coders.learned.training import train
     from bedside.reports.coder_test import coder_tables
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     check_target(out)
-    reading = Reading(files, read_options(format_=format_, roles=roles, columns=columns))
+    reading = Reading(files, options)
     with fold_progress() as progress:
         training = train(
             reading,
@@ -189,7 +191,7 @@ def coders_train(
     note(f"Wrote {out}: {training.coder.coder().rater}. Use it with --set behaviour.coders=human,{out}")
 
 
-@coders_app.command("show")
+@coder_app.command("show")
 def coders_show(
     coder: Annotated[
         str,
@@ -239,7 +241,8 @@ def _say_coder(coder: Coder) -> None:
     say_or_show("\n".join(lines), "coder", coder.title, [record])
 
 
-@coders_app.command("evaluate")
+@coder_app.command("evaluate")
+@takes_settings
 def coders_evaluate(
     files: FilesArgument,
     coder: CoderOption = None,
@@ -261,9 +264,8 @@ def coders_evaluate(
     max_concurrency: ConcurrencyOption = 8,
     max_calls: MaxCallsOption = None,
     dry_run: DryRunOption = False,
-    format_: FormatOption = None,
-    roles: RolesOption = None,
-    columns: TextColumnsOption = None,
+    *,
+    options: ReadOptions,
 ) -> None:
     """Compare a coder with people's codes, beside people with one another.
 
@@ -274,9 +276,9 @@ def coders_evaluate(
         $ bedside coder evaluate coded.csv --coder rules
         $ bedside coder evaluate coded.csv --judge openai/gpt-5-mini --dry-run
     """
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
-    reading = Reading(files, read_options(format_=format_, roles=roles, columns=columns))
+    reading = Reading(files, options)
     tables: Sequence[Table]
     if judge is None:
         if dry_run:

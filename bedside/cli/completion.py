@@ -316,6 +316,7 @@ def _raters(ctx: typer.Context) -> list[Offer]:
 
 
 raters: Completion = several(_raters)
+table_formats: Completion = some_of("md", "latex", "html", "csv", "docx", "xlsx", "svg", "pdf", "png")
 
 
 def _rounds(ctx: typer.Context) -> list[Offer]:
@@ -335,16 +336,9 @@ def answer(app: typer.Typer, shell: str) -> None:
     """Print what is offered for the line in the environment, and exit.
 
     Args:
-        app: the command line; all but the command that the line names is taken out of it, as making it takes long.
+        app: the command line.
         shell: which asks.
     """
-    named = _words()[1:2]
-    commands = [
-        command for command in app.registered_commands if command.callback and [command.callback.__name__] == named
-    ]
-    groups = [group for group in app.registered_groups if [group.name] == named]
-    if commands or groups:
-        app.registered_commands, app.registered_groups = commands, groups
     if shell == "complete_bash":
         _in_bash(lambda: app(prog_name="bedside"))
     app(prog_name="bedside")

@@ -99,11 +99,11 @@ def _score(folder: Path, out: Path) -> None:
 def _judge(transcripts: Path, out: Path, judge: str) -> None:
     """Have a judge rate what the people rated."""
     from bedside.ratings.run import read_run
-    from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
+    from bedside.scoring.judging_orders import JudgingWork, rubrics_of
     from bedside.scoring.run_judging import judge_run
 
     say(f"   bedside score {transcripts} --out {out} --judge {judge} --rubrics {','.join(_RUBRICS)}")
-    for judged in judge_run(read_run(out), [transcripts], [judge], JudgingWork(chosen_rubrics(_RUBRICS))):
+    for judged in judge_run(read_run(out), [transcripts], [judge], JudgingWork(rubrics_of(_RUBRICS))):
         say(f"   {counted(judged.ratings, 'rating')} by {judged.rater} from {counted(judged.calls, 'call')}")
 
 

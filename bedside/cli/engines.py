@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from bedside.cli import completion as complete
 from bedside.cli.output import note
 from bedside.cli.parsing import either
 from bedside.core.errors import BedsideError, InputError
+from bedside.core.question_settings import option, settings_class
 from bedside.core.words import counted
 
 if TYPE_CHECKING:
@@ -21,52 +19,28 @@ if TYPE_CHECKING:
 
 _MANY = "Many transcripts"
 
-EngineOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Engine that shares the work, the judges' too, between processes or machines: {engines}. Without it, one "
-        "process does everything.",
-        autocompletion=complete.engines,
-        rich_help_panel=_MANY,
-    ),
-]
-AddressOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Address of a running dask or Ray cluster. Without it, one is started on this machine.",
-        rich_help_panel=_MANY,
-    ),
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Number of processes to start. Without it, one for each core.",
-        rich_help_panel=_MANY,
-    ),
-]
 
-
-@dataclass(frozen=True, slots=True)
+@settings_class
 class EngineOptions:
-    """What is typed for an engine.
+    """How the work is shared between processes or machines."""
 
-    Attributes:
-        name: the engine; None where one process does everything.
-        address: of a running cluster.
-        workers: how many processes to start.
-    """
-
-    name: str | None
-    address: str | None
-    workers: int | None
+    engine: str | None = option(
+        "Engine that shares the work, the judges' too, between processes or machines: {engines}. Without it, one "
+        "process does everything.",
+        default=None, heading=_MANY, metavar="NAME", offers="engines",
+    )  # fmt: skip
+    address: str | None = option(
+        "Address of a running dask or Ray cluster. Without it, one is started on this machine.",
+        default=None, heading=_MANY, metavar="ADDRESS",
+    )  # fmt: skip
+    workers: int | None = option(
+        "Number of processes to start. Without it, one for each core.", default=None, heading=_MANY, metavar="NUMBER"
+    )
 
     @contextmanager
     def opened(self, out: Path) -> Iterator[Engine | None]:
         """The engine, if one is named; where it fails, say what is kept of the work for the run ``out``."""
-        if self.name is None:
+        if self.engine is None:
             self._check_none()
             yield None
             return
@@ -74,8 +48,8 @@ class EngineOptions:
         from bedside.scoring.spread import kept_parts
 
         try:
-            with open_engine(self.name, self.address, self.workers) as engine:
-                yield engine
+            with open_engine(self.engine, self.address, self.workers) as opened:
+                yield opened
         except (BedsideError, KeyboardInterrupt):
             folder, kept = kept_parts(out)
             if kept:

@@ -224,12 +224,21 @@ class App(typer.Typer):
         about: what ``--help`` says of it; may end in ``Examples:``.
         lists: whether, where none of its commands is named, its callback lists what there is; else its help is shown.
         runs: whether, where none of its commands is named, ``run`` is meant.
+        kind: the class of the group, where it isn't the usual one.
     """
 
-    def __init__(self, about: str, *, lists: bool = False, runs: bool = False, **named: Any) -> None:
+    def __init__(
+        self,
+        about: str,
+        *,
+        lists: bool = False,
+        runs: bool = False,
+        kind: type[CommandGroup] = CommandGroup,
+        **named: Any,
+    ) -> None:
         self.lists = lists
         super().__init__(
-            cls=UsualCommandGroup if runs else CommandGroup,
+            cls=UsualCommandGroup if runs else kind,
             help=about,
             invoke_without_command=lists,
             no_args_is_help=not lists,

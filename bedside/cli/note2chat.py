@@ -94,7 +94,7 @@ def note2chat_sft(
     """
     from bedside.api.note2chat_files import write_sft
     from bedside.metrics.protocols.note2chat.labels import read_split
-    from bedside.transcripts import read_transcripts
+    from bedside.transcripts.reading import read_transcripts
 
     check_choice(unit, _UNITS, "--unit")
     check_choice(form, _FORMS, "--form")
@@ -285,7 +285,7 @@ def _write_dialogue_pairs(
     """Write pairs of dialogues; what they are from, in words."""
     from bedside.api.note2chat_files import write_preference_files
     from bedside.metrics.protocols.note2chat import preference_pairs, rewarded, with_labels
-    from bedside.transcripts import read_transcripts
+    from bedside.transcripts.reading import read_transcripts
 
     talks = list(read_transcripts(files) if labels is None else with_labels(read_transcripts(files), labels))
     used = [talk for talk in talks if talk.case_id is None or split.side(talk.case_id) == "train"]

@@ -307,7 +307,7 @@ def thoughts(
         $ bedside note2chat thoughts dialogues/transcripts.jsonl rollouts/best.jsonl --evaluator openai/gpt-5-mini
     """
     from bedside.api.note2chat_training import thought_plan, write_thoughts
-    from bedside.transcripts import read_transcripts
+    from bedside.transcripts.reading import read_transcripts
 
     with record_asking(
         evaluator,
@@ -393,7 +393,7 @@ def candidates(
     """
     from bedside.api.note2chat_files import CANDIDATES_FILE, candidate_plan
     from bedside.metrics.protocols.note2chat.labels import read_split
-    from bedside.transcripts import read_transcripts
+    from bedside.transcripts.reading import read_transcripts
 
     check_choice(reward, _REWARDS, "--reward")
     with record_asking(

@@ -9,7 +9,6 @@ from bedside.core.errors import InputError, one_of
 
 if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingSource, RatingsView
-    from bedside.transcripts import ReadOptions
 
 
 def either(names: Iterable[str]) -> str:
@@ -90,6 +89,14 @@ def read_numbers(text: str, option: str) -> list[float]:
         raise InputError(f"{text!r} is not a list of numbers", where=option, todo=f"write {option} 1,2,3") from error
 
 
+def read_price(text: str) -> tuple[float, ...]:
+    """``in=N,out=N``, with ``cached=N`` or without, as numbers in that order."""
+    parts = read_pairs(text, "--price")
+    if parts.keys() - {"cached"} != {"in", "out"}:
+        raise InputError(f"{text!r} is not a price", where="--price", todo="write --price in=0.25,out=2")
+    return tuple(read_numbers(parts[key], "--price")[0] for key in ("in", "out", "cached") if key in parts)
+
+
 def read_whole_numbers(text: str, option: str) -> list[int]:
     """``1,2`` as a list of whole numbers."""
     numbers = read_numbers(text, option)
@@ -141,52 +148,6 @@ def read_settings(
                 f"{value!r} can't be read as a value", where=f"--set {name}", todo="quote it as YAML"
             ) from error
     return settings
-
-
-def read_options(
-    *,
-    format_: str | None,
-    roles: str | None,
-    columns: str | None,
-    path_fields: str | None = None,
-    sheet: str | None = None,
-    header_row: int | None = None,
-    encoding: str | None = None,
-    drop_empty: bool = False,
-    drop_tags: bool = False,
-    leave_out: str | None = None,
-    on_error: str = "stop",
-    conditions: str | None = None,
-    outcomes: str | None = None,
-) -> ReadOptions:
-    """How transcripts are read, from what is typed for the options of that name."""
-    from bedside.transcripts import ROLES, ReadOptions
-    from bedside.transcripts.transcript import NO_SPEAKER_BUT_TEXT
-
-    check_choice(on_error, ("stop", "skip"), "--on-error")
-    mapping: dict[str, Any] = read_pairs(roles, "--roles")
-    for speaker, role in mapping.items():
-        if role not in (*ROLES, NO_SPEAKER_BUT_TEXT):
-            raise InputError(
-                f"{speaker!r} can't be {role!r}",
-                where="--roles",
-                todo=f"a role is {either(ROLES)}, and {NO_SPEAKER_BUT_TEXT} what is no speaker",
-            )
-    return ReadOptions(
-        format=format_,
-        roles=mapping,
-        columns=read_columns(columns),
-        path_fields=path_fields,
-        sheet=sheet,
-        header_row=header_row,
-        encoding=encoding,
-        drop_empty=drop_empty,
-        drop_tags=drop_tags,
-        leave_out=tuple(read_names(leave_out) or ()),
-        on_error="skip" if on_error == "skip" else "stop",
-        conditions=tuple(read_names(conditions) or ()),
-        outcomes=tuple(read_names(outcomes) or ()),
-    )
 
 
 def open_source(

@@ -5,54 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bedside.cli.options import (
-    ConditionsOption,
-    DropEmptyOption,
-    DropTagsOption,
-    EncodingOption,
-    FormatOption,
-    HeaderRowOption,
-    LeaveOutOption,
-    OnErrorOption,
-    OutcomesOption,
-    PathFieldsOption,
-    RolesOption,
-    SheetOption,
-    TextColumnsOption,
-)
 from bedside.cli.output import in_options, say, show_records
-from bedside.cli.parsing import read_options
-from bedside.cli.rating_source import MissingOption, RatingFormOption, StruckOption, TypedReading
 from bedside.cli.score import ScoredFilesArgument
+from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
 from bedside.core.words import counted
+from bedside.ratings.rating_reading import CellReading, FileReading
+from bedside.transcripts.read_options import ReadOptions
 
 if TYPE_CHECKING:
-    from bedside.transcripts import ReadOptions, Transcript
     from bedside.transcripts.reading_account import ReadingAccount
+    from bedside.transcripts.transcript import Transcript
 
 #: Turns that are shown of a transcript's beginning and end, and the widest line.
 _TURNS, _LAST, _WIDTH = 6, 2, 100
 
 
+@takes_settings
 def read(
     files: ScoredFilesArgument,
-    format_: FormatOption = None,
-    roles: RolesOption = None,
-    columns: TextColumnsOption = None,
-    path_fields: PathFieldsOption = None,
-    sheet: SheetOption = None,
-    header_row: HeaderRowOption = None,
-    encoding: EncodingOption = None,
-    drop_empty: DropEmptyOption = False,
-    drop_tags: DropTagsOption = False,
-    leave_out: LeaveOutOption = None,
-    on_error: OnErrorOption = "stop",
-    conditions: ConditionsOption = None,
-    outcomes: OutcomesOption = None,
-    form: RatingFormOption = None,
-    missing: MissingOption = None,
-    struck: StruckOption = None,
+    options: ReadOptions,
+    cells: CellReading,
 ) -> None:
     """Show what bedside understands of files, and the first turns; nothing is scored or written.
 
@@ -65,32 +38,23 @@ def read(
         $ bedside read interview.csv --roles "Dr Smith=clinician,Anna=patient"
         $ bedside read stars.csv --form by_metric
     """
-    options = read_options(
-        format_=format_,
-        roles=roles,
-        columns=columns,
-        path_fields=path_fields,
-        sheet=sheet,
-        header_row=header_row,
-        encoding=encoding,
-        drop_empty=drop_empty,
-        drop_tags=drop_tags,
-        leave_out=leave_out,
-        on_error=on_error,
-        conditions=conditions,
-        outcomes=outcomes,
+    reading = FileReading(
+        form=cells.form,
+        missing=cells.missing,
+        struck=cells.struck,
+        columns=options.columns,
+        sheet=options.sheet,
+        header_row=options.header_row,
+        encoding=options.encoding,
     )
-    typed = TypedReading(
-        form=form, sheet=sheet, header_row=header_row, encoding=encoding, missing=missing, struck=struck
-    )
-    of_ratings = [f"--{name}" for name in ("form", "missing", "struck") if getattr(typed, name) is not None]
+    of_ratings = [f"--{name}" for name in ("form", "missing", "struck") if getattr(cells, name)]
     if of_ratings:
-        _show_ratings(_only_file(files, options, of_ratings[0]), options, typed)
+        _show_ratings(_only_file(files, options, of_ratings[0]), reading)
         return
-    _show_either(files, options, typed)
+    _show_either(files, options, reading)
 
 
-def _show_either(files: list[str], options: ReadOptions, typed: TypedReading) -> None:
+def _show_either(files: list[str], options: ReadOptions, reading: FileReading) -> None:
     """Show what is understood of transcripts, or of the file of ratings that it is in their place."""
     try:
         _show_transcripts(files, options)
@@ -98,23 +62,15 @@ def _show_either(files: list[str], options: ReadOptions, typed: TypedReading) ->
         if len(files) != 1 or not Path(files[0]).is_file() or options.format is not None:
             raise
         from bedside.ratings.rating_files import is_rating_file
-        from bedside.ratings.rating_reading import RatingReading
+        from bedside.ratings.rating_reading import KnownNames
 
-        if not is_rating_file(
-            files[0],
-            RatingReading(
-                columns=options.columns,
-                sheet=options.sheet,
-                header_row=options.header_row,
-                encoding=options.encoding,
-            ),
-        ):
+        if not is_rating_file(files[0], reading.parsed((), KnownNames())):
             raise
-        _show_ratings(files[0], options, typed)
+        _show_ratings(files[0], reading)
 
 
 def _show_transcripts(files: list[str], options: ReadOptions) -> None:
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     reading = Reading(files, options)
     first: Transcript | None = None
@@ -173,16 +129,17 @@ def _only_file(files: list[str], options: ReadOptions, said: str) -> str:
     return files[0]
 
 
-def _show_ratings(file: str, options: ReadOptions, typed: TypedReading) -> None:
+def _show_ratings(file: str, reading: FileReading) -> None:
     """Show what is understood of a file of ratings.
 
     Raises:
         AmbiguousError: it can be read in two ways.
         BedsideError: it holds no ratings, or something is wrong with them.
     """
-    from bedside import read_ratings
+    from bedside.analysis.metric_facts import known_names
+    from bedside.ratings.rating_files import read_rating_file
 
-    ratings = read_ratings(file, columns=options.columns, **typed.arguments())
+    ratings = read_rating_file(file, reading.parsed((), known_names()))
     lines = [in_options(line) for line in ratings.account.lines()]
     for line in lines:
         say(line)

@@ -10,10 +10,11 @@ import typer
 
 from bedside.cli.completion import choices
 from bedside.cli.help import App
-from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
+from bedside.cli.options import HOW, SeedOption
 from bedside.cli.output import note, note_account, say, show_records
-from bedside.cli.parsing import read_options
+from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted, typed
+from bedside.transcripts.read_options import ReadOptions
 
 redirection_app: App = App(
     """Fit redirection's language model to conversations.
@@ -75,6 +76,7 @@ def redirection() -> None:
 
 
 @redirection_app.command("fit")
+@takes_settings
 def redirection_fit(
     files: Annotated[list[str], typer.Argument(metavar="FILES", help="Transcripts to tune the model on.")],
     model: ModelOption,
@@ -85,9 +87,8 @@ def redirection_fit(
     window: WindowOption = 512,
     batch: BatchOption = 8,
     held_out: HeldOutOption = 0.1,
-    format_: FormatOption = None,
-    roles: RolesOption = None,
-    columns: TextColumnsOption = None,
+    *,
+    options: ReadOptions,
     seed: SeedOption = 0,
 ) -> None:
     """Tune a language model on conversations, for scoring redirection with it.
@@ -96,9 +97,9 @@ def redirection_fit(
         $ bedside redirection fit talks/ --model Qwen/Qwen3-0.6B --out tuned
     """
     from bedside.metrics.models.fine_tuning import Tuning, fine_tune
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
-    reading = Reading(files, read_options(format_=format_, roles=roles, columns=columns))
+    reading = Reading(files, options)
     tuning = Tuning(
         method,
         epochs=epochs,

@@ -10,71 +10,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bedside.api.judging import judging_work, named_judges
 from bedside.cli import completion as complete
-from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
+from bedside.cli.engines import EngineOptions
 from bedside.cli.judgements import say_batched, show_batch_files
 from bedside.cli.judges import (
     BatchOutOption,
-    CodesOption,
-    ConcurrencyOption,
     DryRunOption,
-    ExpectedOption,
-    JudgeFolderOption,
-    JudgeOption,
-    JudgeOptions,
     JuryOption,
     JuryRuleOption,
     LearnedRaterOption,
-    MaxCallsOption,
-    MaxCostOption,
-    MaxPromptTokensOption,
-    MaxTokensOption,
-    OrderOption,
-    PassesOption,
-    PriceOption,
-    PromptLanguageOption,
-    ReasoningEffortOption,
-    RubricsOption,
+    ScoredJudging,
     ScoredJuries,
-    ShowOption,
-    TemperatureOption,
     check_learned_raters,
     check_no_judge_options,
-    codes_named,
     rate_with,
     read_scored_juries,
-    read_shown,
 )
-from bedside.cli.options import (
-    OUTPUT,
-    READING,
-    ConditionsOption,
-    DropEmptyOption,
-    DropTagsOption,
-    EncodingOption,
-    FormatOption,
-    HeaderRowOption,
-    LeaveOutOption,
-    OnErrorOption,
-    OutcomesOption,
-    PathFieldsOption,
-    RolesOption,
-    SeedOption,
-    SheetOption,
-    TextColumnsOption,
-)
+from bedside.cli.options import OUTPUT, READING
 from bedside.cli.output import in_options, note, note_account, say, say_limit, show_records, show_tables
-from bedside.cli.parsing import read_names, read_options, read_settings
+from bedside.cli.parsing import read_names, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
+from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
-from bedside.core.words import counted, typed
+from bedside.core.words import counted, listed, typed
 from bedside.ratings.run_folder import MANIFEST
+from bedside.transcripts.read_options import ReadOptions
 
 if TYPE_CHECKING:
+    from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
     from bedside.ratings.run import Run
     from bedside.ratings.suites import Suite
     from bedside.scoring.plan import ScoringSummary
-    from bedside.transcripts import ReadOptions
 
 
 # -- ``--trace``: spans of what a command does ----------------------------------------------------------
@@ -254,54 +221,25 @@ LabelsOption = Annotated[
 _DEEPEVAL = "deepeval"
 
 
+@takes_settings
 def score(
     files: ScoredFilesArgument,
     out: RunFolderOption = Path("run"),
     suite: SuiteOption = None,
     metrics: ScoredMetricsOption = None,
     set_: SetOption = None,
-    judge: JudgeOption = None,
-    rubrics: RubricsOption = None,
-    codes: CodesOption = None,
-    rubric_folder: JudgeFolderOption = None,
-    prompt_language: PromptLanguageOption = None,
-    show: ShowOption = None,
-    passes: PassesOption = 1,
-    temperature: TemperatureOption = "0",
-    reasoning_effort: ReasoningEffortOption = None,
-    max_concurrency: ConcurrencyOption = 8,
-    max_calls: MaxCallsOption = None,
-    max_cost: MaxCostOption = None,
-    max_prompt_tokens: MaxPromptTokensOption = None,
-    max_tokens: MaxTokensOption = 4096,
-    order: OrderOption = "transcript-first",
-    expected: ExpectedOption = False,
+    *,
+    judging: ScoredJudging,
     jury: JuryOption = None,
     jury_by: JuryRuleOption = "median",
     rater: LearnedRaterOption = None,
-    price: PriceOption = None,
     batch_out: BatchOutOption = None,
     dry_run: DryRunOption = False,
-    format_: FormatOption = None,
-    roles: RolesOption = None,
-    columns: TextColumnsOption = None,
-    path_fields: PathFieldsOption = None,
-    sheet: SheetOption = None,
-    header_row: HeaderRowOption = None,
-    encoding: EncodingOption = None,
-    drop_empty: DropEmptyOption = False,
-    drop_tags: DropTagsOption = False,
-    leave_out: LeaveOutOption = None,
-    on_error: OnErrorOption = "stop",
-    conditions: ConditionsOption = None,
-    outcomes: OutcomesOption = None,
+    reading: ReadOptions,
     no_text: NoTextOption = False,
     labels: LabelsOption = None,
-    engine: EngineOption = None,
-    address: AddressOption = None,
-    workers: WorkersOption = None,
+    sharing: EngineOptions,
     trace: TraceOption = None,
-    seed: SeedOption = 0,
 ) -> None:
     """Score transcripts: algorithms rate them, and judges that you name.
 
@@ -315,28 +253,13 @@ def score(
         $ bedside score talks/ --metrics structure,smog --set readability.min_words=10
         $ bedside score talks/ --metrics deepeval:turn_relevancy --judge openai/gpt-5-mini --max-cost 5
     """
-    from bedside.judges.deepeval_raters.chosen_metrics import metrics_apart
+    from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics, metrics_apart
     from bedside.ratings.suites import SUITES
 
-    reading = read_options(
-        format_=format_,
-        roles=roles,
-        columns=columns,
-        path_fields=path_fields,
-        sheet=sheet,
-        header_row=header_row,
-        encoding=encoding,
-        drop_empty=drop_empty,
-        drop_tags=drop_tags,
-        leave_out=leave_out,
-        on_error=on_error,
-        conditions=conditions,
-        outcomes=outcomes,
-    )
     computed, of_deepeval = metrics_apart(read_names(metrics))
     parameters = read_settings(set_ or [])
     deepeval_parameters = parameters.pop(_DEEPEVAL, {}) if of_deepeval else {}
-    if of_deepeval and not judge:
+    if of_deepeval and not judging.judges:
         raise InputError(
             "it asks a language model, and no judge is named", where=of_deepeval[0], todo="add --judge MODEL"
         )
@@ -351,46 +274,18 @@ def score(
         labels=labels,
         raters=rater,
         text=not no_text,
-        engine=EngineOptions(engine, address, workers),
-        seed=seed,
+        engine=sharing,
+        seed=judging.seed,
     )
-    juries = read_scored_juries(jury, jury_by, judge or (), codes=codes is not None, batch=batch_out is not None)
-    if not judge:
-        check_no_judge_options(
-            dry_run=dry_run,
-            batch_out=batch_out,
-            rubrics=rubrics,
-            rubric_folder=rubric_folder,
-            prompt_language=prompt_language,
-            show=show,
-            codes=codes,
-        )
+    models = listed(judging.judges, "judge")
+    juries = read_scored_juries(jury, jury_by, models, codes=bool(judging.codes), batch=batch_out is not None)
+    if not models:
+        check_no_judge_options(judging, dry_run=dry_run, batch_out=batch_out)
         with trace_to(trace):
             call.without_judge()
         return
-    options = JudgeOptions(
-        models=judge,
-        rubrics=read_names(rubrics),
-        codes=codes_named(codes),
-        rubric_folder=rubric_folder,
-        passes=passes,
-        temperature=temperature,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_prompt_tokens=max_prompt_tokens,
-        order=order,
-        expected=expected,
-        price=price,
-        seed=seed,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        reasoning_effort=reasoning_effort,
-        deepeval=tuple(of_deepeval),
-        deepeval_parameters=deepeval_parameters,
-        prompt_language=prompt_language,
-        show=read_shown(show),
-    )
-    judged = _JudgedCall(call, options, batch_out, juries)
+    deepeval = chosen_metrics(of_deepeval, deepeval_parameters) if of_deepeval else ()
+    judged = _JudgedCall(call, judging, deepeval, batch_out, juries)
     with trace_to(trace):
         if dry_run:
             judged.preview()
@@ -470,7 +365,16 @@ class _ScoringCall:
 class _JudgedCall:
     """What is scored by algorithms and by judges; names that are none stop here, before anything is written."""
 
-    def __init__(self, call: _ScoringCall, options: JudgeOptions, batch_out: Path | None, juries: ScoredJuries) -> None:
+    def __init__(
+        self,
+        call: _ScoringCall,
+        judging: ScoredJudging,
+        deepeval: tuple[DeepevalMetric, ...],
+        batch_out: Path | None,
+        juries: ScoredJuries,
+    ) -> None:
+        from bedside.judges.llm.batch_files import check_batchable
+        from bedside.judges.settings import judge_settings
         from bedside.scoring.judging_batches import check_batch_work
         from bedside.scoring.judging_orders import check_work_wordless
         from bedside.scoring.judging_workers import check_apart
@@ -480,18 +384,18 @@ class _JudgedCall:
                 "labels take the place of a judge's answers", where="--labels", todo="name labels or a judge"
             )
         self.call = call
-        self.models = options.models
-        self.work = options.work(call.suite)
-        self.settings = options.settings()
+        self.models, names = named_judges(judging.judges)
+        self.work = judging_work(judging, call.suite, deepeval)
+        self.settings = judge_settings(judging)
         self.batch_out = batch_out
         self.juries = juries
-        self.max_concurrency = options.max_concurrency
         if batch_out is not None:
-            options.check_batchable()
+            for name in names:
+                check_batchable(name)
             check_batch_work(self.work)
         if not call.text:
             check_work_wordless(self.work)
-        if call.engine.name is not None and batch_out is None:
+        if call.engine.engine is not None and batch_out is None:
             check_apart(self.settings, text=call.text)
 
     def preview(self) -> None:
@@ -510,7 +414,7 @@ class _JudgedCall:
             options=self.call.reading,
             settings=self.settings,
         )
-        endpoints = endpoint_lines(self.models, self.max_concurrency)
+        endpoints = endpoint_lines(self.models, self.settings.max_concurrency)
         show_tables([plan_table(plans, self.work.rubrics, endpoints)])
 
     def write_batch(self) -> None:
@@ -535,7 +439,7 @@ class _JudgedCall:
         from bedside.reports.judgements import judged_table
 
         names = named_models(self.models)
-        if self.call.engine.name is None:  # an engine's workers have keys of their own
+        if self.call.engine.engine is None:  # an engine's workers have keys of their own
             check_models(names)
         for name in names:
             judge_price(name, self.settings, self.settings.max_cost)

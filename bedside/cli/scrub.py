@@ -10,20 +10,12 @@ import typer
 from bedside.cli.options import (
     HOW,
     OUTPUT,
-    DropEmptyOption,
-    EncodingOption,
-    FormatOption,
-    HeaderRowOption,
-    OnErrorOption,
-    PathFieldsOption,
-    RolesOption,
-    SheetOption,
-    TextColumnsOption,
 )
 from bedside.cli.output import in_options, is_json, note, say, show_tables
-from bedside.cli.parsing import read_options
 from bedside.cli.score import ScoredFilesArgument
+from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted
+from bedside.transcripts.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from bedside.transcripts.identifiers.transcript_identifiers import SeenIdentifier
@@ -32,6 +24,7 @@ if TYPE_CHECKING:
 SEEN = 1
 
 
+@takes_settings
 def scrub(
     files: ScoredFilesArgument,
     out: Annotated[
@@ -58,15 +51,8 @@ def scrub(
             rich_help_panel=HOW,
         ),
     ] = None,
-    format_: FormatOption = None,
-    roles: RolesOption = None,
-    columns: TextColumnsOption = None,
-    path_fields: PathFieldsOption = None,
-    sheet: SheetOption = None,
-    header_row: HeaderRowOption = None,
-    encoding: EncodingOption = None,
-    drop_empty: DropEmptyOption = False,
-    on_error: OnErrorOption = "stop",
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Warn of what may say who somebody is, before transcripts leave this machine.
 
@@ -93,17 +79,7 @@ def scrub(
 
     tables = look_through(
         files,
-        options=read_options(
-            format_=format_,
-            roles=roles,
-            columns=columns,
-            path_fields=path_fields,
-            sheet=sheet,
-            header_row=header_row,
-            encoding=encoding,
-            drop_empty=drop_empty,
-            on_error=on_error,
-        ),
+        options=reading,
         model="" if model == "none" else model,
         show=show,
         out=out,

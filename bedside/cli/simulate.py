@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
+from bedside.cli.engines import EngineOptions
 from bedside.cli.judgements import say_wave
 from bedside.cli.options import HOW, SeedOption
 from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_numbers, read_pairs, read_settings, read_whole_numbers
 from bedside.cli.progress import simulation_progress
+from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
 from bedside.core.words import counted, typed
 from bedside.ratings.names import is_human
@@ -227,6 +228,7 @@ BatchAnswersOption = Annotated[
 ]
 
 
+@takes_settings
 def simulate(
     protocol: ProtocolOption,
     cases: CasesArgument = None,
@@ -251,9 +253,8 @@ def simulate(
     replay: ReplayOption = False,
     batch_out: BatchWaveOption = None,
     batch_in: BatchAnswersOption = None,
-    engine: EngineOption = None,
-    address: AddressOption = None,
-    workers: WorkersOption = None,
+    *,
+    sharing: EngineOptions,
     seed: SeedOption = 0,
 ) -> None:
     """Have clinicians talk with a protocol's simulated patients.
@@ -291,7 +292,7 @@ def simulate(
         show_tables([preview_table(preview)])
         return
     with (
-        EngineOptions(engine, address, workers).opened(out) as shared,
+        sharing.opened(out) as shared,
         simulation_progress(bar=not has_person(asked)) as progress,
     ):
         talks = simulate_conversations(

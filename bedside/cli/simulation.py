@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bedside.api.simulating import QualitySettings, simulation_quality
 from bedside.cli.help import App
-from bedside.cli.judges import ConcurrencyOption, JudgeOption, MaxCallsOption, PriceOption, read_price
-from bedside.cli.options import SeedOption
 from bedside.cli.output import is_json, say, say_or_show, show_records, show_tables
 from bedside.cli.progress import judging_progress
+from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
 from bedside.core.words import counted, typed
 
@@ -83,64 +84,13 @@ def simulation_show(
 
 
 @simulation_app.command("quality")
-def simulation_quality(
+@takes_settings
+def quality(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside simulate made.")],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="RUN", help="Folder of the run that the ratings go into."),
-    ] = Path("quality"),
-    judge: JudgeOption = None,
-    nli: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="Classifier for natural-language inference that holds what patients say against their cases: its "
-            "folder, or its name on the Hugging Face hub.",
-        ),
-    ] = "",
-    embeddings: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Model of sentence embeddings: its folder, or a package that ships one."),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SESSIONS",
-            help="Real sessions to hold the patients against: a run, or transcripts. May be repeated for more files.",
-        ),
-    ] = None,
-    max_concurrency: ConcurrencyOption = 8,
-    max_calls: MaxCallsOption = None,
-    price: PriceOption = None,
-    seed: SeedOption = 0,
+    settings: QualitySettings,
 ) -> None:
-    """Check whether the simulated patients are any good.
-
-    Do they keep to their case, give nothing away, show their persona, differ from one another, and resemble people in
-    real sessions? Algorithms look at what they can; a judge is asked only where you name one.
-
-    Examples:
-        $ bedside simulation quality talks --out quality
-        $ bedside simulation quality talks --judge openai/gpt-5-mini --reference sessions/ --out quality
-    """
-    from bedside import simulation_quality as checked
-
-    dollars = read_price(price)
-    sessions = reference[0] if reference is not None and len(reference) == 1 else reference
     with judging_progress() as progress:
-        tables = checked(
-            folder,
-            out,
-            judges=judge or (),
-            nli=nli,
-            embeddings=embeddings,
-            reference=sessions,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            price=None if dollars is None else dollars.numbers,
-            seed=seed,
-            progress=progress,
-        )
+        tables = simulation_quality.with_settings(folder, replace(settings, progress=progress))
     show_tables(list(tables))
 
 
@@ -164,7 +114,7 @@ def simulation_turns(
     from bedside.core.files import write_text
     from bedside.metrics.protocols.medconceal import turn_rows
     from bedside.metrics.protocols.medconceal.policy import find_parameters
-    from bedside.transcripts import read_transcripts
+    from bedside.transcripts.reading import read_transcripts
 
     if out.exists():
         raise InputError("the file is already there", where=str(out), todo="name another with --out")
@@ -196,7 +146,7 @@ def simulation_dialogues(
     from bedside.core.errors import InputError
     from bedside.core.files import write_text
     from bedside.simulation.simulators.mdd5k.dialogue_files import dialogue_files
-    from bedside.transcripts import read_transcripts
+    from bedside.transcripts.reading import read_transcripts
 
     if out.exists():
         raise InputError("the folder is already there", where=str(out), todo="name another with --out")

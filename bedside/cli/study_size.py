@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from bedside.analysis.choices import WEIGHTS
+from bedside.api.rating_questions import Matched, view_of
 from bedside.cli.completion import choices
 from bedside.cli.help import App
-from bedside.cli.options import MatchOption, RoundOption, SeedOption, WhereOption
+from bedside.cli.options import SeedOption
 from bedside.cli.output import show_tables
-from bedside.cli.parsing import open_source, read_names, read_numbers
-from bedside.cli.rating_source import rating_source
+from bedside.cli.parsing import read_names, read_numbers
+from bedside.cli.question_commands import files_told
+from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import DataError
 
 plan_app: App = App(
@@ -70,6 +72,7 @@ def plan_kappa(
 
 
 @plan_app.command("difference")
+@takes_settings
 def plan_difference(
     difference: Annotated[
         float, typer.Option(metavar="NUMBER", help="The smallest mean difference that is worth finding.")
@@ -86,9 +89,8 @@ def plan_difference(
     systems: Annotated[
         str | None, typer.Option(metavar="A,B", help="The two systems of the pilot to take it from.")
     ] = None,
-    rounds: RoundOption = None,
-    where: WhereOption = None,
-    match: MatchOption = None,
+    *,
+    pilots: Matched,
     power: Annotated[
         float, typer.Option(metavar="NUMBER", help="Chance of finding the difference if there is one.")
     ] = 0.8,
@@ -111,7 +113,8 @@ def plan_difference(
         raise DataError("no study is large enough to find a difference of 0", where="--difference")
     differences = None
     if pilot is not None:
-        view = open_source(rating_source(pilot), rounds=rounds, where=where, match=match)
+        with files_told():
+            view = view_of(pilot, pilots)
         differences = pilot_differences(view, metric, read_names(systems))
     elif sd is None:
         raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")

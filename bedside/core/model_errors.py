@@ -6,12 +6,29 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from bedside.core.errors import BedsideError, InputError, nearest
 
 #: Keys of an object, and positions in a list counted from 0.
 KeyPath = tuple[int | str, ...]
 Model = TypeVar("Model", bound=BaseModel)
+#: What pydantic's kinds of errors mean to a person, with what its context says.
+_WORDS = {
+    "greater_than": "it must be above {gt:g}",
+    "greater_than_equal": "it must be {ge:g} or more",
+    "less_than": "it must be below {lt:g}",
+    "less_than_equal": "it must be {le:g} or less",
+    "finite_number": "it must be a finite number",
+    "literal_error": "it must be {expected}",
+    "string_too_short": "it must not be empty",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "it must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "it must be a number"),
+    "string_type": "it must be text",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "it must be true or false"),
+    **dict.fromkeys(("list_type", "tuple_type"), "it must be a list"),
+    **dict.fromkeys(("dict_type", "model_type"), "it must hold keys and values"),
+}
 
 
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[tuple[KeyPath, str]]:
@@ -19,9 +36,9 @@ def complaints(error: ValidationError, model: type[BaseModel]) -> list[tuple[Key
 
     Unknown keys come first: a key that is missing may be one of them, misspelt.
     """
-    details = error.errors(include_url=False, include_context=False, include_input=False)
+    details = error.errors(include_url=False, include_input=False)
     details.sort(key=lambda detail: detail["type"] != "extra_forbidden")
-    return [(detail["loc"], _text(detail["loc"], detail["type"], detail["msg"], model)) for detail in details]
+    return [(detail["loc"], _text(detail, model)) for detail in details]
 
 
 def first_complaint(error: ValidationError, model: type[BaseModel]) -> tuple[KeyPath, str]:
@@ -62,13 +79,17 @@ def key_name(path: KeyPath) -> str:
     return ".".join(map(str, path))
 
 
-def _text(path: KeyPath, kind: str, message: str, model: type[BaseModel]) -> str:
+def _text(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    path, kind = detail["loc"], detail["type"]
     if kind == "extra_forbidden":
         known = _keys(model.model_json_schema(), path[:-1])
         return f"unknown key; {nearest(str(path[-1]), known)}"
     if kind == "missing":
         return "it is missing"
-    return message.removeprefix("Value error, ")
+    context = detail.get("ctx", {})
+    if kind in _WORDS and (kind != "string_too_short" or context["min_length"] == 1):
+        return _WORDS[kind].format(**context)
+    return detail["msg"].removeprefix("Value error, ")
 
 
 def _keys(schema: dict[str, Any], path: Sequence[int | str]) -> list[str]:

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import orjson
 
+from bedside.judges.ask_settings import Order
 from bedside.judges.counts import Tally
 from bedside.judges.prompt import (
     Conversation,
     NotAskable,
-    Order,
     Prompt,
     PromptPiece,
     Question,

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Literal, get_args
+from typing import Any
 
 import orjson
 
+from bedside.judges.ask_settings import Order
 from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.rubrics.answer_form import RubricPart
 from bedside.judges.rubrics.prompt_words import PromptWords, prompt_words
@@ -147,9 +148,6 @@ class RubricExamples:
 
 
 # -- Prompts --------------------------------------------------------------------------------------------
-
-Order = Literal["transcript-first", "rubric-first"]
-ORDERS: tuple[Order, ...] = get_args(Order)
 
 #: Items or turns that one call asks about where a rubric asks about each of many.
 ITEMS_PER_CALL = 25

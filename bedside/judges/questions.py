@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bedside.core.errors import InputError
+from bedside.judges.ask_settings import Order
 from bedside.judges.counts import RubricCount, Tally
-from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
+from bedside.judges.prompt import Conversation, NotAskable, Prompt, Question
 from bedside.judges.reply import Parsed, parse
 from bedside.judges.rubrics.answer_form import RubricPart
 from bedside.judges.rubrics.prompt_words import PromptWords, prompt_words

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from bedside.core.errors import InputError, one_of
+from bedside.judges.ask_settings import ORDERS, REASONING_EFFORTS, Order, Requests
 from bedside.judges.llm.prices import Price
-from bedside.judges.llm.protocol import REASONING_EFFORTS, Sampling
+from bedside.judges.llm.protocol import Sampling
 from bedside.judges.llm.queue import Patience
 from bedside.judges.llm.sharing import Sharing
-from bedside.judges.prompt import ORDERS, Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class JudgeSettings:
         timeout: seconds until a request counts as unanswered.
         patience: how hard to try.
         reasoning_effort: how long a model that reasons does so, one of
-            :data:`bedside.judges.llm.protocol.REASONING_EFFORTS`; None leaves it to the provider.
+            :data:`bedside.judges.ask_settings.REASONING_EFFORTS`; None leaves it to the provider.
 
     Raises:
         InputError: a number is out of range.
@@ -90,6 +90,24 @@ class JudgeSettings:
     def sharing(self) -> Sharing:
         """How calls are shared out where several endpoints serve a judge."""
         return Sharing(self.max_concurrency, self.patience.first_wait, self.patience.longest_wait)
+
+
+def judge_settings(asked: Requests) -> JudgeSettings:
+    """How judges are asked, by what a user said of it.
+
+    Raises:
+        InputError: a number is out of range, or the price is none.
+    """
+    try:
+        price = None if asked.price is None else Price(*map(float, asked.price))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{asked.price!r:.40} is not a price",
+            where="`price`",
+            todo="give dollars for tokens in and out: (0.25, 2)",
+        ) from error
+    own = {each.name for each in fields(asked)} & {each.name for each in fields(JudgeSettings)} - {"price"}
+    return JudgeSettings(**{name: getattr(asked, name) for name in own}, price=price)
 
 
 def check_numbers(*, least: int = 1, **numbers: int) -> None:

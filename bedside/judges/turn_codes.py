@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import InputError
+from bedside.judges.ask_settings import Order
 from bedside.judges.call_plan import CallPlanner, JudgeBudget, RubricPlan
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.endpoints import model_name
 from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.protocol import Client
-from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
+from bedside.judges.prompt import Conversation, NotAskable, Prompt, Question
 from bedside.judges.questions import QuestionGroup, QuestionSet
 from bedside.judges.raters import RatingRows, coding_rater
 from bedside.judges.rubric_ratings import ratings_of

@@ -12,19 +12,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
-from typing import Any, Literal, get_args
+from typing import Any
 
 import polars as pl
 
 from bedside.core.words import counted
-from bedside.ratings.names import jury_rater, rated_by_juries
+from bedside.ratings.names import JuryRule, jury_rater, rated_by_juries
 from bedside.ratings.table import frame_of
 
 #: The manifest's key.
 JURIES_KEY = "juries"
-#: How numbers of several raters become one; labels go by most votes whatever the rule.
-JuryRule = Literal["mean", "median", "majority", "weights"]
-JURY_RULES: tuple[JuryRule, ...] = get_args(JuryRule)
 #: Added to a metric's name: the mean of the members' levels before it is brought to a level of the scale.
 _EXPECTED = ".expected"
 #: Nearer than this to the middle between two levels, or two sums of votes to each other, is a tie.

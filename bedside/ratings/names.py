@@ -8,7 +8,7 @@ Polars is loaded by the functions that need it: a shell completes names of rater
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 TRANSCRIPT = "transcript"
 #: Patterns of all raters of a kind.
 HUMANS, JUDGES, JURIES, ALGORITHMS = "human:*", "judge:*", "jury:*", "algorithm:*"
+#: How numbers of several raters become one; labels go by most votes whatever the rule.
+JuryRule = Literal["mean", "median", "majority", "weights"]
+JURY_RULES: tuple[JuryRule, ...] = get_args(JuryRule)
 _HUMAN, _JUDGE, _ALGORITHM, _TURN, _PAIR, _JURY = "human:", "judge:", "algorithm:", "turn:", "pair:", "jury:"
 
 

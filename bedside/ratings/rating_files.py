@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -268,6 +270,27 @@ class RatingFile:
     def empty(self) -> int:
         """Number of cells without a rating."""
         return self.account.empty.total()
+
+
+#: What is given each file of ratings that a question reads, before anything is computed from it.
+_LISTENER: ContextVar[Callable[[RatingFile], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(tell: Callable[[RatingFile], None]) -> Iterator[None]:
+    """While a question is answered: have ``tell`` given each file of ratings that it reads."""
+    token = _LISTENER.set(tell)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def tell_of(file: RatingFile) -> None:
+    """Give a file that was read to whoever listens."""
+    tell = _LISTENER.get()
+    if tell is not None:
+        tell(file)
 
 
 def read_rating_file(path: str | os.PathLike[str], reading: RatingReading = AS_IT_SAYS) -> RatingFile:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from bedside.ratings.scales import Scale, number_in, scale_from
+from bedside.core.errors import InputError, one_of
+from bedside.core.question_settings import READING, option, settings_class
+from bedside.core.words import Names, listed
+from bedside.ratings.scales import Scale, number_in, parse_scales, scale_from
 from bedside.ratings.spellings import folded, metric_key, plain, without_ends
 
 
@@ -56,6 +59,94 @@ class KnownNames:
 
 #: What becomes of cells that are struck through: they count, or are left.
 Struck = Literal["keep", "leave"]
+
+
+#: The scales of a file's ratings, for settings that say how it is read.
+SCALES: Any = option(
+    "Scale of the ratings, such as 1-5, 0,1,2, none/open/closed or 'mild<moderate<severe' (labels in order); "
+    "METRIC=SCALE is the scale of one metric.",
+    "--scale",
+    default=(),
+    heading=READING,
+    metavar="SCALE",
+    form="repeated",
+)
+
+
+@settings_class
+class CellReading:
+    """What the cells of a file of ratings are."""
+
+    form: str | None = option(
+        "Form of a file of ratings, such as by_rater or by_metric, where bedside doesn't recognise it.",
+        default=None, heading=READING, metavar="NAME", offers="rating_forms",
+    )  # fmt: skip
+    missing: Names = option(
+        "What stands for no answer in a file of ratings: 99,-9; of one metric: stars=99. With stars= all its numbers "
+        "are ratings.",
+        default=(), heading=READING, metavar="CODE,…", form="names",
+    )  # fmt: skip
+    struck: Struck | None = option(
+        "Whether a workbook's cells that are struck through count.",
+        default=None, heading=READING, metavar="keep|leave",
+    )  # fmt: skip
+
+
+@settings_class
+class FileReading(CellReading):
+    """How a file of ratings is read; a run says all of itself."""
+
+    columns: Mapping[str, str] | None = option(
+        "Which columns of the file hold what bedside needs, such as item=Session,rater=Coder.",
+        default=None, heading=READING, metavar="NAME=COLUMN,…", form="pairs",
+    )  # fmt: skip
+    sheet: str | None = option(
+        "Worksheet of a workbook; all takes every one that holds a table.",
+        default=None, heading=READING, metavar="NAME",
+    )  # fmt: skip
+    header_row: int | None = option(
+        "Line or row of a table's column names, from 1. Without it, it is found.",
+        default=None, heading=READING, metavar="NUMBER", least=1,
+    )  # fmt: skip
+    encoding: str | None = option(
+        "Encoding of a text file, such as cp1252. Without it, it is recognised.",
+        default=None, heading=READING, metavar="NAME",
+    )  # fmt: skip
+    rename: Mapping[str, str] | None = option(
+        "Names of a file's metrics and raters, and those that they get: Empathy=empathy,AK=anna.",
+        default=None, heading=READING, metavar="OLD=NEW,…", form="pairs",
+    )  # fmt: skip
+    exact: bool = option(
+        "Keep a file's names and labels as they are written. Without it, Empathy is empathy, and ANNA anna.",
+        default=False, heading=READING,
+    )  # fmt: skip
+
+    def parsed(self, scales: Names, known: KnownNames, **more: Any) -> RatingReading:
+        """How ratings are read, as the readers of files take it.
+
+        Args:
+            scales: as typed.
+            known, more: as attributes of :class:`RatingReading`.
+
+        Raises:
+            InputError: a scale or choice that is none.
+        """
+        if self.struck is not None:
+            one_of(self.struck, get_args(Struck), "choice", InputError, where="`struck`")
+        return RatingReading(
+            form=self.form,
+            columns=self.columns or {},
+            sheet=self.sheet,
+            header_row=self.header_row,
+            encoding=self.encoding,
+            scales=parse_scales(listed(scales, "scales")),
+            rename=self.rename or {},
+            exact=self.exact,
+            missing=parse_missing(listed(self.missing, "missing")),
+            struck=self.struck,
+            known=known,
+            **more,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bedside.core.errors import InputError, RegistryError, one_of
 from bedside.core.words import Names, listed
+from bedside.judges.ask_settings import RubricChoice, RubricNames
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, recorded_metric
 from bedside.judges.deepeval_raters.measure import library_version
 from bedside.judges.llm.endpoints import model_name
@@ -21,10 +22,8 @@ from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, OwnRubrics, o
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.scoring.pipeline import pipelines_for
-from bedside.transcripts.transcript import CODES, ProvenanceKind
+from bedside.transcripts.transcript import CODES, PROVENANCE_KINDS
 
-#: Rubrics by their names or files, or as they are; a lone one is one.
-RubricNames = str | os.PathLike[str] | Rubric | Iterable[str | os.PathLike[str] | Rubric]
 #: The file of a run that keeps judgements.
 STORE = "judgements.sqlite"
 
@@ -84,36 +83,31 @@ class JudgingWork:
         return (*by_rubrics, JudgingWork(deepeval=self.deepeval))
 
 
-def chosen_rubrics(
-    names: Iterable[str],
-    folder: Path | None = None,
+def rubrics_of(
+    rubrics: RubricNames,
+    run: Run | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
     language: str | None = None,
-    shows: Sequence[ProvenanceKind] = (),
+    shows: Names = (),
 ) -> tuple[Rubric, ...]:
-    """The rubrics of these names, from the user's ``folder`` too, in a language; each in its own by default.
-
-    With ``shows``, each shows that provenance, whatever it says itself.
-
-    Raises:
-        InputError: there are no words of prompts in that language.
-        RegistryError: there is none of a name, none is named at all, or one has no texts in the language.
-    """
-    registry = rubrics_with(folder)
-    rubrics = tuple(registry.find_in(name, language) for name in names)
-    if shows:
-        rubrics = tuple(replace(rubric, shows=tuple(shows)) for rubric in rubrics)
-    if not rubrics:
-        raise RegistryError("the suite has no rubrics for a judge", todo="name some with `rubrics`")
-    return rubrics
-
-
-def rubrics_of(rubrics: RubricNames, run: Run | None = None) -> tuple[Rubric, ...]:
     """Rubrics by their names or files, or as they are; those of the user's own that a run keeps go by their names, too.
 
+    Args:
+        rubrics: the rubrics.
+        run: the run.
+        folder: of the user's own rubrics, which then go before those that the run keeps.
+        language: of their texts; each in its own unless named.
+        shows: provenance that each shows, whatever it says itself.
+
     Raises:
-        RegistryError: there is none of a name, none is named at all, or two that differ have one name.
+        InputError: there are no words of prompts in that language, or no such provenance.
+        RegistryError: there is none of a name, none is named at all, one has no texts in the language, or two that
+            differ have one name.
     """
-    own = {} if run is None else own_rubrics(run)
+    own = {} if run is None or folder is not None or language is not None else own_rubrics(run)
+    registry = rubrics_with(None if folder is None else Path(folder))
+    kinds = [one_of(kind, PROVENANCE_KINDS, "choice", InputError, where="`show`") for kind in listed(shows, "show")]
     by_name: dict[str, Rubric] = {}
     # What can't be gone through is no list either: it is told of as what it is.
     several = not isinstance(rubrics, str | os.PathLike | Rubric) and isinstance(rubrics, Iterable)
@@ -121,12 +115,28 @@ def rubrics_of(rubrics: RubricNames, run: Run | None = None) -> tuple[Rubric, ..
     for entry in entries:
         if not isinstance(entry, Rubric):
             (name,) = listed([str(entry) if isinstance(entry, os.PathLike) else entry], "rubrics")
-            entry = own[name] if name in own else chosen_rubrics([name])[0]
-        same = by_name.get(entry.key) or (RUBRICS.load(entry.key) if entry.key in RUBRICS else entry)
+            entry = own[name] if name in own else registry.find_in(name, language)
+        shipped = entry.key in RUBRICS and folder is None and language is None
+        same = by_name.get(entry.key) or (RUBRICS.load(entry.key) if shipped else entry)
         if same.version != entry.version:
             raise RegistryError(f"two rubrics are called {entry.name!r}", todo="rename your own")
         by_name[entry.key] = entry
-    return tuple(by_name.values()) or chosen_rubrics(())
+    if not by_name:
+        raise RegistryError("the suite has no rubrics for a judge", todo="name some with `rubrics`")
+    if not kinds:
+        return tuple(by_name.values())
+    shown = tuple(kind for kind in PROVENANCE_KINDS if kind in kinds)
+    return tuple(replace(rubric, shows=shown) for rubric in by_name.values())
+
+
+def chosen_rubrics(asked: RubricChoice, run: Run | None = None, usual: RubricNames | None = None) -> tuple[Rubric, ...]:
+    """The rubrics that settings name, else ``usual``; in the language and with the provenance that they say.
+
+    Raises:
+        BedsideError: as of :func:`rubrics_of`.
+    """
+    names = asked.rubrics if asked.rubrics is not None else (() if usual is None else usual)
+    return rubrics_of(names, run, folder=asked.rubric_folder, language=asked.prompt_language, shows=asked.show)
 
 
 def chosen_codes(names: Names) -> tuple[str, ...]:
@@ -135,7 +145,9 @@ def chosen_codes(names: Names) -> tuple[str, ...]:
     Raises:
         InputError: there is none of a name.
     """
-    codes = tuple(CODES) if names == "all" else tuple(listed(names, "codes"))
+    codes = tuple(listed(names, "codes"))
+    if codes == ("all",):
+        return tuple(CODES)
     for name in codes:
         one_of(name, CODES, "code", InputError, where="`codes`")
     return codes

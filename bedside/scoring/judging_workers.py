@@ -24,7 +24,7 @@ from bedside.ratings.table import parse_transcript
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.merged_runs import NOT_JUDGED, rated_from_store
 from bedside.scoring.run_judging import JudgingWatch, judging
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 
 #: Folder of a run with the stores of workers.
 PARTS = ".judging-parts"

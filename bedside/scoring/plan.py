@@ -20,9 +20,10 @@ from bedside.ratings.run import Run
 from bedside.ratings.suites import Suite
 from bedside.ratings.table import missing_counts, rating_writer, transcript_row, transcript_writer
 from bedside.scoring.run_transcripts import failed_talk
-from bedside.transcripts import Reading, Transcript
 from bedside.transcripts.memory_reading import MemoryReading
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.reading_account import ReadingAccount
+from bedside.transcripts.transcript import Transcript
 
 # -- What a scoring computes ----------------------------------------------------------------------------
 

@@ -20,8 +20,9 @@ from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for, spared_by
 from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts, read_again, without_failed
-from bedside.transcripts import ReadOptions, Transcript
 from bedside.transcripts.memory_reading import TranscriptInput
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.transcript import Transcript
 
 #: Follows a rubric's name in a plan where its calls can't be known before others are answered.
 ESTIMATED = " (estimated)"

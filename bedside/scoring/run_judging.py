@@ -60,8 +60,9 @@ from bedside.scoring.run_transcripts import (
     run_versions,
     without_failed,
 )
-from bedside.transcripts import ReadOptions, Transcript
 from bedside.transcripts.memory_reading import TranscriptInput
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.transcript import Transcript
 
 # -- Answers on disk ------------------------------------------------------------------------------------
 

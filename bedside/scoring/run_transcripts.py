@@ -17,9 +17,10 @@ from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.values import Value
-from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.memory_reading import TranscriptInput, open_reading, several_times
-from bedside.transcripts.transcript import clinician_failure
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript, clinician_failure
 
 # -- The transcripts of a run ---------------------------------------------------------------------------
 

@@ -19,8 +19,9 @@ from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.table import wordless
 from bedside.scoring.plan import ScoringPass, ScoringPlan, ScoringSummary, suite_plan
 from bedside.scoring.run_transcripts import run_versions
-from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.memory_reading import MemoryReading, TranscriptInput, open_reading
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 
 if TYPE_CHECKING:
     from bedside.core.engines.contract import Engine

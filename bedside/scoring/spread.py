@@ -32,8 +32,8 @@ from bedside.core.files import holding, read_json, saying_where, sync, sync_fold
 from bedside.ratings.table import RATING_PARTS, TableWriter, rating_writer, transcript_row, transcript_writer
 from bedside.scoring.plan import ScoringPass, ScoringPlan, check_hash, make_plan, rate
 from bedside.scoring.run_transcripts import library_versions
-from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts.reading import InputFile, PartReading
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import InputFile, PartReading, Reading
 from bedside.transcripts.reading_account import ReadingAccount
 from bedside.transcripts.spans import Span
 from bedside.transcripts.transcript_maker import UnknownSpeakerError

@@ -15,7 +15,7 @@ from bedside.simulation.conversation_log import LoggedConversation
 from bedside.simulation.conversing import HadConversation
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.simulators.contract import SpokenTurn
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 
 #: The flag of a call that held a text which the case hides from whom it was put to.
 HIDDEN_FLAG = "hidden in a request"

@@ -3,51 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from bedside.transcripts.transcript import Role
+from bedside.core.errors import InputError, one_of
+from bedside.core.question_settings import READING, option, settings_class
+from bedside.transcripts.transcript import NO_SPEAKER_BUT_TEXT, ROLES, Role
 
 
-@dataclass(frozen=True, slots=True)
+@settings_class
 class ReadOptions:
-    """What a user can say about the files.
+    """How transcripts are read."""
 
-    Attributes:
-        format: name of the reader to use; None recognises each file by its content.
-        roles: speaker name → role, looked at before the known aliases; ``text`` says that a word before a colon
-            (``First: …``) names no speaker, and ``*`` then stands for any letters.
-        columns: bedside's column name → the file's, for tables; a path of keys joined by points for JSON
-            (``messages=trial_0.conversation``). An empty name says that the file has no such column.
-        path_fields: pattern such as ``{system}/{case_id}`` matched against the end of each file's path
-            (without ending); ``system`` and ``case_id`` are set from it, other names become factors.
-        sheet: of a workbook: a worksheet's name, or ``all``; None takes the only one that holds a table.
-        header_row: line or row of a table's column names, from 1; None finds it.
-        encoding: of text files; None recognises it.
-        drop_empty: whether turns without text are left out and counted, in place of an error.
-        drop_tags: whether tags of a transcriber (``<UNIN/>``, ``[inaudible]``) are taken out of the text and counted;
-            they count as words else.
-        leave_out: what is left out knowingly, and counted: names of columns, keys (or paths joined by points), speakers
-            or kinds of parts; ``*`` stands for any letters.
-        on_error: ``stop`` at the first bad transcript, or ``skip`` it, keep the reason and go on.
-        conditions: factors that are conditions: set before the conversation. Systems are matched by them.
-        outcomes: factors that are outcomes: known only after it. Nothing is matched by them.
-    """
+    format: str | None = option(
+        "Format of the files, where bedside doesn't recognise it; bedside readers lists the formats.",
+        default=None, heading=READING, metavar="READER", offers="readers",
+    )  # fmt: skip
+    roles: Mapping[str, Role | Literal["text"]] = option(
+        'Roles of the speakers, such as "Dr Smith"=clinician,Anna=patient; First=text says that it is no speaker.',
+        default_factory=dict, heading=READING, metavar="SPEAKER=ROLE,…", form="pairs",
+    )  # fmt: skip
+    columns: Mapping[str, str] = option(
+        "Which columns of the file hold what bedside needs, such as text=utterance,speaker=who; of JSON, paths of keys "
+        "joined by points. Nothing after the sign says that there is no such column.",
+        default_factory=dict, heading=READING, metavar="NAME=COLUMN,…", form="columns",
+    )  # fmt: skip
+    path_fields: str | None = option(
+        "What the files' paths say, such as '{system}/{case_id}'; other names become factors.",
+        default=None, heading=READING, metavar="PATTERN",
+    )  # fmt: skip
+    sheet: str | None = option(
+        "Worksheet of a workbook; all takes every one that holds a table.",
+        default=None, heading=READING, metavar="NAME",
+    )  # fmt: skip
+    header_row: int | None = option(
+        "Line or row of a table's column names, from 1. Without it, it is found.",
+        default=None, heading=READING, metavar="NUMBER", least=1,
+    )  # fmt: skip
+    encoding: str | None = option(
+        "Encoding of a text file, such as cp1252. Without it, it is recognised.",
+        default=None, heading=READING, metavar="NAME",
+    )  # fmt: skip
+    drop_empty: bool = option("Leave turns without text out, and count them.", default=False, heading=READING)
+    drop_tags: bool = option(
+        "Take a transcriber's tags, such as <UNIN/> and [inaudible], out of the text, and count them.",
+        default=False, heading=READING,
+    )  # fmt: skip
+    leave_out: Sequence[str] = option(
+        "Columns, keys, speakers or kinds of parts that are left out, and counted; * stands for any letters.",
+        default=(), heading=READING, metavar="A,B", form="names",
+    )  # fmt: skip
+    on_error: Literal["stop", "skip"] = option(
+        "What to do at a transcript that can't be read: stop, or skip it and go on.",
+        default="stop", heading=READING, metavar="NAME",
+    )  # fmt: skip
+    conditions: Sequence[str] = option(
+        "Factors that were set before the conversations, such as site: systems are matched by them. Needed where "
+        "neither name nor design tells.",
+        default=(), heading=READING, metavar="A,B", form="names",
+    )  # fmt: skip
+    outcomes: Sequence[str] = option(
+        "Factors that are known only after a conversation, such as symptom_free: nothing is matched by them.",
+        default=(), heading=READING, metavar="A,B", form="names",
+    )  # fmt: skip
 
-    format: str | None = None
-    roles: Mapping[str, Role | Literal["text"]] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
-    path_fields: str | None = None
-    sheet: str | None = None
-    header_row: int | None = None
-    encoding: str | None = None
-    drop_empty: bool = False
-    drop_tags: bool = False
-    leave_out: Sequence[str] = ()
-    on_error: Literal["stop", "skip"] = "stop"
-    conditions: Sequence[str] = ()
-    outcomes: Sequence[str] = ()
+    def __post_init__(self) -> None:
+        one_of(self.on_error, ("stop", "skip"), "choice", InputError, where="`on_error`")
+        for speaker, role in self.roles.items():
+            if role not in (*ROLES, NO_SPEAKER_BUT_TEXT):
+                raise InputError(
+                    f"{speaker!r} can't be {role!r}",
+                    where="`roles`",
+                    todo=f"a role is {', '.join(ROLES[:-1])} or {ROLES[-1]}, and {NO_SPEAKER_BUT_TEXT} what is no "
+                    "speaker",
+                )
 
     def leaves_out(self, name: str) -> bool:
         """Whether the user said that what is called so is left out."""

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import count, repeat
-from typing import Any, Literal, cast, get_args
-
-import orjson
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from bedside.core.words import counted
+
+if TYPE_CHECKING:
+    import orjson
 
 Role = Literal["clinician", "patient", "other"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -267,6 +268,8 @@ def new_turns(
 
 
 def _sorted(values: Mapping[str, Any]) -> orjson.Fragment:
+    import orjson
+
     return orjson.Fragment(orjson.dumps(values, option=orjson.OPT_SORT_KEYS) if values else b"{}")
 
 
@@ -380,6 +383,8 @@ class Transcript:
                 for turn in self.turns
             ],
         }
+        import orjson
+
         return orjson.dumps(fields)
 
     def content_hash(self) -> str:

@@ -14,9 +14,9 @@ import polars as pl
 from bedside.analysis.judge_accuracy import EXPECTED
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError, InputError, one_of
-from bedside.ratings.juries import JURIES_KEY, JURY_RULES, Jury, JuryMetric, JuryRule, taken_together
+from bedside.ratings.juries import JURIES_KEY, Jury, JuryMetric, taken_together
 from bedside.ratings.learnt_units import LearntUnits, learnt_in, with_learnt
-from bedside.ratings.names import has_kind, is_human, is_jury, judge_rater, rates_unit
+from bedside.ratings.names import JURY_RULES, JuryRule, has_kind, is_human, is_jury, judge_rater, rates_unit
 from bedside.ratings.run import Run
 from bedside.ratings.table import SCHEMA
 from bedside.stats.arrays import Array, Indices

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from bedside.judges.ask_settings import Order
 from bedside.judges.counts import Tally
 from bedside.judges.prompt import (
     Conversation,
     NotAskable,
-    Order,
     Prompt,
     Question,
     transcript_digest,

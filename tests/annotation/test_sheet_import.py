@@ -67,7 +67,7 @@ def test_the_draw_of_the_plan_whose_units_these_are_is_taken_over(study: Planned
     """25 of 30 crisis and of 270 routine transcripts, typed into a sheet: before, they were taken for 50 of 300."""
     plan = kept(study.run, study.plan(by=("kind",), per=25))
     done = imported(study, sheet(study, names(plan)))
-    assert done == SheetImport(50, 0, 0, plan_hash(plan), False)
+    assert done == SheetImport(50, 0, 0, plan_hash(plan), False, done.file)
     assert people(study.run)["round"].unique().to_list() == [round_of(plan)]
     chances = {item.transcript: item.chance for item in plan.items}
     assert dict(people(study.run).select("transcript_id", "drawn").iter_rows()) == chances
@@ -214,6 +214,6 @@ def test_coded_turns_are_of_the_transcripts_that_a_plan_drew(large: Run, tmp_pat
     label = QUESTION.labels[0].label
     rows = "".join(f"{name},anna,question,{turn},{label}\n" for name in names(plan) for turn in (0, 2))
     path.write_text(f"item,rater,metric,turn,value\n{rows}")
-    assert bedside.import_ratings(run, path) == 40
+    assert bedside.import_ratings(run, path).added == 40
     assert set(people(run)["drawn"]) == {10 / 40}
     assert people(run)["round"].unique().to_list() == [round_of(plan)]

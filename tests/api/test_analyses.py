@@ -20,7 +20,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
     folder = tmp_path_factory.mktemp("questions")
     transcripts = [bedside.EXAMPLES / "transcripts.jsonl"]
     made = bedside.score(transcripts, folder / "run", metrics=["behaviour", "turns"]).run
-    assert bedside.import_ratings(made, bedside.EXAMPLES / "ratings.csv", scales="1-5") == 71
+    assert bedside.import_ratings(made, bedside.EXAMPLES / "ratings.csv", scales="1-5").added == 71
     return made
 
 

@@ -28,10 +28,10 @@ from bedside.core.errors import BedsideError, InputError, RunError
 from bedside.ratings.run import Run, run_simulations
 from bedside.ratings.table import KEY, frame_of
 from bedside.reports.methods import methods
-from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
+from bedside.scoring.judging_orders import JudgingWork, rubrics_of
 from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.annotation.study import EMPATHY
 from tests.conftest import Call
 from tests.judges.llm.server import JudgeServer
@@ -259,7 +259,7 @@ def test_what_is_no_run_is_told(tmp_path: Path) -> None:
 
 
 def test_judgements_go_along_and_wordings_that_differ_are_refused(tmp_path: Path) -> None:
-    work = JudgingWork(chosen_rubrics(["empathy"]))
+    work = JudgingWork(rubrics_of(["empathy"]))
     changed = dataclasses.replace(EMPATHY, definition="How warm is the clinician, all in all?")
     with JudgeServer() as server:
         runs = []

@@ -19,33 +19,50 @@ SCALES = ("empathy=1-5", "safe=0,1")
 FUNCTIONS = {name: getattr(bedside, name) for name in bedside.__all__ if inspect.isfunction(getattr(bedside, name))}
 #: Arguments that take several things, by function, with one that is there.
 SEVERAL: dict[str, dict[str, Any]] = {
-    "agree": {"rounds": "all", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
+    "agree": {"missing": "99", "rounds": "all", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
     "compare": {
-        "systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5", "rounds": "all",
-        "match": "none",
+        "missing": "99", "systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5",
+        "rounds": "all", "match": "none",
     },
     "preferences": {
-        "rubrics": "empathy", "raters": "human:*", "systems": "steady", "scales": "empathy=1-5", "rounds": "all",
+        "missing": "99", "rubrics": "empathy", "raters": "human:*", "systems": "steady", "scales": "empathy=1-5",
+        "rounds": "all",
     },
-    "gate": {"match": "none", "rounds": "all", "raters": "human:*", "scales": "empathy=1-5"},
-    "validate": {"rounds": "all", "judges": "judge:*", "metrics": "empathy", "scales": "empathy=1-5"},
+    "gate": {"missing": "99", "match": "none", "rounds": "all", "raters": "human:*", "scales": "empathy=1-5"},
+    "validate": {"missing": "99", "rounds": "all", "judges": "judge:*", "metrics": "empathy", "scales": "empathy=1-5"},
     "estimate": {
-        "people": "human:*", "systems": "steady", "metrics": "empathy", "scales": "empathy=1-5", "rounds": "all",
-        "match": "none",
+        "missing": "99", "people": "human:*", "systems": "steady", "metrics": "empathy", "scales": "empathy=1-5",
+        "rounds": "all", "match": "none",
     },
-    "tables": {"rounds": "all", "match": "none", "names": "agreement", "scales": "empathy=1-5"},
-    "figure": {"rounds": "all", "scales": "empathy=1-5"},
-    "explain": {"rounds": "all", "match": "none", "scales": "empathy=1-5"},
+    "tables": {"missing": "99", "rounds": "all", "match": "none", "names": "agreement", "scales": "empathy=1-5"},
+    "figure": {"missing": "99", "rounds": "all", "scales": "empathy=1-5"},
+    "explain": {"missing": "99", "rounds": "all", "match": "none", "scales": "empathy=1-5"},
+    "deviation": {
+        "missing": "99", "systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5",
+        "rounds": "all", "match": "none",
+    },
+    "drift": {
+        "missing": "99", "systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5",
+        "rounds": "all",
+    },
+    "trend": {
+        "missing": "99", "systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5",
+        "rounds": "all",
+    },
     "import_ratings": {"scales": "1-5", "metrics": "empathy", "without": "partnership", "missing": "99"},
     "read_ratings": {"scales": "1-5", "missing": "99"},
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
-    "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},
-    "judge_pairs": {"judges": "", "rubrics": "empathy", "systems": "steady"},
-    "preview_pairs": {"judges": "", "rubrics": "empathy", "systems": "steady"},
+    "judge": {
+        "show": "tools", "source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question",
+        "metrics": "turns",
+    },
+    "judge_pairs": {"show": "tools", "judges": "", "rubrics": "empathy", "systems": "steady"},
+    "preview_pairs": {"show": "tools", "judges": "", "rubrics": "empathy", "systems": "steady"},
     "probe": {"judges": "", "probes": "length", "rubrics": "empathy", "translations": str(TALKS)},
     "preview_probe": {"judges": "", "probes": "length", "rubrics": "empathy", "translations": str(TALKS)},
     "preview_judging": {
-        "source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns",
+        "show": "tools", "source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question",
+        "metrics": "turns",
     },
     "simulate": {"settings": "26-messages", "lengths": "30", "batch_in": "answers.jsonl"},
     "preview_simulation": {"settings": "26-messages", "lengths": "30"},
@@ -62,6 +79,8 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "scrub": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
+#: Arguments that take several numbers.
+NUMBERS = {("drift", "lengths"), ("trend", "edges")}
 #: Whose arguments are transcripts or a corpus, never names.
 NO_NAMES = {"to_convokit", "from_convokit", "read_run", "report"}
 
@@ -72,7 +91,9 @@ def test_every_argument_of_several_is_tried_below() -> None:
         several = {
             parameter.name
             for parameter in inspect.signature(function).parameters.values()
-            if kinds.search(str(parameter.annotation)) and parameter.name not in ("price", "prices", "where")
+            if kinds.search(str(parameter.annotation))
+            and parameter.name not in ("price", "prices", "where")
+            and (name, parameter.name) not in NUMBERS
         }
         assert several == SEVERAL.get(name, {}).keys() or name in NO_NAMES, name
 

@@ -13,7 +13,7 @@ from bedside.annotation.offline_files import export_forms
 from bedside.annotation.proposals import AIMS
 from bedside.cli import command_line
 from bedside.core.engines.contract import ENGINES
-from bedside.judges.prompt import Order
+from bedside.judges.ask_settings import Order
 from bedside.judges.store import State
 from bedside.metrics.protocols.note2chat.preferences import Outside, Rule
 from bedside.metrics.protocols.note2chat.turn_candidates import TurnReward
@@ -22,7 +22,7 @@ from bedside.reports.exports.contract import EXPORT_FORMS
 from bedside.reports.results_layout import Best, Spread
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS
 from bedside.simulation.simulators.note2chat.training_records import Form, Unit
-from bedside.transcripts import READERS
+from bedside.transcripts.contract import READERS
 
 
 def parameter(command: str, name: str) -> Any:
@@ -51,7 +51,7 @@ def offered(option: Any) -> set[str]:
         ("compare", "correction", CORRECTIONS),
         ("score", "order", get_args(Order)),
         ("score", "engine", ENGINES.names()),
-        ("score", "format_", READERS.names()),
+        ("score", "format", READERS.names()),
         ("sample", "mode", MODES),
         ("sample", "focus", FOCI),
         ("annotate export", "form", export_forms()),
@@ -64,7 +64,7 @@ def offered(option: Any) -> set[str]:
         ("note2chat sft", "unit", get_args(Unit)),
         ("note2chat sft", "form", get_args(Form)),
         ("export", "to", EXPORT_FORMS.names()),
-        ("report", "format_", (*TABLE_FORMATS, *DOCUMENT_FORMATS, *FIGURE_FORMATS)),
+        ("report", "formats", (*TABLE_FORMATS, *DOCUMENT_FORMATS, *FIGURE_FORMATS)),
         ("report", "spread", get_args(Spread)),
         ("report", "best", get_args(Best)),
     ],

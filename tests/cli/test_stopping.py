@@ -56,7 +56,7 @@ main()
 TALKS = str(EXAMPLES / "transcripts.jsonl")
 #: Of the command line, and of what the command loads when it is called.
 MODULES = [
-    "bedside.cli.agreement",
+    "bedside.cli.score",
     pytest.param("bedside.metrics.families.structure", marks=pytest.mark.slow),
 ]
 

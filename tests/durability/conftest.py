@@ -15,7 +15,7 @@ from bedside.annotation.plan_file import write_plan
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.judging_batches import write_batch
-from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
+from bedside.scoring.judging_orders import JudgingWork, rubrics_of
 from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
 from tests.annotation.study import SYSTEMS, USERS, exported, levels, new_study, rating_plan
@@ -56,7 +56,7 @@ def study(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
 
 def _judged(folder: Path, judge: str) -> None:
     """A run whose judge's calls were exported, what a service answered to them, and a run judged elsewhere."""
-    work = JudgingWork(chosen_rubrics(["empathy"]))
+    work = JudgingWork(rubrics_of(["empathy"]))
     waiting = score([folder / "in.jsonl"], folder / "waiting", metrics=["structure"]).run
     apart = score([folder / "in.jsonl"], folder / "apart", metrics=["structure"]).run
     write_batch(waiting, [judge], work, folder / "calls.jsonl")

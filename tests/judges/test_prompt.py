@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bedside.core.errors import InputError
+from bedside.judges.ask_settings import Order
 from bedside.judges.llm.prices import estimate_tokens
 from bedside.judges.pair_question import ConversationPair, PairQuestion
-from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question, pending_question
+from bedside.judges.prompt import Conversation, NotAskable, Prompt, Question, pending_question
 from bedside.judges.reply import parse
 from bedside.judges.rubrics.rubric import Rubric, read
 from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
-from bedside.transcripts import Transcript
-from bedside.transcripts.transcript import Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.conftest import conversation
 
 REFERENCE: dict[str, Any] = {

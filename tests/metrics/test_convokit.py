@@ -19,7 +19,8 @@ from bedside.core.errors import ModelError, RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.families.structure import count_words
 from bedside.ratings.values import Value
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.installed import need
 from tests.metrics.tiny import MAKERS

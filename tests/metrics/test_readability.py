@@ -20,8 +20,9 @@ from bedside.core.errors import RegistryError
 from bedside.metrics import textstat_library
 from bedside.metrics.families.readability import FAMILY, FORMULAS as READABILITY
 from bedside.metrics.textstat_library import Pronunciations, TextCounts, counting
-from bedside.transcripts import Reading, Transcript
 from bedside.transcripts.language import not_english
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
 PROJECT = Path(__file__).resolve().parents[2]

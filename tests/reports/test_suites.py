@@ -160,7 +160,7 @@ def test_two_suites_in_one_run_keep_their_names_apart(tmp_path: Path) -> None:
     [
         ("kind: results", "kind: result", "'result'; did you mean results"),
         ("kind: bars", "kind: pie", "'pie'"),
-        ("spread: ci", "spread: range", "table talk: spread: Input should be"),
+        ("spread: ci", "spread: range", "table talk: spread: it must be"),
         ("    spread: ci", "    metrik: x", "table talk: metrik: unknown key"),
         ("figures:", "  - {id: talk, kind: counts}\nfigures:", "two are called 'talk'"),
     ],

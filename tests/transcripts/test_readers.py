@@ -15,9 +15,11 @@ from hypothesis import given, settings, strategies as st
 
 from bedside.cli.schemas import schema_text
 from bedside.core.errors import AmbiguousError, InputError, RegistryError
-from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
-from bedside.transcripts.contract import FACTS
+from bedside.transcripts.contract import FACTS, READERS
 from bedside.transcripts.message_lists import PICTURES
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.soak import budget
 from tests.transcripts.files import (
     GOOD,

@@ -20,12 +20,13 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from bedside.core.errors import RegistryError
+from bedside.judges.ask_settings import Order
 from bedside.judges.counts import Tally
 from bedside.judges.deepeval_raters.catalogue import GEVAL, GRAPH, Need
 from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, graph_object
 from bedside.judges.llm.contract import missing_library
 from bedside.judges.llm.deepeval_library import deepeval_module
-from bedside.judges.prompt import NotAskable, Order, Prompt, PromptPiece
+from bedside.judges.prompt import NotAskable, Prompt, PromptPiece
 from bedside.judges.questions import AnswerGroup, JudgeAnswer
 from bedside.judges.reply import Parsed, parse_object, without_thought
 from bedside.judges.store import Judgement

@@ -15,9 +15,6 @@ from typing import Any, Literal, Protocol, TypedDict, Unpack
 from bedside.core.errors import BedsideError
 from bedside.judges.llm.prices import Token
 
-#: How long models that reason can be asked to do so; each provider takes some of these.
-REASONING_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
-
 
 class TokenCounts(TypedDict, total=False):
     """The tokens of a reply: the fields of :class:`Reply` of these names."""
@@ -244,8 +241,8 @@ class Sampling:
         seed: of the first pass; sent, plus the number of the pass, only where the temperature isn't 0.
         timeout: seconds until a request counts as unanswered.
         max_prompt_tokens: for servers that must be told how much room to make.
-        reasoning_effort: how long a model that reasons does so, one of :data:`REASONING_EFFORTS`; None leaves it to the
-            provider.
+        reasoning_effort: how long a model that reasons does so, one of
+            :data:`bedside.judges.ask_settings.REASONING_EFFORTS`; None leaves it to the provider.
     """
 
     temperature: float | None = 0.0

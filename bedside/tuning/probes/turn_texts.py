@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from bedside.judges.ask_settings import Order
 from bedside.judges.counts import Tally
-from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, PromptPiece, Question
+from bedside.judges.prompt import Conversation, NotAskable, Prompt, PromptPiece, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup
 from bedside.judges.rubric_ratings import NOT_APPLICABLE
 from bedside.judges.rubrics.answer_form import RubricPart

@@ -24,7 +24,7 @@ from bedside.judges.store import read_judgements
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 from bedside.scoring.judging_batches import read_batch, write_batch
-from bedside.scoring.judging_orders import STORE, JudgingWork, chosen_rubrics
+from bedside.scoring.judging_orders import STORE, JudgingWork, rubrics_of
 from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
 from tests.conftest import Call
@@ -108,7 +108,7 @@ def bodies(server: JudgeServer) -> list[str]:
 
 
 JUDGE = "http://127.0.0.1:9/v1#tiny"
-EMPATHY = JudgingWork(chosen_rubrics(["empathy"]))
+EMPATHY = JudgingWork(rubrics_of(["empathy"]))
 
 
 @pytest.mark.parametrize("suite", ["calm-it", "medconceal", "note2chat"])
@@ -150,7 +150,7 @@ def test_what_follows_from_answers_is_exported_when_they_are_there(batch: Batch)
         finding = {"category": "emotional discomfort or fear", "text": "Is afraid"}
         return Action(text=json.dumps({"reason": "r", "findings": [finding]}))
 
-    work = JudgingWork(chosen_rubrics(["finding_extraction", "concern_matching"]))
+    work = JudgingWork(rubrics_of(["finding_extraction", "concern_matching"]))
     first = batch.export(work)
     assert (first.files[0].calls, first.waiting) == (12, ("concern_matching",))
     with JudgeServer(script) as server:
@@ -168,7 +168,7 @@ def test_what_follows_from_answers_is_exported_when_they_are_there(batch: Batch)
 
 
 def test_live_and_batch_mix(batch: Batch) -> None:
-    work = JudgingWork(chosen_rubrics(["empathy", "partnership"]))
+    work = JudgingWork(rubrics_of(["empathy", "partnership"]))
     with JudgeServer() as server:
         batch.judged_live(server, max_calls=5)
         first = batch.export(work)
@@ -210,7 +210,7 @@ def test_a_rubric_of_ones_own_is_remembered(batch: Batch, tmp_path: Path) -> Non
     file = tmp_path / "mine" / "warmth.yaml"
     file.parent.mkdir()
     file.write_text(re.sub(r"^title: .*$", "title: How warm it is", own, flags=re.MULTILINE), "utf-8")
-    batch.export(JudgingWork(chosen_rubrics(["warmth"], file.parent)))
+    batch.export(JudgingWork(rubrics_of(["warmth"], folder=file.parent)))
     file.unlink()
     batch.answer()
     assert batch.read().taken == 12

@@ -16,7 +16,7 @@ SEE = "see the docs on judges, Several endpoints"
 NO_LIST = f"endpoints.yaml: a file of endpoints must hold a list of them; {SEE}"
 FIRST = "endpoints.yaml, entry 1:"
 #: By the weight of an endpoint.
-WEIGHTS = {"0": "greater than 0", ".inf": "a finite number", "true": "a valid number"}
+WEIGHTS = {"0": "above 0", ".inf": "a finite number", "true": "a number"}
 A, B = "http://a:1/v1", "http://b:1/v1"
 
 #: By name.
@@ -42,10 +42,10 @@ FILES: dict[str | None, str] = {
     f"- {A}#m\n- {{address: '{B}'}}": f"endpoints.yaml, entry 2: {NAMES[B]}",
     f"- {{address: '{A}#m', wieght: 2}}": f"{FIRST} wieght: unknown key; did you mean weight?; {SEE}",
     **{
-        f"- {{address: '{A}#m', weight: {weight}}}": f"{FIRST} weight: Input should be {words}; {SEE}"
+        f"- {{address: '{A}#m', weight: {weight}}}": f"{FIRST} weight: it must be {words}; {SEE}"
         for weight, words in WEIGHTS.items()
     },
-    f"- {{address: '{A}#m', max_concurrency: 1.5}}": f"{FIRST} max_concurrency: Input should be a valid integer; {SEE}",
+    f"- {{address: '{A}#m', max_concurrency: 1.5}}": f"{FIRST} max_concurrency: it must be a whole number; {SEE}",
     "- {address: anthropic/m, key_env: KEY}": f"{FIRST} anthropic/m is asked without a key_env; {SEE}",
     "- other.yaml": f"{FIRST} address: a file of endpoints can't name another one; {SEE}",
     f"- &a {A}#m\n- *a": "endpoints.yaml:2: the file is not plain YAML (the alias *a is not allowed)",

@@ -29,7 +29,7 @@ from bedside.metrics.protocols.note2chat import (
 )
 from bedside.metrics.protocols.note2chat.labels import HistoryLabels
 from bedside.metrics.protocols.note2chat.preferences import RULES, ranked_recalls
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
 

@@ -380,7 +380,7 @@ def test_a_file_may_extend_a_shipped_one(tmp_path: Path) -> None:
     [
         ({"reveal": {"hihg": 0.9}}, r"reveal.hihg: unknown key"),
         ({"reveal": {"low": 0.8}}, "low must not exceed high"),
-        ({"reveal": {"decay": 1.0}}, r"reveal.decay: Input should be less than 1"),
+        ({"reveal": {"decay": 1.0}}, r"reveal.decay: it must be below 1"),
         ({"reveal": {"weights": {"overlapp": 1.0}}}, "no feature is called 'overlapp'; did you mean overlap"),
         ({"reveal": {"by_category": {"money": {}}}}, r"reveal.by_category.money"),
         ({"address": {"lag": -1}}, r"address.lag"),

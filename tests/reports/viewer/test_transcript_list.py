@@ -26,7 +26,7 @@ from bedside.reports.viewer.viewed_run import (
     conversation,
     read_query,
 )
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
 from tests.reports.viewer.runs import CHINESE, HOSTILE, HOSTILE_ID, SYSTEMS, add_warmth, talks as made_talks

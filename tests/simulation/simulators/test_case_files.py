@@ -120,7 +120,7 @@ def test_a_wrong_key_is_told_with_its_line_and_the_nearest(
         ("a.yaml", "id: a\nid: b\n", r"a\.yaml:2: the file is not plain YAML \(the key id is there twice\)"),
         ("a.yaml", "id: !!python/object:os.system x\n", r"a\.yaml:1: .*not allowed"),
         ("a.json", "[]", "there are no cases"),
-        ("a.json", "3", r"a\.json:1: Input should be"),
+        ("a.json", "3", r"a\.json:1: it must hold keys and values"),
         ("a.json", '{"id": "../x/y"}', r"a\.json:1: id: String should match"),
         ("a.txt", "", r"a\.txt: a case file ends in"),
         ("a.json", '{"patient": {}}', r"a\.json:1: id: it is missing"),

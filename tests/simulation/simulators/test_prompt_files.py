@@ -93,7 +93,7 @@ def test_the_nearest_prompt_and_the_languages_are_named(tmp_path: Path) -> None:
             "id: reply\nlanguage: en\npurpose: Nothing.\n",
             r"brief: there is neither a brief nor an instruction",
         ),
-        (REPLY.replace("language: en", "language: fr"), r"language: Input should be 'en' or 'zh'"),
+        (REPLY.replace("language: en", "language: fr"), r"language: it must be 'en' or 'zh'"),
         (
             REPLY + "id: twice\n",
             r"reply\.en\.yaml:13: the file is not plain YAML \(the key id is there twice",

@@ -222,9 +222,9 @@ def simulated_turns(transcript: Transcript) -> Mapping[int, ConcernTurnLabels] |
 
 #: The labels of MedConceal.
 LABELS = LabelForm("medconceal", ConcernLabels, role="clinician", page="docs/medconceal.md")
-#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
+#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
 label_raters: Callable[[Transcript], list[str]] = LABELS.raters
-#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
+#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
 rater_labels: Callable[[Transcript, str], ConcernLabels] = LABELS.of_rater
-#: See :class:`bedside.metrics.protocols.contract.LabelForm`.
+#: See :class:`bedside.metrics.protocols.label_files.LabelForm`.
 with_labels: Callable[[Iterable[Transcript], str | os.PathLike[str]], Iterator[Transcript]] = LABELS.laid_over

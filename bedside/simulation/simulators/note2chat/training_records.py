@@ -24,7 +24,7 @@ from bedside.simulation.simulators.note2chat.rule_actors import (
 )
 from bedside.simulation.simulators.note2chat.vignette import ask_evaluator, folded, prompt, sentences
 from bedside.simulation.simulators.toys import object_reply
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 
 # -- Interviews as records to train on ------------------------------------------------------------------
 

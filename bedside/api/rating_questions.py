@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 from bedside.analysis.choices import (
     AlphaMetric,
@@ -25,16 +24,14 @@ from bedside.analysis.choices import (
     Test,
     Weights,
 )
-from bedside.core.errors import DataError, InputError, one_of
-from bedside.core.settings import HOW, READING, WHICH, option, question, settings
+from bedside.core.errors import DataError, InputError
+from bedside.core.question_settings import HOW, WHICH, Seeded, changed_fields, option, question, settings_class
 from bedside.core.words import Names, listed, listed_by_name
 from bedside.ratings.names import JUDGES, is_judge
-from bedside.ratings.rating_reading import RatingReading, Struck, parse_missing
+from bedside.ratings.rating_reading import SCALES, FileReading
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bedside.analysis.agreement import Agreement
     from bedside.analysis.comparison import Comparisons
     from bedside.analysis.deviation import Deviation
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingSource, RatingsView
     from bedside.analysis.trend import Trend
     from bedside.analysis.validation import JudgeCard
-    from bedside.ratings.rating_files import RatingFile
     from bedside.reports.explanation import Explanation
     from bedside.reports.figures import Drawing
     from bedside.reports.preference_tables import PreferenceAnswer
@@ -52,76 +48,56 @@ if TYPE_CHECKING:
 # -- What several questions are asked with --------------------------------------------------------------
 
 
-@settings
-class FileReading:
-    """How a file of ratings is read; a run says all of itself."""
-
-    columns: Mapping[str, str] | None = option(
-        "Which columns of the file hold what bedside needs, such as item=Session,rater=Coder.",
-        default=None, heading=READING, metavar="NAME=COLUMN,…", form="pairs",
-    )  # fmt: skip
-    form: str | None = option(
-        "Form of a file of ratings, such as by_rater or by_metric, where bedside doesn't recognise it.",
-        default=None, heading=READING, metavar="NAME", offers="rating_forms",
-    )  # fmt: skip
-    sheet: str | None = option(
-        "Worksheet of a workbook; all takes every one that holds a table.",
-        default=None,
-        heading=READING,
-        metavar="NAME",
-    )
-    header_row: int | None = option(
-        "Line or row of a table's column names, from 1. Without it, it is found.",
-        default=None, heading=READING, metavar="NUMBER", least=1,
-    )  # fmt: skip
-    encoding: str | None = option(
-        "Encoding of a text file, such as cp1252. Without it, it is recognised.",
-        default=None,
-        heading=READING,
-        metavar="NAME",
-    )
-    rename: Mapping[str, str] | None = option(
-        "Names of a file's metrics and raters, and those that they get: Empathy=empathy,AK=anna.",
-        default=None, heading=READING, metavar="OLD=NEW,…", form="pairs",
-    )  # fmt: skip
-    exact: bool = option(
-        "Keep a file's names and labels as they are written. Without it, Empathy is empathy, and ANNA anna.",
-        default=False, heading=READING,
-    )  # fmt: skip
-    missing: Names = option(
-        "What stands for no answer in a file of ratings: 99,-9; of one metric: stars=99. With stars= all its numbers "
-        "are ratings.",
-        default=(), heading=READING, metavar="CODE,…", form="names",
-    )  # fmt: skip
-    struck: Struck | None = option(
-        "Whether a workbook's cells that are struck through count.", default=None, heading=READING, metavar="keep|leave"
-    )
+#: Fields that settings_class of several kinds have.
+ROUNDS: Any = option(
+    "Rounds of annotation whose ratings by people count; all takes every round together. Needed where people rated "
+    "a metric in several rounds.",
+    "--round", "--rounds", default=None, heading=WHICH, metavar="A,B", form="rounds", offers="rounds",
+)  # fmt: skip
+ALL_METRICS: Any = option(
+    "Metrics or rubrics to look at; * stands for any letters. Without it, all of them.",
+    "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
+)  # fmt: skip
+_SYSTEMS: Any = option(
+    "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
+)
+_RATERS: Any = option(
+    "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
+    default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
+)  # fmt: skip
+_GROUPS: Any = option(
+    "Compare the levels of a factor, such as mi_quality, in place of systems; they pair by case where they share "
+    "cases.",
+    default=None, heading=WHICH, metavar="FACTOR",
+)  # fmt: skip
+_WEIGHTS: Any = option(
+    "Weights of kappa on ordered scales: quadratic, linear or none. Without it, quadratic.",
+    default=None, heading=HOW, metavar="NAME",
+)  # fmt: skip
 
 
-@settings
-class RatingsPart(FileReading):
-    """Which ratings a question is about."""
+@settings_class
+class PartOfStudy:
+    """The part of a study that a question is about."""
 
-    rounds: Names | None = option(
-        "Rounds of annotation whose ratings by people count; all takes every round together. Needed where people rated "
-        "a metric in several rounds.",
-        "--round", "--rounds", default=None, heading=WHICH, metavar="A,B", form="rounds", offers="rounds",
-    )  # fmt: skip
+    rounds: Names | None = ROUNDS
     where: Mapping[str, Names] | None = option(
         "Only transcripts with this level of a factor, such as setting=8. Several levels of one factor are taken "
         "together.",
         default=None, heading=WHICH, metavar="FACTOR=LEVEL,…", form="levels",
     )  # fmt: skip
-    scales: Names = option(
-        "Scale of the ratings, such as 1-5, 0,1,2, none/open/closed or 'mild<moderate<severe' (labels in order); "
-        "METRIC=SCALE is the scale of one metric.",
-        "--scale", default=(), heading=READING, metavar="SCALE", form="repeated",
-    )  # fmt: skip
 
 
-@settings
-class Matched(RatingsPart):
-    """Which ratings a question is about that sets systems against one another."""
+@settings_class
+class RatingsPart(PartOfStudy, FileReading):
+    """Which ratings a question is about."""
+
+    scales: Names = SCALES
+
+
+@settings_class
+class MatchedBy:
+    """What systems are matched by."""
 
     match: Names | None = option(
         "Factors that systems are matched by; none matches nothing. Without it, conditions that vary within cases that "
@@ -130,7 +106,12 @@ class Matched(RatingsPart):
     )  # fmt: skip
 
 
-@settings
+@settings_class
+class Matched(RatingsPart, MatchedBy):
+    """Which ratings a question is about that sets systems against one another."""
+
+
+@settings_class
 class Within:
     """Whether a question is answered once for all or for each level of a factor."""
 
@@ -140,17 +121,7 @@ class Within:
     )  # fmt: skip
 
 
-@settings
-class Seeded:
-    """What is drawn at random."""
-
-    seed: int = option(
-        "Seed of everything that is drawn at random; the same seed gives the same result.",
-        default=0, heading=HOW, metavar="NUMBER", least=0,
-    )  # fmt: skip
-
-
-@settings
+@settings_class
 class Chosen:
     """The systems, metrics and raters of a question about quality."""
 
@@ -168,79 +139,23 @@ class Chosen:
     )  # fmt: skip
 
 
-_ALL_METRICS = option(
-    "Metrics or rubrics to look at; * stands for any letters. Without it, all of them.",
-    "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
-)  # fmt: skip
-_SYSTEMS = option(
-    "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
-)
-_RATERS = option(
-    "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
-    default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
-)  # fmt: skip
-_GROUPS = option(
-    "Compare the levels of a factor, such as mi_quality, in place of systems; they pair by case where they share "
-    "cases.",
-    default=None, heading=WHICH, metavar="FACTOR",
-)  # fmt: skip
-_WEIGHTS = option(
-    "Weights of kappa on ordered scales: quadratic, linear or none. Without it, quadratic.",
-    default=None, heading=HOW, metavar="NAME",
-)  # fmt: skip
-
-#: Given each file of ratings that a question reads, before anything is computed from it; None where nobody listens.
-FILES_READ: ContextVar[Callable[[RatingFile], None] | None] = ContextVar("files_read", default=None)
-
-
-def reading_of(asked: FileReading, scales: Names = (), metric: str | None = None) -> RatingReading:
-    """How ratings are read, as the readers of files take it.
-
-    Raises:
-        BedsideError: a scale or a code for what is missing that can't be read, or no such choice.
-    """
-    from bedside.analysis.metric_facts import known_names
-    from bedside.ratings.scales import parse_scales
-
-    struck = asked.struck
-    if struck is not None:
-        one_of(struck, get_args(Struck), "choice", InputError, where="`struck`")
-    return RatingReading(
-        scales=parse_scales(listed(scales, "scales")),
-        columns=asked.columns or {},
-        metric=metric,
-        form=asked.form,
-        sheet=asked.sheet,
-        header_row=asked.header_row,
-        encoding=asked.encoding,
-        rename=asked.rename or {},
-        exact=asked.exact,
-        missing=parse_missing(listed(asked.missing, "missing")),
-        struck=None
-        if asked.struck is None
-        else one_of(asked.struck, get_args(Struck), "choice", InputError, where="`struck`"),
-        known=known_names(),
-    )
-
-
-def read_source(source: RatingSource, asked: RatingsPart) -> RatingSource:
+def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:
     """What is read from a file or data frame as the settings say; a run as it is.
 
     Raises:
         BedsideError: ratings can't be read from it, or what says how a file is read is given of a run.
     """
+    from bedside.analysis.metric_facts import known_names
     from bedside.ratings.rating_content import is_frame
-    from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
+    from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame, tell_of
 
     if is_frame(source):
-        return read_rating_frame(source, reading_of(asked, asked.scales))
+        return read_rating_frame(source, settings.parsed(settings.scales, known_names()))
     if isinstance(source, str | os.PathLike) and Path(source).is_file():
-        file = read_rating_file(source, reading_of(asked, asked.scales))
-        tell = FILES_READ.get()
-        if tell is not None:
-            tell(file)
+        file = read_rating_file(source, settings.parsed(settings.scales, known_names()))
+        tell_of(file)
         return file
-    names = [f"`{each.name}`" for each in fields(FileReading) if getattr(asked, each.name) != each.default]
+    names = [f"`{name}`" for name in changed_fields(settings, FileReading)]
     if names and _was_read(source):
         known = source.name if isinstance(source, RatingFile) else getattr(source, "path", source)
         raise InputError(
@@ -257,7 +172,7 @@ def _was_read(source: RatingSource) -> bool:
     return not isinstance(source, str | os.PathLike) or Path(source).is_dir()
 
 
-def view_of(source: RatingSource, asked: RatingsPart) -> RatingsView:
+def view_of(source: RatingSource, settings: RatingsPart) -> RatingsView:
     """The ratings that a question is about.
 
     Raises:
@@ -267,18 +182,18 @@ def view_of(source: RatingSource, asked: RatingsPart) -> RatingsView:
     from bedside.ratings.scales import parse_scales
 
     return open_ratings_view(
-        read_source(source, asked),
-        scales=parse_scales(listed(asked.scales, "scales")),
-        rounds=listed(asked.rounds, "rounds"),
-        where=listed_by_name(asked.where, "where"),
-        match=listed(asked.match, "match") if isinstance(asked, Matched) else None,
+        read_source(source, settings),
+        scales=parse_scales(listed(settings.scales, "scales")),
+        rounds=listed(settings.rounds, "rounds"),
+        where=listed_by_name(settings.where, "where"),
+        match=listed(settings.match, "match") if isinstance(settings, Matched) else None,
     )
 
 
 # -- Do raters agree? -----------------------------------------------------------------------------------
 
 
-@settings
+@settings_class
 class AgreeSettings(RatingsPart, Within, Seeded):
     """Show how well raters agree.
 
@@ -291,7 +206,7 @@ class AgreeSettings(RatingsPart, Within, Seeded):
         $ bedside agree stars.csv --scale 1-5 --icc 2,k
     """
 
-    metrics: Names | None = _ALL_METRICS
+    metrics: Names | None = ALL_METRICS
     raters: Names | None = _RATERS
     weights: Weights | None = _WEIGHTS
     alpha: AlphaMetric | None = option(
@@ -311,7 +226,7 @@ class AgreeSettings(RatingsPart, Within, Seeded):
 
 
 @question(AgreeSettings)
-def agree(source: RatingSource, asked: AgreeSettings) -> Tables[tuple[Agreement, ...]]:
+def agree(source: RatingSource, settings: AgreeSettings) -> Tables[tuple[Agreement, ...]]:
     """Raises:
     BedsideError: an unknown name, or nothing that two raters rated.
     """
@@ -319,21 +234,23 @@ def agree(source: RatingSource, asked: AgreeSettings) -> Tables[tuple[Agreement,
     from bedside.reports.annotation import agreement_tables
     from bedside.reports.levels import answered
 
-    names, raters = listed(asked.metrics, "metrics"), listed(asked.raters, "raters")
+    names, raters = listed(settings.metrics, "metrics"), listed(settings.raters, "raters")
 
     def answer(view: RatingsView) -> Tables[tuple[Agreement, ...]]:
         def compute(metrics: Sequence[str] | None) -> tuple[Agreement, ...]:
             return run_agree(
-                view, metrics=metrics, raters=raters, weights=asked.weights, alpha=asked.alpha, icc=asked.icc,
-                seed=asked.seed,
+                view, metrics=metrics, raters=raters, weights=settings.weights, alpha=settings.alpha, icc=settings.icc,
+                seed=settings.seed,
             )  # fmt: skip
 
-        return agreement_tables(view, compute, metrics=names, raters=raters, confusion=asked.confusion, seed=asked.seed)
+        return agreement_tables(
+            view, compute, metrics=names, raters=raters, confusion=settings.confusion, seed=settings.seed
+        )
 
-    return answered(view_of(source, asked), asked.within, answer)
+    return answered(view_of(source, settings), settings.within, answer)
 
 
-@settings
+@settings_class
 class ValidateSettings(RatingsPart, Within, Seeded):
     """Answer "may this judge stand in for people?".
 
@@ -347,7 +264,7 @@ class ValidateSettings(RatingsPart, Within, Seeded):
         "Raters to check, such as judge:* or an algorithm; without it, all raters that are not people.",
         "--judges", "--judge", default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
     )  # fmt: skip
-    metrics: Names | None = _ALL_METRICS
+    metrics: Names | None = ALL_METRICS
     epsilon: float = option(
         "How much worse than a person the judge may be, in return for what it saves: .2 where the people are experts, "
         ".15 where they are skilled, .1 where they are crowd workers.",
@@ -362,7 +279,7 @@ class ValidateSettings(RatingsPart, Within, Seeded):
 
 
 @question(ValidateSettings)
-def validate(source: RatingSource, asked: ValidateSettings) -> Tables[tuple[JudgeCard, ...]]:
+def validate(source: RatingSource, settings: ValidateSettings) -> Tables[tuple[JudgeCard, ...]]:
     """Raises:
     BedsideError: an unknown name, or nothing that a judge and people rated.
     """
@@ -373,19 +290,19 @@ def validate(source: RatingSource, asked: ValidateSettings) -> Tables[tuple[Judg
     def answer(view: RatingsView) -> Tables[tuple[JudgeCard, ...]]:
         cards = run_validate(
             view,
-            judges=listed(asked.judges, "judges"),
-            metrics=listed(asked.metrics, "metrics"),
-            epsilon=asked.epsilon,
-            weights=asked.weights,
-            made_by=asked.made_by,
-            seed=asked.seed,
+            judges=listed(settings.judges, "judges"),
+            metrics=listed(settings.metrics, "metrics"),
+            epsilon=settings.epsilon,
+            weights=settings.weights,
+            made_by=settings.made_by,
+            seed=settings.seed,
         )
         return Tables(validation_tables(cards, view), cards)
 
-    return answered(view_of(source, asked), asked.within, answer)
+    return answered(view_of(source, settings), settings.within, answer)
 
 
-@settings
+@settings_class
 class EstimateSettings(Matched, Within):
     """Correct a judge's means by what people rated.
 
@@ -407,7 +324,7 @@ class EstimateSettings(Matched, Within):
         default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
     )  # fmt: skip
     systems: Names | None = _SYSTEMS
-    metrics: Names | None = _ALL_METRICS
+    metrics: Names | None = ALL_METRICS
     about: EstimateAbout = option(
         "What the means are about: cases like these, in the run's mix (cases), as a paper's claims are; or this run's "
         "transcripts alone (run), of which those that people rated are known.",
@@ -420,7 +337,7 @@ class EstimateSettings(Matched, Within):
 
 
 @question(EstimateSettings)
-def estimate(source: RatingSource, asked: EstimateSettings) -> Tables[tuple[Estimate, ...]]:
+def estimate(source: RatingSource, settings: EstimateSettings) -> Tables[tuple[Estimate, ...]]:
     """Raises:
     BedsideError: an unknown name, no such judge, or nothing that it and people rated.
     """
@@ -428,8 +345,8 @@ def estimate(source: RatingSource, asked: EstimateSettings) -> Tables[tuple[Esti
     from bedside.reports.estimation import estimate_table
     from bedside.reports.levels import answered
 
-    view = view_of(source, asked)
-    if asked.judge == JUDGES and not any(map(is_judge, view.raters())):
+    view = view_of(source, settings)
+    if settings.judge == JUDGES and not any(map(is_judge, view.raters())):
         raise DataError(
             "no judge has rated it",
             where=view.name,
@@ -439,22 +356,22 @@ def estimate(source: RatingSource, asked: EstimateSettings) -> Tables[tuple[Esti
     def answer(view: RatingsView) -> Tables[tuple[Estimate, ...]]:
         estimates = run_estimate(
             view,
-            judge=asked.judge,
-            people=listed(asked.people, "people"),
-            systems=listed(asked.systems, "systems"),
-            metrics=listed(asked.metrics, "metrics"),
-            about=asked.about,
-            method=asked.method,
+            judge=settings.judge,
+            people=listed(settings.people, "people"),
+            systems=listed(settings.systems, "systems"),
+            metrics=listed(settings.metrics, "metrics"),
+            about=settings.about,
+            method=settings.method,
         )
         return Tables([estimate_table(estimates)], estimates)
 
-    return answered(view, asked.within, answer)
+    return answered(view, settings.within, answer)
 
 
 # -- Which system is better? ----------------------------------------------------------------------------
 
 
-@settings
+@settings_class
 class CompareSettings(Matched, Within, Chosen, Seeded):
     """Compare systems pair by pair.
 
@@ -505,7 +422,7 @@ class CompareSettings(Matched, Within, Chosen, Seeded):
 
 
 @question(CompareSettings)
-def compare(source: RatingSource, asked: CompareSettings) -> Tables[Comparisons]:
+def compare(source: RatingSource, settings: CompareSettings) -> Tables[Comparisons]:
     """Raises:
     BedsideError: an unknown name, or no metric that can be compared, with the reason for each.
     """
@@ -517,38 +434,40 @@ def compare(source: RatingSource, asked: CompareSettings) -> Tables[Comparisons]
     from bedside.reports.table_notes import preferences_apart
     from bedside.reports.tables.comparison import comparison_table, overall_table
 
-    systems = listed(asked.systems, "systems")
+    systems = listed(settings.systems, "systems")
     chosen: dict[str, Any] = {
-        "systems": systems if asked.groups is None else None,
-        "reference": asked.reference,
-        "metrics": listed(asked.metrics, "metrics"),
-        "raters": listed(asked.raters, "raters"),
+        "systems": systems if settings.groups is None else None,
+        "reference": settings.reference,
+        "metrics": listed(settings.metrics, "metrics"),
+        "raters": listed(settings.raters, "raters"),
     }
 
     def answer(view: RatingsView) -> Tables[Comparisons]:
         comparisons = run_compare(
             view,
             **chosen,
-            test=asked.test,
-            alternative=asked.alternative,
-            family=asked.family,
-            correction=asked.correction,
-            adjusted_intervals=asked.adjusted_intervals,
-            seed=asked.seed,
+            test=settings.test,
+            alternative=settings.alternative,
+            family=settings.family,
+            correction=settings.correction,
+            adjusted_intervals=settings.adjusted_intervals,
+            seed=settings.seed,
         )
         if not comparisons.pairs:
             raise nothing_compared(comparisons, view.name)
         shown = [overall_table(comparisons.overall)] if comparisons.overall else []
-        if asked.margin is not None:
-            shown.append(margin_table(within_margins(view, margins_of(asked.margin), **chosen)))
+        if settings.margin is not None:
+            shown.append(margin_table(within_margins(view, margins_of(settings.margin), **chosen)))
         pairs = comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order)
         return Tables((*shown, pairs), comparisons)
 
-    view = view_of(source, asked)
-    return answered(view if asked.groups is None else group_view(view, asked.groups, systems), asked.within, answer)
+    view = view_of(source, settings)
+    return answered(
+        view if settings.groups is None else group_view(view, settings.groups, systems), settings.within, answer
+    )
 
 
-@settings
+@settings_class
 class PreferencesSettings(RatingsPart, Within, Seeded):
     """Show which system is preferred where two conversations were compared.
 
@@ -570,7 +489,7 @@ class PreferencesSettings(RatingsPart, Within, Seeded):
 
 
 @question(PreferencesSettings)
-def preferences(source: RatingSource, asked: PreferencesSettings) -> Tables[PreferenceAnswer]:
+def preferences(source: RatingSource, settings: PreferencesSettings) -> Tables[PreferenceAnswer]:
     """Raises:
     BedsideError: an unknown name, or no two conversations were compared.
     """
@@ -579,13 +498,13 @@ def preferences(source: RatingSource, asked: PreferencesSettings) -> Tables[Pref
     from bedside.reports.preference_tables import preference_tables
 
     def answer(view: RatingsView) -> Tables[PreferenceAnswer]:
-        names = {name: listed(getattr(asked, name), name) for name in ("rubrics", "raters", "systems")}
-        return preference_tables(chosen_preferences(view, **names), asked.seed)
+        names = {name: listed(getattr(settings, name), name) for name in ("rubrics", "raters", "systems")}
+        return preference_tables(chosen_preferences(view, **names), settings.seed)
 
-    return answered(view_of(source, asked), asked.within, answer)
+    return answered(view_of(source, settings), settings.within, answer)
 
 
-@settings
+@settings_class
 class GateSettings(Matched):
     """Let a new system pass only if it is shown to be no worse.
 
@@ -620,7 +539,7 @@ class GateSettings(Matched):
 
 
 @question(GateSettings)
-def gate(source: RatingSource, asked: GateSettings) -> Tables[Gate]:
+def gate(source: RatingSource, settings: GateSettings) -> Tables[Gate]:
     """Returns:
         The table; ``results.passed`` says whether it may pass.
 
@@ -637,16 +556,16 @@ def gate(source: RatingSource, asked: GateSettings) -> Tables[Gate]:
     def answer(view: RatingsView) -> Tables[Gate]:
         result = run_gate(
             view,
-            baseline=asked.baseline,
-            margins=margins_of(asked.margin),
-            system=asked.system,
-            safety={name: _level(level) for name, level in (asked.safety or {}).items()},
-            raters=listed(asked.raters, "raters"),
+            baseline=settings.baseline,
+            margins=margins_of(settings.margin),
+            system=settings.system,
+            safety={name: _level(level) for name, level in (settings.safety or {}).items()},
+            raters=listed(settings.raters, "raters"),
         )
         return Tables([gate_table(result)], result)
 
-    view = view_of(source, asked)
-    return answered(view if asked.groups is None else group_view(view, asked.groups), None, answer)
+    view = view_of(source, settings)
+    return answered(view if settings.groups is None else group_view(view, settings.groups), None, answer)
 
 
 def _level(level: float | str) -> float:
@@ -656,7 +575,7 @@ def _level(level: float | str) -> float:
         raise InputError(f"{level!r} is no number", where="`safety`", todo="write NAME=LEVEL") from None
 
 
-@settings
+@settings_class
 class DeviationSettings(Matched, Within):
     """Show how far systems' means lie from those of a reference corpus.
 
@@ -670,12 +589,12 @@ class DeviationSettings(Matched, Within):
         metavar="REFERENCE",
     )  # fmt: skip
     systems: Names | None = _SYSTEMS
-    metrics: Names | None = _ALL_METRICS
+    metrics: Names | None = ALL_METRICS
     raters: Names | None = _RATERS
 
 
 @question(DeviationSettings)
-def deviation(source: RatingSource, asked: DeviationSettings) -> Tables[tuple[Deviation, ...]]:
+def deviation(source: RatingSource, settings: DeviationSettings) -> Tables[tuple[Deviation, ...]]:
     """Raises:
     BedsideError: an unknown name, no such run or system, or no metric that both have.
     """
@@ -685,32 +604,32 @@ def deviation(source: RatingSource, asked: DeviationSettings) -> Tables[tuple[De
     from bedside.reports.levels import answered
     from bedside.reports.tables.deviation import deviation_table
 
-    path = Path(asked.reference)
-    corpus: RatingsView | str = str(asked.reference)
+    path = Path(settings.reference)
+    corpus: RatingsView | str = str(settings.reference)
     # What says how a file is read is meant for whichever of the two is a file.
-    unread = replace(asked, **{each.name: cast(Any, each.default) for each in fields(FileReading)})
+    unread = replace(settings, **{each.name: cast(Any, each.default) for each in fields(FileReading)})
     if path.exists():
-        reading = unread if path.is_dir() and not _was_read(source) else asked
-        corpus = open_ratings_view(read_source(path, reading), scales=parse_scales(listed(asked.scales, "scales")))
-    view = view_of(source, unread if path.is_file() and _was_read(source) else asked)
+        reading = unread if path.is_dir() and not _was_read(source) else settings
+        corpus = open_ratings_view(read_source(path, reading), scales=parse_scales(listed(settings.scales, "scales")))
+    view = view_of(source, unread if path.is_file() and _was_read(source) else settings)
 
     def answer(view: RatingsView) -> Tables[tuple[Deviation, ...]]:
         deviations = deviations_from(
             view,
             corpus,
-            systems=listed(asked.systems, "systems"),
-            metrics=listed(asked.metrics, "metrics"),
-            raters=listed(asked.raters, "raters"),
+            systems=listed(settings.systems, "systems"),
+            metrics=listed(settings.metrics, "metrics"),
+            raters=listed(settings.raters, "raters"),
         )
         return Tables([deviation_table(deviations, path.name, view.order)], deviations)
 
-    return answered(view, asked.within, answer)
+    return answered(view, settings.within, answer)
 
 
 # -- What changes over a conversation's length? ---------------------------------------------------------
 
 
-@settings
+@settings_class
 class DriftSettings(RatingsPart, Within, Chosen, Seeded):
     """Show how metrics change from the shortest to the longest conversations.
 
@@ -731,7 +650,7 @@ class DriftSettings(RatingsPart, Within, Chosen, Seeded):
 
 
 @question(DriftSettings)
-def drift(source: RatingSource, asked: DriftSettings) -> Tables[Drift]:
+def drift(source: RatingSource, settings: DriftSettings) -> Tables[Drift]:
     """Raises:
     BedsideError: an unknown name, not two lengths, or no case that was run at both.
     """
@@ -739,7 +658,7 @@ def drift(source: RatingSource, asked: DriftSettings) -> Tables[Drift]:
     from bedside.reports.levels import answered
     from bedside.reports.tables.drift import drift_table
 
-    lengths = None if asked.lengths is None else tuple(asked.lengths)
+    lengths = None if settings.lengths is None else tuple(settings.lengths)
     if lengths is not None and len(lengths) != 2:
         raise InputError(
             f"{', '.join(f'{length:g}' for length in lengths)} is not two lengths", where="`lengths`",
@@ -749,12 +668,12 @@ def drift(source: RatingSource, asked: DriftSettings) -> Tables[Drift]:
     def answer(view: RatingsView) -> Tables[Drift]:
         changes = changes_by_length(
             view,
-            asked.by,
+            settings.by,
             lengths=lengths,
-            systems=listed(asked.systems, "systems"),
-            metrics=listed(asked.metrics, "metrics"),
-            raters=listed(asked.raters, "raters"),
-            seed=asked.seed,
+            systems=listed(settings.systems, "systems"),
+            metrics=listed(settings.metrics, "metrics"),
+            raters=listed(settings.raters, "raters"),
+            seed=settings.seed,
         )
         if not any(metric.change.n for metric in changes.changes):
             raise DataError(
@@ -764,10 +683,10 @@ def drift(source: RatingSource, asked: DriftSettings) -> Tables[Drift]:
             )
         return Tables([drift_table(changes, view.order)], changes)
 
-    return answered(view_of(source, asked), asked.within, answer, besides=[asked.by])
+    return answered(view_of(source, settings), settings.within, answer, besides=[settings.by])
 
 
-@settings
+@settings_class
 class TrendSettings(RatingsPart, Within, Chosen):
     """Show metrics by the number of messages, with a test of the trend.
 
@@ -783,7 +702,7 @@ class TrendSettings(RatingsPart, Within, Chosen):
 
 
 @question(TrendSettings)
-def trend(source: RatingSource, asked: TrendSettings) -> Tables[tuple[Trend, ...]]:
+def trend(source: RatingSource, settings: TrendSettings) -> Tables[tuple[Trend, ...]]:
     """Raises:
     BedsideError: an unknown name, or ratings without a metric called turns.
     """
@@ -794,20 +713,20 @@ def trend(source: RatingSource, asked: TrendSettings) -> Tables[tuple[Trend, ...
     def answer(view: RatingsView) -> Tables[tuple[Trend, ...]]:
         trends = trends_by_length(
             view,
-            edges=asked.edges,
-            systems=listed(asked.systems, "systems"),
-            metrics=listed(asked.metrics, "metrics"),
-            raters=listed(asked.raters, "raters"),
+            edges=settings.edges,
+            systems=listed(settings.systems, "systems"),
+            metrics=listed(settings.metrics, "metrics"),
+            raters=listed(settings.raters, "raters"),
         )
         return Tables([length_table(trends, view.order)], trends)
 
-    return answered(view_of(source, asked), asked.within, answer)
+    return answered(view_of(source, settings), settings.within, answer)
 
 
 # -- Tables, figures, and what stands behind a number ---------------------------------------------------
 
 
-@settings
+@settings_class
 class TablesSettings(Matched, Within, Seeded):
     """The tables of the report, or those of them that are named: results, agreement, comparison …"""
 
@@ -818,20 +737,20 @@ class TablesSettings(Matched, Within, Seeded):
 
 
 @question(TablesSettings)
-def tables(source: RatingSource, asked: TablesSettings) -> Tables[None]:
+def tables(source: RatingSource, settings: TablesSettings) -> Tables[None]:
     """Raises:
     BedsideError: an unknown name, or a table that has nothing to show.
     """
     from bedside.reports.build import build_tables
     from bedside.reports.levels import by_level
 
-    names = listed(asked.names, "names")
+    names = listed(settings.names, "names")
     return by_level(
-        view_of(source, asked), asked.within, lambda part: Tables(build_tables(part, names, asked.seed), None)
+        view_of(source, settings), settings.within, lambda part: Tables(build_tables(part, names, settings.seed), None)
     )
 
 
-@settings
+@settings_class
 class FigureSettings(RatingsPart, Seeded):
     """A figure of the report by its name: points, agreement, scatter …; no report is written.
 
@@ -842,16 +761,16 @@ class FigureSettings(RatingsPart, Seeded):
 
 
 @question(FigureSettings)
-def figure(source: RatingSource, asked: FigureSettings) -> Drawing:
+def figure(source: RatingSource, settings: FigureSettings) -> Drawing:
     """Raises:
     BedsideError: an unknown name (the nearest are given), or a figure that has nothing to show.
     """
     from bedside.reports.contents import make_drawing
 
-    return make_drawing(view_of(source, asked), asked.name, asked.seed)
+    return make_drawing(view_of(source, settings), settings.name, settings.seed)
 
 
-@settings
+@settings_class
 class ExplainSettings(Matched, Within, Seeded):
     """Show what stands behind one number of a table.
 
@@ -874,7 +793,7 @@ class ExplainSettings(Matched, Within, Seeded):
 
 
 @question(ExplainSettings)
-def explain(source: RatingSource, asked: ExplainSettings) -> Explanation:
+def explain(source: RatingSource, settings: ExplainSettings) -> Explanation:
     """Raises:
     BedsideError: an unknown table or cell; the nearest are given.
     """
@@ -885,10 +804,10 @@ def explain(source: RatingSource, asked: ExplainSettings) -> Explanation:
     definitions: dict[str, None] = {}
 
     def answer(view: RatingsView) -> Tables[None]:
-        (shown,) = build_tables(view, [asked.table], asked.seed)
-        explanation = run_explain(view, shown, asked.cell, tests_of(view, asked.table, asked.seed))
+        (shown,) = build_tables(view, [settings.table], settings.seed)
+        explanation = run_explain(view, shown, settings.cell, tests_of(view, settings.table, settings.seed))
         definitions.update(dict.fromkeys(explanation.definitions))
         return explanation.tables
 
-    explained = by_level(view_of(source, asked), asked.within, answer)
+    explained = by_level(view_of(source, settings), settings.within, answer)
     return Explanation(tuple(definitions), explained)

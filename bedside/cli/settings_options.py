@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields
 from functools import wraps
 from pathlib import Path
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typer
@@ -19,17 +21,21 @@ from bedside.cli.parsing import (
     read_names,
     read_numbers,
     read_pairs,
+    read_price,
     read_rounds,
     read_where,
     read_whole_numbers,
 )
-from bedside.core.settings import REPEATED, Form, Option, is_settings, options
+from bedside.core.question_settings import ARGUMENTS, REPEATED, Form, Option, is_settings, options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _READERS: Mapping[Form, Callable[[Any, str], Any]] = {
     "text": lambda typed, option: typed,
     "repeated": lambda typed, option: typed,
+    "path": lambda typed, option: typed,
+    "word": lambda typed, option: typed,
+    "unless": lambda typed, option: not typed,
     "names": lambda typed, option: read_names(typed),
     "rounds": lambda typed, option: read_rounds(typed),
     "pairs": read_pairs,
@@ -41,11 +47,19 @@ _READERS: Mapping[Form, Callable[[Any, str], Any]] = {
     },
     "numbers": read_numbers,
     "whole_numbers": read_whole_numbers,
+    "number_or_none": lambda typed, option: None if typed == "none" else read_numbers(typed, option)[0],
+    "price": lambda typed, option: read_price(typed),
 }
 
 
+_BASES: Mapping[Form, type] = {"path": Path, "unless": bool}
+
+
 def takes_settings(command: Command) -> Command:
-    """A command whose parameters that are settings are options, one for each field, and given to it as objects."""
+    """A command whose parameters that are settings are options, one for each field, and given to it as objects.
+
+    A command without a docstring says what the first of its settings does.
+    """
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters
     classes = {name: hints[name] for name in own if is_settings(hints[name])}
@@ -59,26 +73,52 @@ def takes_settings(command: Command) -> Command:
     @wraps(command)
     def with_settings(**typed: Any) -> Any:
         made = {name: _settings(kind, typed) for name, kind in classes.items()}
-        taken = {field for kind in classes.values() for field in options(kind)}
+        taken = {field for kind in classes.values() for field in _typed_options(kind)}
         return command(**{name: value for name, value in typed.items() if name not in taken}, **made)
 
+    with_settings.__doc__ = command.__doc__ or next((kind.__doc__ for kind in classes.values()), None)
     with_settings.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     with_settings.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return with_settings  # type: ignore[return-value]
 
 
+def _typed_options(kind: type[Any]) -> dict[str, Option]:
+    """The fields that can be typed; the others are the library's alone."""
+    return {name: option for name, option in options(kind).items() if option.heading is not None}
+
+
 def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
-    hints = get_type_hints(kind)
-    return [_parameter(name, option, hints[name], getattr(kind, name, None)) for name, option in options(kind).items()]
+    of_class = {each.name: each for each in fields(kind)}
+    return [
+        _parameter(name, option, _hint(kind, name, option), of_class[name])
+        for name, option in _typed_options(kind).items()
+    ]
 
 
-def _parameter(name: str, option: Option, hint: Any, default: Any) -> inspect.Parameter:
+def _hint(kind: type[Any], name: str, option: Option) -> Any:
+    """The type of a field whose text is taken as it is typed; of others it doesn't matter, and may not be loaded."""
+    if option.form != "text":
+        return Any
+    base = next(base for base in kind.__mro__ if name in vars(base).get("__annotations__", ()))
+    only = SimpleNamespace(__annotations__={name: base.__annotations__[name]})
+    return get_type_hints(only, vars(sys.modules[base.__module__]))[name]
+
+
+def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> inspect.Parameter:
     base, choices = _typed(hint, option)
-    required = default is None and NoneType not in get_args(hint)
-    shown = default if base in (bool, int, float) or (base is str and isinstance(default, str)) else None
+    default = of_class.default
+    required = default is MISSING and of_class.default_factory is MISSING
+    if option.form == "unless":
+        default = False
+    shown = default if base in (bool, int, float) or isinstance(default, str) else None
+    if base is str and isinstance(default, float):
+        shown = f"{default:g}"
     offers: Any = getattr(completion, option.offers) if option.offers else None
     if choices:
         offers = completion.choices(*choices)
+    if option.heading == ARGUMENTS:
+        argument = typer.Argument(metavar=option.metavar, help=option.help, autocompletion=offers)
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[base, argument])
     annotation: Any = Annotated[
         base if required or shown is not None else base | None,
         typer.Option(
@@ -100,12 +140,15 @@ def _typed(hint: Any, option: Option) -> tuple[Any, tuple[str, ...]]:
     """What is typed for a field of a type, and the choices of one that has some."""
     if option.form in REPEATED:
         return list[str], ()
+    if option.form in _BASES:
+        return _BASES[option.form], ()
     if option.form != "text":
         return str, ()
     several = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds = [kind for kind in several if kind is not NoneType]
     if get_origin(kinds[0]) is Literal:
-        return str, get_args(kinds[0])
+        choices = get_args(kinds[0])
+        return (str, choices) if isinstance(choices[0], str) else (int, ())
     if any(get_origin(kind) is os.PathLike for kind in kinds):
         return (str if str in kinds else Path), ()
     return kinds[0], ()
@@ -117,9 +160,9 @@ def _names(name: str, option: Option) -> tuple[str, ...]:
 
 def _settings(kind: type[Any], typed: Mapping[str, Any]) -> Any:
     """The settings made of what was typed; what wasn't has its default."""
-    given = {
+    values = {
         name: _READERS[option.form](typed[name], _names(name, option)[0])
-        for name, option in options(kind).items()
+        for name, option in _typed_options(kind).items()
         if typed[name] not in (None, [])
     }
-    return kind(**given)
+    return kind(**values)

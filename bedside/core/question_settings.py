@@ -1,17 +1,16 @@
 """Settings: one frozen class for one question, whose fields say all that its function and its command say of them.
 
-A class made by :func:`settings` has fields made by :func:`option`. What several questions share is a class that theirs
-derive from. :func:`question` makes the Python function, which takes the fields as keywords or the object; the command
-line makes the command from the same fields.
+A class made by :func:`settings_class` has fields made by :func:`option`. What several questions share is a class of
+which theirs are made. :func:`question` makes the Python function, which takes the fields as keywords or the object; the
+command line makes the command from the same fields.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
-from textwrap import fill
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
 
 Source = TypeVar("Source", contravariant=True)
@@ -20,12 +19,14 @@ Answer = TypeVar("Answer", covariant=True)
 Fields = ParamSpec("Fields")
 Kind = TypeVar("Kind")
 
-#: Headings of ``--help``.
-WHICH, HOW, READING, JUDGES, OUTPUT = (
+#: Headings of ``--help``; what stands under the first is typed without an option's name.
+ARGUMENTS, WHICH, HOW, READING, JUDGES, COST, OUTPUT = (
+    "Arguments",
     "Which ratings",
     "How",
     "How the files are read",
     "Judges",
+    "Judges: cost and speed",
     "Output",
 )
 
@@ -33,14 +34,15 @@ WHICH, HOW, READING, JUDGES, OUTPUT = (
 #: ``rounds`` too, with two quotation marks for the one without a name; ``pairs`` are ``a=b,c=d``; ``columns`` too,
 #: where nothing may follow the sign; ``repeated`` is a list, one each time; ``levels`` are pairs of which a name
 #: may come again; ``margins`` a number, or pairs of names and numbers; ``by_name`` the latter; ``numbers`` and
-#: ``whole_numbers`` are parted by commas.
+#: ``whole_numbers`` are parted by commas; ``number_or_none`` is one, or the word none; ``price`` is
+#: ``in=N,out=N``; ``path`` a path, ``word`` what is typed, whatever the
+#: type; and of ``unless`` the value is True unless the option is typed.
 Form = Literal[
     "text", "names", "rounds", "pairs", "columns", "repeated", "levels", "margins", "by_name", "numbers",
-    "whole_numbers",
+    "whole_numbers", "number_or_none", "price", "path", "word", "unless",
 ]  # fmt: skip
 #: Forms that may be typed several times.
 REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name"))
-_WIDTH = 116
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Option:
 
     Attributes:
         help: what it says, in sentences.
-        heading: that of ``--help`` under which it stands.
+        heading: that of ``--help`` under which it stands; None where the command line doesn't have it.
         names: of the option, where these aren't the field's own name with dashes.
         metavar: what stands for its value in ``--help``.
         form: how what is typed becomes its value.
@@ -58,7 +60,7 @@ class Option:
     """
 
     help: str
-    heading: str
+    heading: str | None
     names: tuple[str, ...] = ()
     metavar: str | None = None
     form: Form = "text"
@@ -66,32 +68,35 @@ class Option:
     least: int | None = None
 
 
-_REQUIRED = object()
-
-
-def option(help: str, *names: str, heading: str, default: Any = _REQUIRED, kw_only: bool = True, **more: Any) -> Any:
+def option(
+    help: str,
+    *names: str,
+    heading: str | None,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    kw_only: bool = True,
+    **more: Any,
+) -> Any:
     """A field of settings.
 
     Args:
         help: what it says; the same words stand in the function's docstring and in ``--help``.
         names, heading, more: as attributes of :class:`Option`.
-        default: its value where nothing is given; without one, it must be given.
-        kw_only: whether the function takes it by name only.
+        default, default_factory, kw_only: as :func:`dataclasses.field` takes them; without a default, the field must
+            be given.
     """
-    metadata = {"option": Option(help, heading, names, **more)}
-    if default is _REQUIRED:
-        return field(metadata=metadata, kw_only=kw_only)
-    return field(default=default, metadata=metadata, kw_only=kw_only)
+    of_option: Any = {"metadata": {"option": Option(help, heading, names, **more)}, "kw_only": kw_only}
+    return field(default=default, default_factory=default_factory, **of_option)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
-def settings(kind: type[Kind]) -> type[Kind]:
+def settings_class(kind: type[Kind]) -> type[Kind]:
     """Make a class one of settings: frozen, its fields given by name."""
     return dataclass(frozen=True, kw_only=True)(kind)
 
 
 def is_settings(kind: object) -> bool:
-    """Whether it is a class that :func:`settings` made."""
+    """Whether it is a class that :func:`settings_class` made."""
     return isinstance(kind, type) and is_dataclass(kind) and all("option" in each.metadata for each in fields(kind))
 
 
@@ -102,7 +107,23 @@ def options(kind: type[Any]) -> dict[str, Option]:
     return {name: by_name[name] for name in dict.fromkeys(order)}
 
 
-class Question(Protocol[Source, Fields, Asked, Answer]):
+def changed_fields(asked: Any, kind: type[Any] | None = None) -> list[str]:
+    """The fields of settings that have not their defaults: all, or those of a class that they derive from."""
+    own = fields(asked if kind is None else kind)
+    return [each.name for each in own if each.default is not MISSING and getattr(asked, each.name) != each.default]
+
+
+@settings_class
+class Seeded:
+    """What is drawn at random."""
+
+    seed: int = option(
+        "Seed of everything that is drawn at random; the same seed gives the same result.",
+        default=0, heading=HOW, metavar="NUMBER", least=0,
+    )  # fmt: skip
+
+
+class Answering(Protocol[Source, Fields, Asked, Answer]):
     """A function that answers a question; it takes a source, and settings as keywords.
 
     Attributes:
@@ -120,7 +141,7 @@ class Question(Protocol[Source, Fields, Asked, Answer]):
 
 def question(
     kind: Callable[Fields, Asked],
-) -> Callable[[Callable[[Source, Asked], Answer]], Question[Source, Fields, Asked, Answer]]:
+) -> Callable[[Callable[[Source, Asked], Answer]], Answering[Source, Fields, Asked, Answer]]:
     """Make a function of a source and settings one that takes the fields of the settings, too.
 
     Its docstring gets the text of the settings, and what their fields say as its arguments.
@@ -130,7 +151,7 @@ def question(
     """
     named = options(cast(type[Any], kind))
 
-    def made(answer: Callable[[Source, Asked], Answer]) -> Question[Source, Fields, Asked, Answer]:
+    def made(answer: Callable[[Source, Asked], Answer]) -> Answering[Source, Fields, Asked, Answer]:
         @wraps(answer)
         def ask(source: Source, /, *given: Fields.args, **named: Fields.kwargs) -> Answer:
             return answer(source, kind(*given, **named))
@@ -138,13 +159,15 @@ def question(
         about, returned = _about(cast(type[Any], kind)), inspect.cleandoc(answer.__doc__ or "")
         first = next(iter(inspect.signature(answer).parameters.values()))
         own = inspect.signature(cast(Callable[..., Any], kind)).parameters
+        by_place = [each for each in own.values() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+        by_name = [own[name] for name in named if own[name] not in by_place]
         ask.__doc__ = "\n\n".join(part for part in (about, _arguments(named), returned) if part) + "\n"
         ask.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [first.replace(kind=inspect.Parameter.POSITIONAL_ONLY), *(own[name] for name in named)],
+            [first.replace(kind=inspect.Parameter.POSITIONAL_ONLY), *by_place, *by_name],
             return_annotation=inspect.signature(answer).return_annotation,
         )
         ask.settings, ask.with_settings = kind, answer  # type: ignore[attr-defined]
-        return cast("Question[Source, Fields, Asked, Answer]", ask)
+        return cast("Answering[Source, Fields, Asked, Answer]", ask)
 
     return made
 
@@ -155,8 +178,4 @@ def _about(kind: type[Any]) -> str:
 
 
 def _arguments(named: Mapping[str, Option]) -> str:
-    lines = [
-        fill(f"{name}: {each.help}", _WIDTH, initial_indent="    ", subsequent_indent="        ")
-        for name, each in named.items()
-    ]
-    return "\n".join(["Args:", "    source: a run, a file of ratings, or a data frame of them.", *lines])
+    return "\n".join(["Args:", *(f"    {name}: {each.help}" for name, each in named.items())])

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.api import questions
+from bedside.api import rating_questions as questions
 from bedside.cli.options import OutOption
 from bedside.cli.output import gives_verdict, note_account, say, show_and_write, show_tables
-from bedside.cli.settings import takes_settings
+from bedside.cli.settings_options import takes_settings
 from bedside.core.words import typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from bedside.ratings.rating_files import RatingFile
 
 #: What ``gate`` ends with where the gate isn't passed; 2 is for input that can't be read.
 NOT_PASSED = 1
@@ -28,15 +26,10 @@ _OF_SYSTEMS = "A run, or a file of ratings with a column of systems."
 @contextmanager
 def files_told() -> Iterator[None]:
     """While a question is answered: say of each file of ratings what was understood of it, before the answer."""
+    from bedside.ratings.rating_files import listening
 
-    def tell(file: RatingFile) -> None:
-        note_account(file.account.lines())
-
-    token = questions.FILES_READ.set(tell)
-    try:
+    with listening(lambda file: note_account(file.account.lines())):
         yield
-    finally:
-        questions.FILES_READ.reset(token)
 
 
 def _put_to(ask: Any, source: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -50,9 +43,9 @@ def _put_to(ask: Any, source: str) -> Callable[[Callable[..., None]], Callable[.
     def made(command: Callable[..., None]) -> Callable[..., None]:
         command.__annotations__ |= {
             "source": Annotated[Path, typer.Argument(metavar="RUN", help=source)],
-            "asked": ask.settings,
+            "settings": ask.settings,
         }
-        command.__name__, command.__doc__ = ask.__name__, ask.settings.__doc__
+        command.__name__ = ask.__name__
         return takes_settings(command)
 
     return made
@@ -67,9 +60,9 @@ def _tables_of(ask: Any, source: str, next_commands: str | None = None) -> Calla
     """
 
     @_put_to(ask, source)
-    def command(source: Path, asked: Any, out: OutOption = None) -> None:
+    def command(source: Path, settings: Any, out: OutOption = None) -> None:
         with files_told():
-            tables = ask.with_settings(source, asked)
+            tables = ask.with_settings(source, settings)
         following = None if next_commands is None else next_commands.format(typed(source))
         show_and_write(tables, source=source, out=out, next_commands=following)
 
@@ -93,11 +86,11 @@ deviation = _tables_of(questions.deviation, "A run, or a file of ratings.")
 
 
 @_put_to(questions.compare, _OF_SYSTEMS)
-def compare(source: Path, asked: questions.CompareSettings, out: OutOption = None) -> None:
+def compare(source: Path, settings: questions.CompareSettings, out: OutOption = None) -> None:
     with files_told():
-        tables = questions.compare.with_settings(source, asked)
+        tables = questions.compare.with_settings(source, settings)
     next_commands = f"bedside report {typed(source)}"
-    if asked.groups is None:
+    if settings.groups is None:
         pair = tables[-1].records[0]
         next_commands = f"bedside explain {typed(source)} --cell {pair['metric']}/{pair['a']}; {next_commands}"
     show_and_write(tables, source=source, out=out, next_commands=next_commands)
@@ -105,18 +98,18 @@ def compare(source: Path, asked: questions.CompareSettings, out: OutOption = Non
 
 @gives_verdict
 @_put_to(questions.gate, _OF_SYSTEMS)
-def gate(source: Path, asked: questions.GateSettings) -> None:
+def gate(source: Path, settings: questions.GateSettings) -> None:
     with files_told():
-        tables = questions.gate.with_settings(source, asked)
+        tables = questions.gate.with_settings(source, settings)
     show_tables(tables)
     if not tables.results.passed:
         raise typer.Exit(NOT_PASSED)
 
 
 @_put_to(questions.explain, "A run, or a file of ratings.")
-def explain(source: Path, asked: questions.ExplainSettings) -> None:
+def explain(source: Path, settings: questions.ExplainSettings) -> None:
     with files_told():
-        explanation = questions.explain.with_settings(source, asked)
+        explanation = questions.explain.with_settings(source, settings)
     for definition in explanation.definitions:
         say(definition + "\n")
     show_tables(explanation.tables)
