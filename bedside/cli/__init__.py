@@ -37,7 +37,9 @@ _COMMANDS: dict[str, dict[str, str]] = {
         "judgements": "judgements",
     },
     "People rate": {"sample": "sampling", "annotate": "annotation_status", "ratings": "ratings"},
-    "Can the scores be believed?": {"agree": "question_commands", "validate": "validation", "estimate": "question_commands"},
+    "Can the scores be believed?": {
+        "agree": "question_commands", "validate": "validation", "estimate": "question_commands",
+    },
     "Results": {
         **dict.fromkeys(("compare", "preferences", "gate", "drift", "trend", "deviation"), "question_commands"),
         "report": "report", "view": "view", "explain": "question_commands", "export": "export",
