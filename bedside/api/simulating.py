@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import InputError, RunError
-from bedside.core.question_settings import HOW, JUDGES, OUTPUT, option, question, settings_class
+from bedside.core.question_settings import HOW, JUDGES, OPTIONS, OUTPUT, option, question, settings_class
 from bedside.core.words import Names, listed
 from bedside.judges.ask_settings import Requests
 from bedside.ratings.run_folder import is_run
+from bedside.simulation.talk_settings import Batched, Replaying, TalkLimits, TalkSettings
 
 if TYPE_CHECKING:
     from bedside.core.engines.contract import Engine
@@ -20,15 +21,12 @@ if TYPE_CHECKING:
     from bedside.ratings.run import Run
     from bedside.reports.table import Tables
     from bedside.scoring.run_judging import JudgingWatch
-    from bedside.simulation.actor_contract import Named
     from bedside.simulation.call_preview import SimulationPreview
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.patient_quality import QualityMeasure
-    from bedside.simulation.requested_plan import ActorInput, CaseInput, PersonaInput
+    from bedside.simulation.requested_plan import CaseInput
     from bedside.simulation.simulate import SimulationSummary
-    from bedside.simulation.simulation_plan import SimulationPlan
     from bedside.transcripts.memory_reading import TranscriptInput
-    from bedside.transcripts.reading import Paths
     from bedside.transcripts.transcript import Transcript
 
 
@@ -62,73 +60,54 @@ class Simulation:
         return list(read_failures(self.folder))
 
 
-def simulate(
-    cases: CaseInput | None,
-    protocol: str,
-    out: str | os.PathLike[str],
-    *,
-    clinician: ActorInput,
-    patient: Named = "rules",
-    evaluator: Named | None = None,
-    ranker: Named | None = None,
-    personas: PersonaInput | None = None,
-    settings: Names = (),
-    lengths: int | Sequence[int] = (),
-    repeats: int = 1,
-    sample: int | None = None,
-    seed: int = 0,
-    options: Mapping[str, Any] | None = None,
-    max_concurrency: int = 8,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    prices: Mapping[str, tuple[float, float]] | None = None,
-    time_limit: float = 120.0,
-    minutes: float | None = None,
-    replay: bool = False,
-    engine: Engine | None = None,
-    batch_out: str | os.PathLike[str] | None = None,
-    batch_in: Paths = (),
-    progress: Callable[[SimulationProgress], None] | None = None,
-) -> Simulation:
-    """Have conversations of clinicians with a protocol's simulated patients, or go on with them.
+@settings_class
+class PreviewedTalks(TalkSettings):
+    """What a simulation would take: calls, tokens, dollars. Nothing is asked or written.
 
-    What was replied is kept in ``out``: the same call goes on where it was ended, and asks nothing twice.
+    Calls are counted in conversations that the protocol's ``rules`` actors have with each other: a model's may be
+    longer. How many there can be at most is said beside.
+    """
 
-    Args:
-        cases: files or folders of cases, or :class:`~bedside.simulation.simulators.case.Case` objects; None for the
-            protocol's own, all invented.
-        protocol: the simulator's name, equal to its suite's.
-        out: the folder that conversations go into: new, or that of an earlier simulation.
-        clinician: who is tested, one or several: a model as judges are named, ``package.module:function``,
-            ``webhook:URL``, ``human:NAME``, ``script:FILE``, ``rules``, or a function itself.
-        patient: who plays the patient, likewise.
-        evaluator: who labels turns and does all else that is neither side's part; the patient's actor unless named,
-            and to be named where that is a person.
-        ranker: who ranks candidates for a message, where the protocol has any: ``likelihood:MODEL`` with a causal
-            language model of this computer, ``none`` for the first, a model, or a function; a toy unless named.
-        personas: a file of personas, or :class:`~bedside.simulation.simulators.case.Persona` objects; the protocol's
-            own unless given.
-        settings: names of the protocol's settings; its first unless named.
-        lengths: target lengths, where the protocol has them.
-        repeats: how often each conversation is had.
-        sample: how many of the cases are drawn; None for all.
-        seed: of all chance but the models'; it is sent to models whose temperature is set.
-        options: values of the protocol's options by name, and for each role ``ROLE_temperature`` and
-            ``ROLE_max_tokens``.
-        max_concurrency: most calls under way at once to a model or agent, or to each address that serves it.
-        max_calls: most requests to send; what is left is had when the same call is made again.
-        max_cost: US dollars after which nothing more is sent, likewise.
-        prices: US dollars for a million tokens in and out, by model, where bedside doesn't know them.
-        time_limit: seconds until a request counts as unanswered.
-        minutes: how long a person may talk in a conversation; None for no limit.
-        replay: whether nobody is asked, and all replies come from ``out``.
-        engine: whose workers have the conversations, from :func:`bedside.core.engines.contract.open_engine`; this
-            process unless given. Workers share the folder ``out``, and each has ``max_concurrency`` for itself.
-        batch_out: a JSONL file to write the calls to language models to that are open, in place of asking: all
-            conversations go as far as the log does, and wait. ``max_calls`` is then how many are written.
-        batch_in: file or files that a service answered such calls with; with ``batch_out`` too, what is open then is
-            the next wave. The same call does so until nothing is open.
-        progress: called whenever a conversation ends, or a part of them by a worker.
+    protocol: str = option(
+        "Protocol that the conversations follow; bedside simulators lists them.",
+        "--protocol", heading=OPTIONS, metavar="NAME", offers="simulators", kw_only=False,
+    )  # fmt: skip
+
+
+@settings_class
+class SimulateSettings(PreviewedTalks, TalkLimits, Replaying, Batched):
+    """Have clinicians talk with a protocol's simulated patients.
+
+    Clinicians and patients can be models, agents, people, scripts or the protocol's own toys.
+
+    Every reply is kept at once, so the same command goes on where it was stopped and pays for nothing twice. What each
+    side is told goes to whoever plays it, and nowhere else.
+
+    Examples:
+        $ bedside simulate --protocol note2chat --clinician script:good --clinician script:brisk --out talks
+        $ bedside simulate cases/ --protocol medconceal --clinician openai/gpt-5-mini --patient openai/gpt-5 --dry-run
+        $ bedside simulate --protocol note2chat --clinician mypackage.agent:reply --patient openai/gpt-5 --out talks
+        $ bedside simulate --protocol medconceal --clinician human:anna --minutes 10
+    """
+
+    out: str | os.PathLike[str] = option(
+        "Folder of the simulation; the same command goes on where it was stopped.",
+        "--out", "-o", heading=OPTIONS, metavar="FOLDER", form="path", kw_only=False,
+    )  # fmt: skip
+    engine: Engine | None = option(
+        "Whose workers have the conversations; they share the folder, and each has max_concurrency for itself.",
+        default=None, heading=None,
+    )  # fmt: skip
+    progress: Callable[[SimulationProgress], None] | None = option(
+        "Called whenever a conversation ends, or a part of them by a worker.", default=None, heading=None
+    )
+
+
+@question(SimulateSettings)
+def simulate(cases: CaseInput | None, settings: SimulateSettings) -> Simulation:
+    """Without cases, the protocol's own are taken, which are invented. A clinician, patient or evaluator may be a
+    function, too. With ``batch_out``, all conversations go as far as the log does, and wait; ``max_calls`` is then how
+    many calls are written. With ``batch_in`` too, what is open then is the next wave.
 
     Raises:
         BedsideError: a name that is none, a file that can't be read, or an actor that can't be asked; what was replied
@@ -136,113 +115,38 @@ def simulate(
     """
     from bedside.simulation.simulate import SimulationSettings, simulate_plan
 
+    answers, minutes = settings.batch_in, settings.minutes
     asked = SimulationSettings(
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        prices=_prices(prices or {}),
+        max_concurrency=settings.max_concurrency,
+        max_calls=settings.max_calls,
+        max_cost=settings.max_cost,
+        prices=_prices(settings.prices or {}),
         minutes=minutes,
-        replay=replay,
-        batch_out=None if batch_out is None else Path(batch_out),
-        batch_in=tuple(map(Path, [batch_in] if isinstance(batch_in, str | os.PathLike) else batch_in)),
+        replay=settings.replay,
+        batch_out=None if settings.batch_out is None else Path(settings.batch_out),
+        batch_in=tuple(map(Path, [answers] if isinstance(answers, str | os.PathLike) else answers)),
     )
-    plan = _plan(
-        cases,
-        protocol,
-        clinician,
-        patient=patient,
-        evaluator=evaluator,
-        ranker=ranker,
-        personas=personas,
-        settings=settings,
-        lengths=lengths,
-        repeats=repeats,
-        sample=sample,
-        seed=seed,
-        options=options,
-        time_limit=time_limit,
-    )
+    plan = settings.request(settings.protocol, cases, time_limit=settings.time_limit).plan()
     if minutes is not None and not plan.has_people():
         raise InputError("nobody sits at the keyboard", where="`minutes`", todo="leave it out, or name human:NAME")
-    folder = Path(out)
-    if engine is None:
-        return Simulation(folder, simulate_plan(plan, folder, asked, progress))
+    folder = Path(settings.out)
+    if settings.engine is None:
+        return Simulation(folder, simulate_plan(plan, folder, asked, settings.progress))
     from bedside.simulation.spread_talks import simulate_apart
 
-    return Simulation(folder, simulate_apart(plan, folder, asked, engine, progress))
+    return Simulation(folder, simulate_apart(plan, folder, asked, settings.engine, settings.progress))
 
 
-def preview_simulation(
-    cases: CaseInput | None,
-    protocol: str,
-    *,
-    clinician: ActorInput,
-    patient: Named = "rules",
-    evaluator: Named | None = None,
-    ranker: Named | None = None,
-    personas: PersonaInput | None = None,
-    settings: Names = (),
-    lengths: int | Sequence[int] = (),
-    repeats: int = 1,
-    sample: int | None = None,
-    seed: int = 0,
-    options: Mapping[str, Any] | None = None,
-    prices: Mapping[str, tuple[float, float]] | None = None,
-) -> SimulationPreview:
-    """What :func:`simulate` with the same arguments would ask: calls, tokens, dollars. Nothing is asked or written.
-
-    Calls are counted in conversations that the protocol's ``rules`` actors have with each other: a model's may be
-    longer. How many there can be at most is said beside.
-
-    Args:
-        cases, protocol, clinician, patient, evaluator, ranker, personas, settings, lengths, repeats, sample, seed,
-            options, prices: as for :func:`simulate`.
-
-    Raises:
-        BedsideError: a name that is none, or a file that can't be read.
+@question(PreviewedTalks)
+def preview_simulation(cases: CaseInput | None, settings: PreviewedTalks) -> SimulationPreview:
+    """Raises:
+    BedsideError: a name that is none, or a file that can't be read.
     """
     from bedside.simulation.call_preview import preview_plan
     from bedside.simulation.simulate import SimulationSettings
 
-    plan = _plan(
-        cases,
-        protocol,
-        clinician,
-        patient=patient,
-        evaluator=evaluator,
-        ranker=ranker,
-        personas=personas,
-        settings=settings,
-        lengths=lengths,
-        repeats=repeats,
-        sample=sample,
-        seed=seed,
-        options=options,
-    )
-    return preview_plan(plan, SimulationSettings(prices=_prices(prices or {})))
-
-
-def _plan(
-    cases: CaseInput | None,
-    protocol: str,
-    clinician: ActorInput,
-    *,
-    settings: Names,
-    lengths: int | Sequence[int],
-    options: Mapping[str, Any] | None,
-    **rest: Any,
-) -> SimulationPlan:
-    from bedside.simulation.requested_plan import SimulationRequest
-
-    return SimulationRequest(
-        protocol,
-        clinician,
-        cases=cases,
-        settings=listed(settings, "settings"),
-        lengths=(lengths,) if isinstance(lengths, int) else tuple(lengths),
-        options=options or {},
-        **rest,
-    ).plan()
+    plan = settings.request(settings.protocol, cases).plan()
+    return preview_plan(plan, SimulationSettings(prices=_prices(settings.prices or {})))
 
 
 def _prices(prices: Mapping[str, tuple[float, float]]) -> dict[str, Price]:

@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bedside.api.benchmarking import (
+    BenchmarkSettings,
+    ExtendSettings,
+    benchmark,
+    extend_benchmark,
+    preview_benchmark,
+)
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.judges import JudgeOption
-from bedside.cli.options import SeedOption
 from bedside.cli.output import say, say_limit, show_tables
-from bedside.cli.parsing import read_names, read_whole_numbers
 from bedside.cli.progress import judging_progress, scoring_progress, simulation_progress
+from bedside.cli.settings_options import takes_settings
 from bedside.cli.simulate import (
     CasesArgument,
-    ClinicianOption,
-    EvaluatorOption,
-    LengthsOption,
-    MaxConcurrencyOption,
-    MaxCostOption,
-    MaxRequestsOption,
-    MinutesOption,
     ModelPriceOption,
-    PatientOption,
-    PersonasOption,
     PreviewOption,
-    RankerOption,
-    RepeatsOption,
-    ReplayOption,
-    SampleOption,
-    SettingOption,
     SimulatorSetOption,
-    TimeLimitOption,
     actor_names,
     has_person,
     read_prices,
     say_failures,
     simulator_options,
 )
-from bedside.core.words import counted, typed
+from bedside.core.question_settings import OPTIONS, option, settings_class
+from bedside.core.words import counted, listed, typed
 from bedside.ratings.names import is_human
 
 if TYPE_CHECKING:
@@ -61,9 +54,6 @@ benchmark_app: App = App(
     """,
     runs=True,
 )
-#: What the command makes, unless told otherwise.
-_OUT = Path("bench")
-
 ProtocolArgument = Annotated[
     str,
     typer.Argument(
@@ -72,130 +62,56 @@ ProtocolArgument = Annotated[
         autocompletion=complete.simulators,
     ),
 ]
-BenchmarkOption = Annotated[
-    Path,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FOLDER",
-        help="Folder of the benchmark; the same command goes on where it was stopped.",
-    ),
-]
 BenchmarkArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside benchmark made.")]
 
 
+@settings_class
+class _TypedBenchmark(BenchmarkSettings):
+    """What was typed of a benchmark."""
+
+    out: str | os.PathLike[str] = option(
+        "Folder of the benchmark; the same command goes on where it was stopped.",
+        "--out", "-o", default=Path("bench"), heading=OPTIONS, metavar="FOLDER", form="path",
+    )  # fmt: skip
+
+
+_TypedBenchmark.__doc__ = BenchmarkSettings.__doc__
+
+
 @benchmark_app.command("run")
+@takes_settings
 def benchmark_run(
     protocol: ProtocolArgument,
+    settings: _TypedBenchmark,
     cases: CasesArgument = None,
-    out: BenchmarkOption = _OUT,
-    clinician: ClinicianOption = None,
-    patient: PatientOption = "rules",
-    evaluator: EvaluatorOption = None,
-    ranker: RankerOption = None,
-    minutes: MinutesOption = None,
-    judge: JudgeOption = None,
-    personas: PersonasOption = None,
-    setting: SettingOption = None,
-    lengths: LengthsOption = None,
-    repeats: RepeatsOption = 1,
-    sample: SampleOption = None,
     set_: SimulatorSetOption = None,
-    max_concurrency: MaxConcurrencyOption = 8,
-    max_calls: MaxRequestsOption = None,
-    max_cost: MaxCostOption = None,
     price: ModelPriceOption = None,
-    time_limit: TimeLimitOption = 120.0,
     dry_run: PreviewOption = False,
-    replay: ReplayOption = False,
-    seed: SeedOption = 0,
 ) -> None:
-    """Simulate conversations, score them by the protocol's suite, report.
-
-    It does what bedside simulate, bedside score and bedside report do, one after the other. The same command goes on
-    where it was stopped, and pays for nothing twice. Without a judge, what needs one is missing.
-
-    Examples:
-        $ bedside benchmark medconceal --clinician openai/gpt-5-mini --patient openai/gpt-5 --judge openai/o3 --dry-run
-        $ bedside benchmark note2chat --clinician script:good --clinician script:brisk --out bench
-        $ bedside benchmark medconceal my-cases/ --clinician mypackage.agent:reply --judge openai/gpt-5 --max-cost 5
-    """
-    from bedside import benchmark, preview_benchmark
-
-    actors: dict[str, Any] = {
-        "clinician": clinician or [],
-        "patient": patient,
-        "evaluator": evaluator,
-        "ranker": ranker,
-    }
-    asked: dict[str, Any] = {
-        **actors,
-        "judges": judge or [],
-        "cases": cases or None,
-        "personas": personas,
-        "settings": read_names(setting) or [],
-        "lengths": read_whole_numbers(lengths, "--lengths") if lengths else [],
-        "repeats": repeats,
-        "sample": sample,
-        "seed": seed,
-        "options": simulator_options(set_ or [], protocol),
-        "max_concurrency": max_concurrency,
-        "prices": read_prices(price or [], [*actor_names(actors), *(judge or [])]),
-    }
+    judges = listed(settings.judges, "judge")
+    settings = replace(
+        settings,
+        cases=cases or None,
+        options=simulator_options(set_ or [], protocol),
+        prices=read_prices(price or [], [*actor_names(settings), *judges]),
+    )
     if dry_run:
-        show_tables(preview_benchmark(protocol, **asked))
+        show_tables(preview_benchmark.with_settings(protocol, settings))
         return
-    with _watched(bar=not has_person(actors)) as watch:
-        done = benchmark(
-            protocol,
-            out,
-            **asked,
-            max_calls=max_calls,
-            max_cost=max_cost,
-            time_limit=time_limit,
-            minutes=minutes,
-            replay=replay,
-            watch=watch,
-        )
-    _say_done(done, judged=bool(judge), max_cost=max_cost)
+    with _watched(bar=not has_person(settings)) as watch:
+        done = benchmark.with_settings(protocol, replace(settings, watch=watch))
+    _say_done(done, judged=bool(judges), max_cost=settings.max_cost)
 
 
 @benchmark_app.command("add")
-def benchmark_add(
-    folder: BenchmarkArgument,
-    clinician: ClinicianOption = None,
-    minutes: MinutesOption = None,
-    max_concurrency: MaxConcurrencyOption = 8,
-    max_calls: MaxRequestsOption = None,
-    max_cost: MaxCostOption = None,
-    price: ModelPriceOption = None,
-    time_limit: TimeLimitOption = 120.0,
-) -> None:
-    """Put a new system beside those of a benchmark, which aren't asked again.
-
-    It has the same patients and judges. Cases, patient, evaluator, judges, settings, seed and all else must be as they
-    were. Corrections are made anew over all systems.
-
-    Examples:
-        $ bedside benchmark add bench --clinician openai/gpt-5
-        $ bedside benchmark add bench --clinician mypackage.agent:reply --max-cost 2
-    """
-    from bedside import extend_benchmark
-
-    names = clinician or []
+@takes_settings
+def benchmark_add(folder: BenchmarkArgument, settings: ExtendSettings, price: ModelPriceOption = None) -> None:
+    names: list[str] = list(settings.clinician)  # type: ignore[arg-type]
     with _watched(bar=not any(map(is_human, names))) as watch:
-        done = extend_benchmark(
-            folder,
-            clinician=names,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            max_cost=max_cost,
-            prices=read_prices(price or [], names),
-            time_limit=time_limit,
-            minutes=minutes,
-            watch=watch,
+        done = extend_benchmark.with_settings(
+            folder, replace(settings, prices=read_prices(price or [], names), watch=watch)
         )
-    _say_done(done, judged=True, max_cost=max_cost)
+    _say_done(done, judged=True, max_cost=settings.max_cost)
 
 
 @contextmanager

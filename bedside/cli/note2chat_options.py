@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.simulate import COST
 
 #: The panel of options that say what is made of what.
 MADE_OF = "What about"
@@ -34,19 +33,6 @@ RecordEvaluatorOption = Annotated[
         metavar="ACTOR",
         help="Model that is asked, named as judges are; rules is a toy that needs none.",
         autocompletion=complete.actors,
-    ),
-]
-TemperatureOption = Annotated[
-    float | None,
-    typer.Option(min=0, max=2, metavar="NUMBER", help="Temperature of the models. Without it, the provider's own."),
-]
-
-RecordPreviewOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Print about how many calls and tokens it takes, and what they cost, by actor; ask and write nothing.",
-        rich_help_panel=COST,
     ),
 ]
 TestCasesOption = Annotated[

@@ -13,29 +13,18 @@ from bedside.cli.note2chat_options import (
     FolderOption,
     RecordCasesArgument,
     RecordEvaluatorOption,
-    RecordPreviewOption,
-    TemperatureOption,
     TestCasesOption,
 )
-from bedside.cli.options import SeedOption
 from bedside.cli.output import note, say, say_limit, show_records, show_tables
 from bedside.cli.parsing import check_choice
-from bedside.cli.record_requests import record_asking, say_made, show_plan
-from bedside.cli.simulate import (
-    BatchAnswersOption,
-    BatchWaveOption,
-    MaxConcurrencyOption,
-    MaxCostOption,
-    MaxRequestsOption,
-    ModelPriceOption,
-    ReplayOption,
-    TimeLimitOption,
-)
+from bedside.cli.record_requests import BatchedRecords, RecordSettings, record_asking, say_made, show_plan
+from bedside.cli.settings_options import takes_settings
 from bedside.core.words import counted
 
 _REWARDS = ("finding", "answerable")
 
 
+@takes_settings
 def prepare(
     notes: Annotated[
         list[str],
@@ -47,17 +36,8 @@ def prepare(
     ],
     evaluator: RecordEvaluatorOption,
     out: FolderOption = Path("prepared"),
-    temperature: TemperatureOption = None,
-    max_concurrency: MaxConcurrencyOption = 8,
-    max_calls: MaxRequestsOption = None,
-    max_cost: MaxCostOption = None,
-    price: ModelPriceOption = None,
-    time_limit: TimeLimitOption = 120.0,
-    dry_run: RecordPreviewOption = False,
-    replay: ReplayOption = False,
-    batch_out: BatchWaveOption = None,
-    batch_in: BatchAnswersOption = None,
-    seed: SeedOption = 0,
+    *,
+    settings: BatchedRecords,
 ) -> None:
     """Make cases of clinical notes.
 
@@ -68,28 +48,17 @@ def prepare(
     """
     from bedside.api.note2chat_training import CASES_FILE, note_plan, prepare_notes
 
-    with record_asking(
-        evaluator,
-        temperature=temperature,
-        time_limit=time_limit,
-        seed=seed,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        price=price,
-        replay=replay,
-        batch_out=batch_out,
-        batch_in=batch_in,
-    ) as asking:
-        if dry_run:
+    with record_asking(evaluator, settings) as asking:
+        if settings.dry_run:
             show_plan(note_plan(notes, asking), asking)
             return
         summary = prepare_notes(notes, out, asking)
-    say_made(summary, out, "case", max_cost)
+    say_made(summary, out, "case", settings.max_cost)
     if summary.counts.finished:
         say(f"Next: bedside note2chat dialogues {out / CASES_FILE} --writer MODEL")
 
 
+@takes_settings
 def dialogues(
     cases: RecordCasesArgument,
     writer: Annotated[
@@ -127,17 +96,8 @@ def dialogues(
         ),
     ] = 1,
     out: FolderOption = Path("dialogues"),
-    temperature: TemperatureOption = None,
-    max_concurrency: MaxConcurrencyOption = 8,
-    max_calls: MaxRequestsOption = None,
-    max_cost: MaxCostOption = None,
-    price: ModelPriceOption = None,
-    time_limit: TimeLimitOption = 120.0,
-    dry_run: RecordPreviewOption = False,
-    replay: ReplayOption = False,
-    batch_out: BatchWaveOption = None,
-    batch_in: BatchAnswersOption = None,
-    seed: SeedOption = 0,
+    *,
+    settings: BatchedRecords,
 ) -> None:
     """Write an interview from each case's note.
 
@@ -152,27 +112,19 @@ def dialogues(
     others = {"decision_tree": writer, "guided_dialogue": writer, "critic": critic or writer}
     with record_asking(
         evaluator or writer,
+        settings,
         others=others,
-        temperature=temperature,
-        time_limit=time_limit,
-        seed=seed,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        price=price,
-        replay=replay,
-        batch_out=batch_out,
-        batch_in=batch_in,
     ) as asking:
-        if dry_run:
+        if settings.dry_run:
             show_plan(dialogue_plan(usable_cases(cases), asking, rounds=rounds), asking)
             return
         summary = write_dialogues(cases, out, asking, rounds=rounds)
-    say_made(summary, out, "interview", max_cost)
+    say_made(summary, out, "interview", settings.max_cost)
     if summary.counts.finished:
         say(f"The cases with the interviews' openings are in {out / CASES_FILE}.")
 
 
+@takes_settings
 def rollouts(
     cases: RecordCasesArgument,
     clinician: Annotated[
@@ -225,15 +177,8 @@ def rollouts(
         ),
     ] = True,
     out: FolderOption = Path("rollouts"),
-    temperature: TemperatureOption = None,
-    max_concurrency: MaxConcurrencyOption = 8,
-    max_calls: MaxRequestsOption = None,
-    max_cost: MaxCostOption = None,
-    price: ModelPriceOption = None,
-    time_limit: TimeLimitOption = 120.0,
-    dry_run: RecordPreviewOption = False,
-    replay: ReplayOption = False,
-    seed: SeedOption = 0,
+    *,
+    settings: RecordSettings,
 ) -> None:
     """Have a model interview each case's patient several times, and find each case's best.
 
@@ -256,17 +201,10 @@ def rollouts(
     }
     with record_asking(
         evaluator,
-        temperature=temperature,
-        time_limit=time_limit,
-        seed=seed,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        price=price,
-        replay=replay,
+        settings,
         sides=(clinician, patient),
     ) as asking:
-        if dry_run:
+        if settings.dry_run:
             talks, checks = preview_rollouts(cases, asking, **asked)
             show_tables([preview_table(talks), record_plan_table(checks)])
             return
@@ -274,7 +212,7 @@ def rollouts(
     say_made(rolled.talks, out / "talks", "interview")
     say_made(rolled.checked, out / "checked", "checked interview")
     if rolled.talks.counts.unfinished or rolled.checked.counts.unfinished:
-        say_limit(rolled.talks.cost + rolled.checked.cost, max_cost, say)
+        say_limit(rolled.talks.cost + rolled.checked.cost, settings.max_cost, say)
     for name, reason in rolled.best.left_out:
         note(f"{name}: {reason}")
     say(f"The best interviews of {counted(len(rolled.best.best), 'case')} are in {out / 'best.jsonl'}.")
@@ -282,6 +220,7 @@ def rollouts(
     show_records("best", "Each case's best interview", [best])
 
 
+@takes_settings
 def thoughts(
     files: Annotated[
         list[str],
@@ -289,17 +228,8 @@ def thoughts(
     ],
     evaluator: RecordEvaluatorOption,
     out: FolderOption = Path("thoughts"),
-    temperature: TemperatureOption = None,
-    max_concurrency: MaxConcurrencyOption = 8,
-    max_calls: MaxRequestsOption = None,
-    max_cost: MaxCostOption = None,
-    price: ModelPriceOption = None,
-    time_limit: TimeLimitOption = 120.0,
-    dry_run: RecordPreviewOption = False,
-    replay: ReplayOption = False,
-    batch_out: BatchWaveOption = None,
-    batch_in: BatchAnswersOption = None,
-    seed: SeedOption = 0,
+    *,
+    settings: BatchedRecords,
 ) -> None:
     """Write what the doctor would note and think before each message: a summary and a plan.
 
@@ -309,27 +239,16 @@ def thoughts(
     from bedside.api.note2chat_training import thought_plan, write_thoughts
     from bedside.transcripts.reading import read_transcripts
 
-    with record_asking(
-        evaluator,
-        temperature=temperature,
-        time_limit=time_limit,
-        seed=seed,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        price=price,
-        replay=replay,
-        batch_out=batch_out,
-        batch_in=batch_in,
-    ) as asking:
+    with record_asking(evaluator, settings) as asking:
         talks = tuple(read_transcripts(files))
-        if dry_run:
+        if settings.dry_run:
             show_plan(thought_plan(talks, asking), asking)
             return
         summary = write_thoughts(talks, out, asking)
-    say_made(summary, out, "interview", max_cost)
+    say_made(summary, out, "interview", settings.max_cost)
 
 
+@takes_settings
 def candidates(
     files: Annotated[
         list[str],
@@ -371,17 +290,8 @@ def candidates(
     ] = 10,
     test: TestCasesOption = None,
     out: FolderOption = Path("candidates"),
-    temperature: TemperatureOption = None,
-    max_concurrency: MaxConcurrencyOption = 8,
-    max_calls: MaxRequestsOption = None,
-    max_cost: MaxCostOption = None,
-    price: ModelPriceOption = None,
-    time_limit: TimeLimitOption = 120.0,
-    dry_run: RecordPreviewOption = False,
-    replay: ReplayOption = False,
-    batch_out: BatchWaveOption = None,
-    batch_in: BatchAnswersOption = None,
-    seed: SeedOption = 0,
+    *,
+    settings: BatchedRecords,
 ) -> None:
     """Have a model write several messages for each turn of the doctor, and reward each.
 
@@ -398,16 +308,7 @@ def candidates(
     check_choice(reward, _REWARDS, "--reward")
     with record_asking(
         evaluator,
-        temperature=temperature,
-        time_limit=time_limit,
-        seed=seed,
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        price=price,
-        replay=replay,
-        batch_out=batch_out,
-        batch_in=batch_in,
+        settings,
         sides=(clinician, *([] if patient is None else [patient])),
     ) as asking:
         plan = candidate_plan(
@@ -419,11 +320,11 @@ def candidates(
             number=number,
             split=read_split(test=test),
         )
-        if dry_run:
+        if settings.dry_run:
             show_plan(plan, asking)
             return
         summary = asking.carry_out(plan, out)
-    say_made(summary, out, "interview", max_cost)
+    say_made(summary, out, "interview", settings.max_cost)
     if summary.counts.finished:
         say(f"Next: bedside note2chat preferences {out / CANDIDATES_FILE} --unit message")
 

@@ -11,7 +11,9 @@ from bedside.cli.judgements import say_wave
 from bedside.cli.output import say, say_limit, show_records, show_tables
 from bedside.cli.progress import simulation_progress
 from bedside.cli.simulate import read_prices
+from bedside.core.question_settings import OPTIONS, Seeded, option, settings_class
 from bedside.core.words import counted, typed
+from bedside.simulation.talk_settings import COST, Batched, Replaying, RequestLimits
 
 if TYPE_CHECKING:
     from bedside.api.note2chat_training import Asking
@@ -19,22 +21,33 @@ if TYPE_CHECKING:
     from bedside.simulation.simulate import SimulationSummary
 
 
+@settings_class
+class RecordSettings(Seeded, RequestLimits, Replaying):
+    """How models are asked that make records."""
+
+    temperature: float | None = option(
+        "Temperature of the models. Without it, the provider's own.",
+        default=None, heading=OPTIONS, metavar="NUMBER", least=0, most=2,
+    )  # fmt: skip
+    price: Sequence[str] = option(
+        "US dollars for a million tokens of a model whose price bedside doesn't know; without MODEL, of every such "
+        "model.",
+        default=(), heading=COST, metavar="MODEL,in=N,out=N", form="repeated",
+    )  # fmt: skip
+    dry_run: bool = option(
+        "Print about how many calls and tokens it takes, and what they cost, by actor; ask and write nothing.",
+        default=False, heading=COST,
+    )  # fmt: skip
+
+
+@settings_class
+class BatchedRecords(RecordSettings, Batched):
+    """The same, where a service may answer in batches."""
+
+
 @contextmanager
 def record_asking(
-    evaluator: str,
-    *,
-    temperature: float | None,
-    time_limit: float,
-    seed: int,
-    max_concurrency: int,
-    max_calls: int | None,
-    max_cost: float | None,
-    price: list[str] | None,
-    replay: bool,
-    batch_out: Path | None = None,
-    batch_in: list[Path] | None = None,
-    others: Mapping[str, str] | None = None,
-    sides: Sequence[str] = (),
+    evaluator: str, settings: RecordSettings, *, others: Mapping[str, str] | None = None, sides: Sequence[str] = ()
 ) -> Iterator[Asking]:
     """Who is asked and how, while a line tells how far it is; ``sides`` are models that are asked beside them."""
     from bedside.api.note2chat_training import Asking
@@ -42,23 +55,24 @@ def record_asking(
     from bedside.simulation.simulate import SimulationSettings
 
     models = [evaluator, *(others or {}).values(), *sides]
-    settings = SimulationSettings(
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        prices={name: Price(*pair) for name, pair in read_prices(price or [], models).items()},
-        replay=replay,
-        batch_out=batch_out,
-        batch_in=tuple(batch_in or ()),
-    )
+    batch: dict[str, Any] = {}
+    if isinstance(settings, BatchedRecords):
+        batch = {"batch_out": settings.batch_out, "batch_in": tuple(map(Path, settings.batch_in))}  # type: ignore[arg-type]
     with simulation_progress() as progress:
         yield Asking(
             evaluator,
             others or {},
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=settings,
+            temperature=settings.temperature,
+            time_limit=settings.time_limit,
+            seed=settings.seed,
+            settings=SimulationSettings(
+                max_concurrency=settings.max_concurrency,
+                max_calls=settings.max_calls,
+                max_cost=settings.max_cost,
+                prices={name: Price(*pair) for name, pair in read_prices(list(settings.price), models).items()},
+                replay=settings.replay,
+                **batch,
+            ),
             progress=progress,
         )
 

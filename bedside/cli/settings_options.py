@@ -128,6 +128,7 @@ def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> in
             autocompletion=offers,
             rich_help_panel=option.heading,
             min=option.least,
+            max=option.most,
         ),
     ]
     return inspect.Parameter(

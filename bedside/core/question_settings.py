@@ -20,8 +20,9 @@ Fields = ParamSpec("Fields")
 Kind = TypeVar("Kind")
 
 #: Headings of ``--help``; what stands under the first is typed without an option's name.
-ARGUMENTS, WHICH, HOW, READING, JUDGES, COST, OUTPUT = (
+ARGUMENTS, OPTIONS, WHICH, HOW, READING, JUDGES, COST, OUTPUT = (
     "Arguments",
+    "Options",
     "Which ratings",
     "How",
     "How the files are read",
@@ -56,7 +57,7 @@ class Option:
         metavar: what stands for its value in ``--help``.
         form: how what is typed becomes its value.
         offers: the function of :mod:`bedside.cli.completion` that says what a shell offers for it.
-        least: of a number.
+        least, most: of a number.
     """
 
     help: str
@@ -66,6 +67,7 @@ class Option:
     form: Form = "text"
     offers: str | None = None
     least: int | None = None
+    most: int | None = None
 
 
 def option(

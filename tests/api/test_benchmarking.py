@@ -315,7 +315,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> Non
     )
     for wrong, words in wrongs:
         with pytest.raises(BedsideError, match=words):
-            bedside.benchmark(**{"protocol": "note2chat", "out": out, "clinician": "rules", **wrong})
+            bedside.benchmark(wrong.pop("protocol", "note2chat"), **{"out": out, "clinician": "rules", **wrong})
     with pytest.raises(BedsideError, match="there is no benchmark in this folder"):
         bedside.extend_benchmark(out, clinician="rules")
     assert not out.exists()

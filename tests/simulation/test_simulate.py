@@ -26,7 +26,8 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(out: Path, **arguments: Any) -> Any:
-    return simulate(**{"cases": cases(), "protocol": "tiny", "out": out, "clinician": "rules", **arguments})
+    own = {"protocol": "tiny", "out": out, "clinician": "rules", **arguments}
+    return simulate(own.pop("cases", cases()), **own)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -144,7 +144,7 @@ def test_every_rubric_of_the_suite_has_what_it_needs(setting: str) -> None:
 def test_a_patient_that_is_told_its_diagnosis_is_counted_as_told_what_is_hidden(tmp_path: Path) -> None:
     for knows in (False, True):
         made = simulate(
-            cases=CASES["nan-40-siji"],
+            CASES["nan-40-siji"],
             protocol="mdd5k",
             out=tmp_path / str(knows),
             clinician="rules",
@@ -160,7 +160,7 @@ def test_a_patient_that_is_told_its_diagnosis_is_counted_as_told_what_is_hidden(
 def test_from_simulation_to_report_without_a_model(tmp_path: Path) -> None:
     talks, run = tmp_path / "talks", tmp_path / "run"
     made = simulate(
-        cases=[CASES["nv-20-xuesheng"], CASES["nv-60-tuixiu"]],
+        [CASES["nv-20-xuesheng"], CASES["nv-60-tuixiu"]],
         protocol="mdd5k",
         out=talks,
         clinician=["rules", "script:brisk"],

@@ -29,7 +29,7 @@ def talk(*roles: Role, **fields: Any) -> Transcript:
 def test_the_readers_of_the_form_read_what_is_written(call: Call, tmp_path: Path) -> None:
     talks, out = tmp_path / "talks", tmp_path / "mdd5k"
     made = simulate(
-        cases=CASES[:2],
+        CASES[:2],
         protocol="mdd5k",
         out=talks,
         clinician="rules",

@@ -183,7 +183,7 @@ def test_a_clinician_that_asks_well_elicits_more_than_one_that_hurries() -> None
 def test_a_folder_of_conversations_is_made_and_scored_without_conversion(tmp_path: Path) -> None:
     talks = tmp_path / "talks"
     simulate(
-        cases=None,
+        None,
         protocol="note2chat",
         out=talks,
         clinician=["script:good", "script:silent"],
@@ -231,7 +231,7 @@ def wordy(payload: Mapping[str, Any]) -> str:
 def test_an_agent_that_knows_only_words_is_never_searched_for_a_diagnosis(tmp_path: Path) -> None:
     """Where it can't say itself what its words are, it has no diagnosis, unless the evaluator reads them."""
     case = CASES["cough-smoker"]
-    made = simulate(cases=case, protocol="note2chat", out=tmp_path / "own", clinician=wordy)
+    made = simulate(case, protocol="note2chat", out=tmp_path / "own", clinician=wordy)
     (talk,) = made.transcripts()
     flags = talk.reference["simulation"]["flags"]
     assert talk.reference["simulation"]["stop"] == "clinician repeats"
@@ -245,7 +245,7 @@ def test_an_agent_that_knows_only_words_is_never_searched_for_a_diagnosis(tmp_pa
         return {"diagnoses": ["Pneumonia"] if final else None}
 
     made = simulate(
-        cases=case,
+        case,
         protocol="note2chat",
         out=tmp_path / "read",
         clinician=wordy,
@@ -275,7 +275,7 @@ def sparing(request: Received, number: int) -> Action:
 def test_a_judge_gives_every_metric_of_the_suite_a_value(tmp_path: Path) -> None:
     talks, run = tmp_path / "talks", tmp_path / "run"
     clinicians = ["script:good", "script:brisk", "script:silent"]
-    simulate(cases=CASES["cough-smoker"], protocol="note2chat", out=talks, clinician=clinicians)
+    simulate(CASES["cough-smoker"], protocol="note2chat", out=talks, clinician=clinicians)
     with JudgeServer(sparing) as server, pytest.raises(SystemExit) as ended:
         main(["score", str(talks), "--suite", "note2chat", "--judge", server.judge, "--out", str(run)])
     assert not ended.value.code
