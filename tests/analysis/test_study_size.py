@@ -13,7 +13,6 @@ from statsmodels.stats.power import TTestPower
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.study_size import pilot_differences, sizes_for_difference, sizes_for_kappa
 from bedside.cli import main
-from bedside.core.errors import DataError
 from bedside.ratings.table import frame_of
 from bedside.reports.study_size import difference_table, kappa_table
 from bedside.scoring.score import score
@@ -132,16 +131,6 @@ def test_a_pilot_can_be_one_part_of_a_study(tmp_path: Path, capsys: pytest.Captu
             )  # fmt: skip
         sizes.append(json.loads(capsys.readouterr().out)[0]["rows"][0]["pairs"])
     assert 3 * sizes[1] < sizes[0]
-
-
-def test_a_pilot_needs_a_metric_and_two_systems(tmp_path: Path) -> None:
-    path = tmp_path / "pilot.csv"
-    path.write_text("item,system,case,rater,value\nA1,A,1,anna,3\nB1,B,1,anna,2\n")
-    view = open_ratings_view(path)
-    with pytest.raises(DataError, match="add `metric` and `systems=A,B`"):
-        pilot_differences(view, "rating", None)
-    with pytest.raises(DataError, match="fewer than two cases"):
-        pilot_differences(view, "rating", ["A", "B"])
 
 
 @pytest.mark.parametrize(
