@@ -112,7 +112,7 @@ def test_the_command_makes_them_with_the_toy(tmp_path: Path, capsys: pytest.Capt
 def test_a_profile_that_is_wrong_is_refused_with_its_place(tmp_path: Path) -> None:
     wrong = profile(topic="weather")
     assert list(problems(wrong, ClientSketch))
-    with pytest.raises(InputError, match="no case can be made of 'alcohol'"):
+    with pytest.raises(InputError, match="'alcohol'"):
         cases_from_profiles(write(tmp_path, wrong), tmp_path / "prepared", writer="rules")
     assert list(problems(profile())) != [], "it is no case to talk with yet"
 

@@ -113,9 +113,9 @@ def test_a_table_with_commas_is_read_and_another_table_refused(tmp_path: Path) -
     plain = {name: value for name, value in row().items() if name != "major"}
     assert read_respondents(table(tmp_path, plain, separator=",")).numbers.tolist() == [1]
     del plain["Q7A"]
-    with pytest.raises(InputError, match="no column Q7A"):
+    with pytest.raises(InputError, match="Q7A"):
         read_respondents(table(tmp_path, plain))
-    with pytest.raises(InputError, match="there is no such"):
+    with pytest.raises(InputError):
         read_respondents(tmp_path / "absent.csv")
 
 

@@ -13,7 +13,6 @@ from scipy import stats
 import bedside
 from bedside.api.simulating import simulate
 from bedside.cli import main
-from bedside.core.errors import InputError
 from bedside.judges.prompt import Conversation, NotAskable, Question
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
@@ -23,7 +22,7 @@ from bedside.simulation.simulators.case_files import leaks, read_cases
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.case_fields import patient_lines, record_of
-from bedside.simulation.simulators.mdd5k.doctor import draw_doctor, find_doctors, read_doctors
+from bedside.simulation.simulators.mdd5k.doctor import draw_doctor, find_doctors
 from bedside.simulation.simulators.scripts import read_script
 from tests.simulation.simulators.playing import (
     Played,
@@ -68,22 +67,6 @@ def test_five_doctors_two_of_them_empathic_and_two_fast(language: str) -> None:
     drawn = Counter(draw_doctor(doctors, Draws(seed, "case"), 1).id for seed in range(1000))
     assert len(drawn) == 5
     assert stats.chisquare(list(drawn.values())).pvalue > 0.001
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[]", "there are no doctors"),
-        ("- {id: a}", "age"),
-        ("- {id: a, age: 40, sex: male, specialties: x, speed: 3, style: y, empathy: true, explains: often}", "speed"),
-    ],
-)  # fmt: skip
-def test_a_file_that_holds_no_doctors_is_told_what_it_lacks(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "doctors.yaml"
-    path.write_text(text, "utf-8")
-    with pytest.raises(InputError, match=r"doctors\.yaml") as error:
-        read_doctors(path)
-    assert words in str(error.value)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -145,7 +145,7 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
 
 def test_turns_of_a_conversation_that_was_not_simulated_are_refused() -> None:
     talk = Transcript("t", (), reference={"concerns": []})
-    with pytest.raises(DataError, match="was not simulated by labels"):
+    with pytest.raises(DataError):
         list(medconceal.turn_rows(talk, PARAMETERS.load("default")))
 
 
