@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 from bedside.cli import main
-from bedside.core.errors import RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.families import consistency
 from bedside.metrics.models.nli import Inference
@@ -211,11 +210,6 @@ def test_a_role_that_is_missing(answers: Any) -> None:
         assert found[metric, "clinician"].error == "no clinician turn"
     assert found["entailment", "patient"].error == "no patient turn with words after one of the clinician"
     assert not [key for key in found if key[1] == 1], "nothing is said of others' turns"
-
-
-def test_a_negative_window() -> None:
-    with pytest.raises(RegistryError, match="window is -1"):
-        list(FAMILY.compute(conversation(*TALK), frozenset({"entailment"}), **FAMILY.settings({"window": -1})))
 
 
 # -- the command line -------------------------------------------------------------------------------
