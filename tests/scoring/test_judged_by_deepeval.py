@@ -11,7 +11,6 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.core.errors import BedsideError
 from bedside.reports.methods import methods
 from tests.conftest import Call
 from tests.judges.deepeval_replies import served
@@ -151,11 +150,6 @@ def test_what_cant_be_is_refused_before_anything_is_written(
     assert code != 0
     assert error in " ".join(err.split())
     assert not (tmp_path / "run").exists()
-
-
-def test_a_run_without_text_is_refused_from_python(tmp_path: Path) -> None:
-    with pytest.raises(BedsideError, match="keep the text"):
-        bedside.judge(TALKS, "http://h/v1#m", out=tmp_path, metrics="deepeval:turn_relevancy", text=False)
 
 
 def test_metrics_are_listed_and_shown(call: Call) -> None:

@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.core.errors import BedsideError
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
@@ -291,23 +290,6 @@ def test_how_a_conversation_came_out_is_nothing_to_match_by(tmp_path: Path) -> N
     talks = [talk(f"{system}{number}", system, "x", completed=number == done)
              for system, done in (("A", 0), ("B", 1)) for number in range(2)]  # fmt: skip
     assert paired_transcripts(a_run(tmp_path, talks)).matched_by == ()
-
-
-@pytest.mark.parametrize(
-    ("systems", "most", "words"),
-    [
-        (["A", "Q"], None, "there is no system 'Q'"),
-        (["A"], None, "conversations of two systems are compared, and there is A"),
-        (None, 0, "must be 1 or more"),
-        (["A", "D"], None, "no case has comparable conversations"),
-    ],
-)
-def test_what_can_not_be_compared_stops_in_a_line(
-    tmp_path: Path, systems: list[str] | None, most: int | None, words: str
-) -> None:
-    run = a_run(tmp_path, [talk("a", "A", "x"), talk("b", "B", "x"), talk("d", "D", "z")])
-    with pytest.raises(BedsideError, match=words):
-        paired_transcripts(run, systems, most=most)
 
 
 @pytest.mark.parametrize(("systems", "cases", "most"), [(8, 40, 100), (5, 7, 23), (3, 50, 10), (6, 4, 31)])
