@@ -138,18 +138,18 @@ def test_ratings_of_a_jury_are_not_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "quorum", "words"),
+    ("members", "quorum", "named"),
     [
-        (["judge:a"], None, "two members"),
-        ("judge:a", None, "two members"),
-        (["judge:a", "human:anna"], None, "human:anna is a person"),
-        (["judge:a", "judge:x"], None, "there is no rater 'judge:x'"),
-        (["judge:a", "judge:b"], 3, "quorum of 3"),
+        (["judge:a"], None, "`jury`"),
+        ("judge:a", None, "`jury`"),
+        (["judge:a", "human:anna"], None, "human:anna"),
+        (["judge:a", "judge:x"], None, "'judge:x'"),
+        (["judge:a", "judge:b"], 3, "`quorum`"),
     ],
 )
-def test_what_is_no_jury_is_refused(tmp_path: Path, members: Any, quorum: int | None, words: str) -> None:
+def test_what_is_no_jury_is_refused(tmp_path: Path, members: Any, quorum: int | None, named: str) -> None:
     run = rated_run(tmp_path / "run", 2, {"judge:a": [1, 2], "judge:b": [1, 2], "human:anna": [1, 2]})
-    with pytest.raises(BedsideError, match=words):
+    with pytest.raises(BedsideError, match=named):
         bedside.jury(run, "panel", members, quorum=quorum)
     assert of_rater(run, "jury:").is_empty()
 
@@ -324,7 +324,7 @@ def test_the_difference_of_kappas_covers_what_is_true() -> None:
 
 def test_a_jury_named_wrongly_is_told(tmp_path: Path) -> None:
     run = alike(tmp_path, 1, 2)
-    with pytest.raises(BedsideError, match="there is no jury 'panel'"):
+    with pytest.raises(BedsideError, match="'panel'"):
         jury_agreement(open_ratings_view(run), "panel")
     assert of_rater(run, "judge:").height == 6
 

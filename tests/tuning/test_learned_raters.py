@@ -130,17 +130,11 @@ def test_other_languages_and_silence_are_missing(learned: tuple[Run, Path, Any])
 def test_too_few_labels_are_refused_in_a_line(tmp_path: Path) -> None:
     run = rated_run(tmp_path / "run", 8, {"human:anna": [1, 2, 3, 4, 5, 1, 2, 3]})
     for split in (0.5, 1):
-        with pytest.raises(DataError, match="people rated 8 units of 8 cases by empathy"):
+        with pytest.raises(DataError, match="8 units of 8 cases by empathy"):
             bedside.learn_rater(run, "empathy", tmp_path / "r.npz", split=split)
     assert not (tmp_path / "r.npz").exists()
-    with pytest.raises(InputError, match="says no features"):
+    with pytest.raises(InputError, match="`features`"):
         bedside.learn_rater(run, "empathy", tmp_path / "r.npz", features="magic")
-
-
-def test_a_metric_on_no_scale_is_refused(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 40, {"human:anna": np.arange(40) / 7}, metric="length_score")
-    with pytest.raises(BedsideError, match="on no scale"):
-        bedside.learn_rater(run, "length_score", tmp_path / "r.npz")
 
 
 def flat(rows: np.ndarray[Any, Any]) -> UnitFeatures:
