@@ -12,7 +12,6 @@ from bedside.analysis.comparison import compare
 from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.trend import trend
-from bedside.core.errors import DataError
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import explain
 from bedside.reports.table import Table
@@ -82,11 +81,6 @@ def test_a_pair_and_an_agreement(view: RatingsView, tables: dict[str, Table]) ->
     assert agreement.tables[0].records[0]["statistic"] == "kappa"
     raters = {r["rater"] for t in agreement.tables if t.name == "ratings" for r in t.records}
     assert raters == {"human:anna", "human:ben"}
-
-
-def test_a_cell_that_is_none_is_answered_with_the_nearest(view: RatingsView, tables: dict[str, Table]) -> None:
-    with pytest.raises(DataError, match="empathy/steady"):
-        explain(view, tables["results"], "empaty/steady")
 
 
 def test_on_the_command_line(view: RatingsView, call: Call) -> None:
