@@ -11,14 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from bedside.cli import main
 from bedside.metrics import FAMILIES
 from bedside.metrics.families import consistency
 from bedside.metrics.models.nli import Inference
 from bedside.ratings.run import Run
 from bedside.ratings.values import Value
 from bedside.transcripts import Transcript
-from tests.conftest import conversation
+from tests.conftest import conversation, exit_code
 from tests.metrics.models import classifiers
 
 FAMILY = FAMILIES.load("consistency")
@@ -243,9 +242,7 @@ def file(tmp_path: Path) -> Path:
 
 def score(file: Path, out: Path, setting: str) -> int:
     """The exit code."""
-    with pytest.raises(SystemExit) as end:
-        main(["score", str(file), "--metrics", "consistency", "--set", setting, "--out", str(out)])
-    return int(end.value.code or 0)
+    return exit_code("score", file, "--metrics", "consistency", "--set", setting, "--out", out)
 
 
 @pytest.mark.model

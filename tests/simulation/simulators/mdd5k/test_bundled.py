@@ -12,7 +12,6 @@ from scipy import stats
 
 import bedside
 from bedside.api.simulating import simulate
-from bedside.cli import main
 from bedside.judges.prompt import Conversation, NotAskable, Question
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
@@ -24,6 +23,7 @@ from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.case_fields import patient_lines, record_of
 from bedside.simulation.simulators.mdd5k.doctor import draw_doctor, find_doctors
 from bedside.simulation.simulators.scripts import read_script
+from tests.conftest import exit_code
 from tests.simulation.simulators.playing import (
     Played,
     by_rules,
@@ -172,9 +172,7 @@ def test_from_simulation_to_report_without_a_model(tmp_path: Path) -> None:
     counted = dict(zip(exchanges["transcript_id"], exchanges["value"], strict=True))
     for transcript in transcripts:
         assert counted[transcript.id] == transcript.reference["simulation"]["exchanges"]
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(run), "--table", "dataset,simulation_card", "--out", str(tmp_path / "report")])
-    assert not ended.value.code
+    assert exit_code("report", run, "--table", "dataset,simulation_card", "--out", tmp_path / "report") == 0
     tables = "".join(path.read_text("utf-8") for path in sorted((tmp_path / "report").glob("*.md")))
     assert "Exchanges per dialogue" in tables
     assert "rules-toy" in tables
