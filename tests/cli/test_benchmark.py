@@ -7,17 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_simulate import refusal
 from tests.conftest import Call
 
 TOYS = ("--clinician", "script:good", "--clinician", "script:brisk", "--sample", "2")
-
-
-def refusal(call: Call, *arguments: object) -> str:
-    code, out, err = call(*arguments)
-    assert code == 2
-    assert out == ""
-    assert err.count("\n") == 1, err
-    return err
 
 
 @pytest.mark.slow
