@@ -293,6 +293,13 @@ def test_a_conversation_of_an_agent_that_remembers_is_begun_anew(tmp_path: Path)
     assert (tmp_path / "talks/transcripts.jsonl").read_bytes() == before
 
 
+def test_a_module_that_ends_the_process_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ends_at_import.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=r"ends_at_import.*SystemExit: 0"):
+        run(tmp_path / "talks", "ends_at_import:reply")
+
+
 def test_two_functions_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="test_two_functions_of_one_name"):
         run(tmp_path / "talks", [lambda request: "a", lambda request: "b"])

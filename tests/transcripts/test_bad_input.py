@@ -155,7 +155,7 @@ CASES: list[tuple[str, str, Content, list[str]]] = [
 
 
 @pytest.mark.parametrize(("name", "content", "others"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_bad_input_is_one_line_and_the_rest_is_read(
+def test_bad_input_is_one_line_that_says_where_and_what_to_do(
     name: str, content: Content, others: list[str], tmp_path: Path
 ) -> None:
     path = write(tmp_path, name, content() if callable(content) else content)
