@@ -110,6 +110,13 @@ def exit_code(*arguments: object) -> int:
     return int(ended.value.code or 0)
 
 
+def works(call: Call, *arguments: object) -> tuple[str, str]:
+    """Type a command that ends well: what it prints, and what it says beside that."""
+    code, out, err = call(*arguments)
+    assert code == 0, err
+    return out, err
+
+
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     """Type a command in the test's folder."""

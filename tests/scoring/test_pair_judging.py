@@ -22,7 +22,7 @@ from bedside.scoring.pair_judging import PairingWork, judge_run_pairs, preview_r
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import PairedTranscripts, paired_transcripts
 from bedside.transcripts.transcript import Transcript, Turn
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.llm.server import Action, JudgeServer, Received
 from tests.judges.simulated_judge import SimulatedJudge, simulated_talks, true_qualities
 
@@ -161,8 +161,7 @@ def test_from_python_a_draw_of_pairs_is_asked_and_told(run: Run) -> None:
 def test_the_command_plans_asks_and_goes_on(call: Call, run: Run) -> None:
     with JudgeServer(SIMULATED.script) as server:
         line = f"judge pairs {run.path} --rubric empathy --judge {server.judge}".split()
-        code, out, _ = call(*line, "--dry-run")
-        assert code == 0
+        out, _ = works(call, *line, "--dry-run")
         assert "24 calls" in out
         assert "12 pairs of conversations, of 3 systems on 4 cases, matched by case." in out
         assert not preferences(Run(run.path)).height
@@ -192,8 +191,7 @@ def test_what_is_misspelt_stops_in_one_line(call: Call, run: Run, options: str, 
 def test_what_was_compared_elsewhere_is_not_asked_again(call: Call, tmp_path: Path) -> None:
     run, other = (score(TALKS, tmp_path / name, metrics=["structure"]).run for name in ("here", "there"))
     judge_pairs(other)
-    code, out, _ = call("judgements", "merge", run.path, other.path)
-    assert code == 0
+    out, _ = works(call, "judgements", "merge", run.path, other.path)
     assert "judge:simulated by empathy.preference: bedside judge pairs makes them of what is kept now." in out
     judged = judge_pairs(Run(run.path))
     assert (judged.calls, judged.ratings) == (0, 24)
