@@ -135,6 +135,7 @@ FORMS: dict[str, Refused] = {
     "no file in a folder": read_cases,
     "key of a persona": personas,
     "classification": partial(row, mental_health_classification="perhaps"),
+    "no classification": partial(row, mental_health_classification=""),
     "no study": partial(row, clinical_case_study=""),
     "no id of a row": partial(row, id=""),
     "two diagnoses": partial(row, diagnosis="Asthma"),
@@ -268,6 +269,7 @@ GOLDEN = {
     "no file in a folder": "FOLDER: the folder holds no case file; check its path",
     "key of a persona": "FOLDER/p.yaml:2: sentence: unknown key; did you mean sentences?; see docs/cases.md",
     "classification": "FOLDER/medqa.csv:2: its `mental_health_classification` is 'perhaps'; write Yes or No",
+    "no classification": "FOLDER/medqa.csv:2: its `mental_health_classification` is ''; write Yes or No",
     "no study": "FOLDER/medqa.csv:2: its `clinical_case_study` is empty; fill it in, or remove the row",
     "no id of a row": "FOLDER/medqa.csv:2: its `id` is empty; fill it in, or remove the row",
     "two diagnoses":
