@@ -13,7 +13,7 @@ import pytest
 
 from bedside.cli import main
 from bedside.judges.llm.deepeval_library import ENVIRONMENT
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 
 # Whichever test imports deepeval first: it must send and write nothing. What bedside itself switches off is tested in
 # processes that begin without these.

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from statsmodels.stats.multitest import multipletests
 from typer.testing import CliRunner
 

@@ -28,7 +28,7 @@ from bedside.ratings.study_design import NO_CASE, NOT_CROSSED
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_tables
 from bedside.scoring.transcript_pairs import paired_transcripts
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.analysis.builders import definite, has_note, rating
 from tests.conftest import conversation
 from tests.soak import budget

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.analysis.case_values import case_means, case_values
 from bedside.analysis.checked_units import mean_within, value_bounds

@@ -32,8 +32,17 @@ from bedside.core.errors import InputError, RunError
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
-from tests.annotation.builders import CLIENT_TALK, COST, FEAR, FINDINGS, QUESTION, keep, pulled, rater_answer
-from tests.annotation.builders import people as rows_of_people
+from tests.annotation.builders import (
+    CLIENT_TALK,
+    COST,
+    FEAR,
+    FINDINGS,
+    QUESTION,
+    keep,
+    people as rows_of_people,
+    pulled,
+    rater_answer,
+)
 from tests.annotation.study import (
     EMPATHY,
     JUDGE,

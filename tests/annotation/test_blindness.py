@@ -34,7 +34,7 @@ from bedside.scoring.judging_batches import write_batch
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
-from bedside.transcripts import Provenance, Transcript, Turn
+from bedside.transcripts.transcript import Provenance, Transcript, Turn
 from tests.annotation.builders import FINDINGS, QUESTION
 from tests.annotation.study import EMPATHY
 from tests.judges.llm.server import JudgeServer

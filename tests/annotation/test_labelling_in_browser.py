@@ -22,8 +22,7 @@ from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.score import score
-from tests.annotation.builders import CLIENT_TALK, FINDINGS, QUESTION, gold_cases
-from tests.annotation.builders import people as rows_of_people
+from tests.annotation.builders import CLIENT_TALK, FINDINGS, QUESTION, gold_cases, people as rows_of_people
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, level_of, levels, rating_plan
 from tests.annotation.test_label_studio import (  # noqa: F401
     answer,

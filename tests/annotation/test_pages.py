@@ -28,7 +28,7 @@ from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
 from bedside.reports.build import cited
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.annotation.builders import (
     ASKED,
     CLIENT_TALK,

@@ -31,7 +31,7 @@ from bedside.reports.methods import methods
 from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.annotation.study import EMPATHY
 from tests.conftest import Call, works
 from tests.judges.llm.server import JudgeServer

@@ -22,7 +22,7 @@ from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
 from bedside.simulation.simulators.note2chat.training_records import message_thoughts, training_evaluator
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import exit_code as run
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulation.simulators.note2chat.test_guided_dialogue import lines

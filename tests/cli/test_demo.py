@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 
 EXAMPLES = Path(str(files("bedside") / "examples"))
 SYSTEMS = ("steady", "brisk", "careless")

@@ -7,8 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from bedside.cli import installation as doctor
-from bedside.cli import main
+from bedside.cli import installation as doctor, main
 from tests.judges.llm.server import JudgeServer
 
 

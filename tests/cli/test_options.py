@@ -22,7 +22,7 @@ from bedside.reports.exports.contract import EXPORT_FORMS
 from bedside.reports.results_layout import Best, Spread
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS
 from bedside.simulation.simulators.note2chat.training_records import Form, Unit
-from bedside.transcripts import READERS
+from bedside.transcripts.contract import READERS
 from tests.conftest import exit_code
 
 

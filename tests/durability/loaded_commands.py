@@ -14,7 +14,7 @@ from bedside.ratings.suites import SUITES
 from bedside.reports.figure_kind import FIGURES
 from bedside.reports.table_kind import TABLES
 from bedside.scoring.pipeline import PIPELINES
-from bedside.transcripts import READERS
+from bedside.transcripts.contract import READERS
 
 command_line()
 for registry in (

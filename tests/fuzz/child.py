@@ -18,7 +18,8 @@ MOST = 8 * 2**30
 
 
 def _transcripts(path: Path, **options: Any) -> Any:
-    from bedside.transcripts import Reading, ReadOptions
+    from bedside.transcripts.read_options import ReadOptions
+    from bedside.transcripts.reading import Reading
 
     reading = Reading([path], ReadOptions(**options))
     turns = [len(transcript.turns) for transcript in reading]

@@ -37,7 +37,7 @@ from bedside.simulation.simulators.contract import SIMULATORS
 from bedside.simulation.simulators.prompt_files import prompts_in
 from bedside.simulation.simulators.scripts import read_script
 from bedside.simulation.talks_folder import read_failures, write_talks
-from bedside.transcripts import Reading
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.simulation_folder import simulated_protocol
 from tests.analysis.simulated_run import simulation
 from tests.fuzz import mutate

@@ -59,9 +59,10 @@ from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.suites.suite import parse_suite
-from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.json_source import ArrayError, array_items, beginning
-from bedside.transcripts.reading import PartReading
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import PartReading, Reading
+from bedside.transcripts.transcript import Transcript
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, exported, levels, new_study, rating_plan
 from tests.annotation.tool_stand_ins import STAND_INS, lines
 from tests.fuzz import mutate

@@ -24,7 +24,9 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import BedsideError, InputError
-from bedside.transcripts import Reading, ReadOptions, byte_source
+from bedside.transcripts import byte_source
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from tests.forked import CONTEXT, preload
 from tests.fuzz import child
 from tests.fuzz.child import TAKERS

@@ -8,11 +8,12 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from bedside.core.errors import InputError, RegistryError
-from bedside.transcripts import READERS, Reading, ReadOptions
+from bedside.transcripts.contract import READERS
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from tests.soak import budget
 from tests.transcripts.files import write
 

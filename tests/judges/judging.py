@@ -16,7 +16,7 @@ from bedside.judges.raters import RatingRows, rater_of
 from bedside.judges.rubric_ratings import asked_with, ratings_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.settings import JudgeSettings, check_numbers
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 
 
 def judge_transcripts(

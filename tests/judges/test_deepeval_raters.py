@@ -23,7 +23,7 @@ from bedside.judges.llm.prices import Price
 from bedside.judges.llm.protocol import LanguageModelError
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.installed import need
 from tests.judges.deepeval_replies import reply, served
 from tests.judges.llm.server import Action, JudgeServer, Received

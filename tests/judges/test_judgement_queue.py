@@ -36,7 +36,7 @@ from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Judgement, read_judgements, read_prompt
 from bedside.ratings.table import COLUMNS, frame_of
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.forked import CONTEXT, preload
 from tests.judges.judging import judge_transcripts, plan_judging

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.core.errors import InputError
 from bedside.judges.llm.prices import estimate_tokens
@@ -19,8 +18,7 @@ from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Quest
 from bedside.judges.reply import parse
 from bedside.judges.rubrics.rubric import Rubric, read
 from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
-from bedside.transcripts import Transcript
-from bedside.transcripts.transcript import Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.conftest import conversation
 
 REFERENCE: dict[str, Any] = {

@@ -8,8 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.judges.llm.prices import Token
 from bedside.judges.reply import MIN_COVERAGE, expected_score, parse

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import bedside.judges.rubrics.codebook
 from bedside.analysis.agreement import agree
@@ -38,7 +37,8 @@ from bedside.metrics.coders.testing.coder_test import human_ceilings
 from bedside.metrics.families.behaviour import FAMILY, METRICS
 from bedside.ratings.table import COLUMNS, frame_of
 from bedside.scoring.score import score
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import Call, conversation
 from tests.judges.llm.server import Action, JudgeServer, Received, Script, with_settings
 

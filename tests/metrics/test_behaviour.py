@@ -13,7 +13,8 @@ import pytest
 from bedside.metrics import FAMILIES
 from bedside.metrics.coders import CODERS, CODES
 from bedside.ratings.values import Value
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 
 Talk = Callable[..., Transcript]
 FAMILY = FAMILIES.load("behaviour")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bedside.metrics import FAMILIES
-from bedside.transcripts import read_transcripts
+from bedside.transcripts.reading import read_transcripts
 from tests.conftest import conversation
 from tests.metrics.models import classifiers
 

@@ -9,7 +9,8 @@ import pytest
 
 from bedside.metrics import FAMILIES
 from bedside.ratings.values import Value
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 
 
 @pytest.fixture(scope="module")

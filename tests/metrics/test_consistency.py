@@ -16,7 +16,7 @@ from bedside.metrics.families import consistency
 from bedside.metrics.models.nli import Inference
 from bedside.ratings.run import Run
 from bedside.ratings.values import Value
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation, exit_code
 from tests.metrics.models import classifiers
 

@@ -12,7 +12,7 @@ import pytest
 from bedside.core.errors import ModelError, RegistryError
 from bedside.metrics import FAMILIES, Example, Family, Metric
 from bedside.ratings.values import Value
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.metrics.tiny import MAKERS
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import bedside
 from bedside.core.errors import ModelError, RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.families.structure import count_words
 from bedside.ratings.values import Value
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.installed import need
 from tests.metrics.tiny import MAKERS

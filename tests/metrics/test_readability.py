@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bedside.core.errors import RegistryError
 from bedside.metrics import textstat_library
-from bedside.metrics.families.readability import FAMILY
-from bedside.metrics.families.readability import FORMULAS as READABILITY
+from bedside.metrics.families.readability import FAMILY, FORMULAS as READABILITY
 from bedside.metrics.textstat_library import Pronunciations, TextCounts, counting
-from bedside.transcripts import Reading, Transcript
 from bedside.transcripts.language import not_english
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.metrics import FAMILIES, Family
 from bedside.metrics.textstat_library import ASKED, TextCounts, formula

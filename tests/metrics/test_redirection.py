@@ -27,7 +27,9 @@ from bedside.metrics.families.redirection import (
 from bedside.metrics.models.dialogue import Speech, speeches
 from bedside.metrics.models.likelihood import Continuation, Likelihood
 from bedside.ratings.values import Value
-from bedside.transcripts import Reading, ReadOptions, Transcript
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.metrics.models.language_models import BEGIN, save, starting, tiny
 

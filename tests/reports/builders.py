@@ -20,7 +20,8 @@ from bedside.ratings.table import frame_of
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.scoring.score import score
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
 Rating = tuple[Any, ...]

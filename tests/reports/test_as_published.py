@@ -28,7 +28,7 @@ from bedside.ratings.suites.suite import Suite
 from bedside.reports.contents import check_suite, make_parts, make_tables
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.conftest import Call, conversation
 from tests.reports.builders import (
     PROTOCOLS,

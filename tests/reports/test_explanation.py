@@ -18,7 +18,7 @@ from bedside.reports.table import Table
 from bedside.reports.tables.comparison import comparison_table
 from bedside.reports.tables.deviation import deviation_table
 from bedside.reports.tables.length import length_table
-from bedside.transcripts import read_transcripts
+from bedside.transcripts.reading import read_transcripts
 from tests.conftest import Call, works
 from tests.reports.builders import TALKS, cells_of, file_of, made_run, people_rated, scored
 

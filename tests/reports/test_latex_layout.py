@@ -33,7 +33,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.tables.comparison import overall_table
 from bedside.reports.validation import validation_tables
-from bedside.transcripts import read_transcripts
+from bedside.transcripts.reading import read_transcripts
 from tests.reports.builders import TALKS, made_run, scored
 from tests.reports.test_renderers import table as nasty_table
 

@@ -27,7 +27,7 @@ from bedside.reports.report_settings import ReportSettings
 from bedside.reports.results_notes import statistic_text
 from bedside.scoring.run_transcripts import library_versions
 from bedside.stats.result import Result
-from bedside.transcripts import read_transcripts
+from bedside.transcripts.reading import read_transcripts
 from tests.annotation.study import EMPATHY, GOAL, new_study, rating_plan
 from tests.conftest import Call, conversation
 from tests.judges.rubrics.test_rubrics import PACING

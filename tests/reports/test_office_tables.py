@@ -28,8 +28,7 @@ from bedside.reports.table_formats import excel, word
 from tests.conftest import Call
 from tests.reports.builders import made_run, scored
 from tests.reports.test_latex_layout import grid, hostile_tables, interval_table
-from tests.reports.test_renderers import NASTY
-from tests.reports.test_renderers import table as nasty_table
+from tests.reports.test_renderers import NASTY, table as nasty_table
 
 SPACES = re.compile(r"[ \u00a0\u2009\u202f]")
 

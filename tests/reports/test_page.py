@@ -16,7 +16,7 @@ from bedside.ratings.suites import SUITES
 from bedside.reports.build import cited, extremes, review, turns_of, write_report
 from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
 from bedside.reports.contents import part_titles
-from bedside.transcripts import read_transcripts
+from bedside.transcripts.reading import read_transcripts
 from tests.conftest import Call, conversation
 from tests.metrics.tiny import MAKERS
 from tests.reports.builders import TALKS, file_of, made_run, people_rated, reasoned_run, scored

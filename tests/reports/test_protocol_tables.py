@@ -15,7 +15,7 @@ from bedside.metrics.protocols.label_files import Measured
 from bedside.ratings.suites import SUITES
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.reports.builders import Rating, cells_by_title, file_of, rating, scored, view_of
 

@@ -19,7 +19,7 @@ import bedside
 from bedside.judges.store import read_judgements
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.judging_workers import PARTS
-from bedside.transcripts import Reading
+from bedside.transcripts.reading import Reading
 from tests.conftest import Call, works
 from tests.judges.llm.server import Action, JudgeServer
 from tests.judges.test_command import EXAMPLE

@@ -28,7 +28,7 @@ from bedside.reports.build import build_tables
 from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.pipeline import PIPELINES, later_questions, pipelines_for
 from bedside.scoring.preview import preview_judging
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation, exit_code
 from tests.judges.llm.server import Action, JudgeServer, Received, Script, fitting
 

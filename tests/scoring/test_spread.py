@@ -17,7 +17,7 @@ from bedside.core.locks import hold
 from bedside.scoring import spread as spreading
 from bedside.scoring.plan import ScoringSummary
 from bedside.scoring.score import score
-from bedside.transcripts import ReadOptions
+from bedside.transcripts.read_options import ReadOptions
 
 Round = Generator[tuple[int, TaskOutcome[Any]], None, None]
 

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bedside.stats.arrays import Array
 from bedside.stats.change import percentage_change

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bedside.stats import alternative_annotator, prediction_powered, stratified_means
-from bedside.stats import sample_size as planning
+from bedside.stats import alternative_annotator, prediction_powered, sample_size as planning, stratified_means
 from bedside.stats.arrays import Array
 from bedside.stats.two_raters import kappa_from_counts
 from tests.reference import statistics as published

@@ -8,8 +8,7 @@ import krippendorff
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 

@@ -16,11 +16,11 @@ from bedside.stats import (
     many_raters,
     paired,
     reliability,
+    sample_size as planning,
     several,
     two_raters,
     unpaired,
 )
-from bedside.stats import sample_size as planning
 from bedside.stats.alternative_annotator import alternative_annotator
 from bedside.stats.bradley_terry import strengths
 from bedside.stats.diagnostic_accuracy import area_under_curve, diagnostic_accuracy

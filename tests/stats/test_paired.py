@@ -7,8 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from bedside.stats import _blocks, effects, paired

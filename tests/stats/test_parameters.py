@@ -24,6 +24,7 @@ from bedside.stats import (
     prediction_powered,
     proportion_scores,
     reliability,
+    sample_size as planning,
     sampled_items,
     sampled_means,
     scale_means,
@@ -33,7 +34,6 @@ from bedside.stats import (
     two_raters,
     unpaired,
 )
-from bedside.stats import sample_size as planning
 
 RNG = np.random.default_rng(12)
 SCALE = (1, 2, 3, 4, 5)

@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
@@ -18,12 +17,12 @@ from bedside.stats import (
     effects,
     families,
     intervals,
+    kappa_bands as reading,
     paired,
     several,
     shape,
     unpaired,
 )
-from bedside.stats import kappa_bands as reading
 from bedside.stats.result import Result
 from tests.reference import statistics as published
 from tests.stats.results import ends, interval_of

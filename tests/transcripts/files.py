@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.transcripts import READERS, Reading, ReadOptions, Transcript
+from bedside.transcripts.contract import READERS
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript
 
 GOOD = '{"id": "%s", "turns": [{"role": "clinician", "text": "Hello."}, {"role": "patient", "text": "Hi."}]}\n'
 

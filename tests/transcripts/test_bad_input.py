@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.transcripts.files import GOOD, check_refusal, packed, read, workbook, write
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import BedsideError
-from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from tests.transcripts.talk_forms import (
     JSON_FORMS,
     TABLE_FORMS,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from bedside.transcripts import Transcript, Turn
-from bedside.transcripts.transcript import FOLDED, LONGEST_TURN, SHOWN
+from bedside.transcripts.transcript import FOLDED, LONGEST_TURN, SHOWN, Transcript, Turn
 
 #: Text that would be more than text in a page.
 HOSTILE = (

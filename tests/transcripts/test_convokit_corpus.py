@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import bedside
 from bedside.core.errors import DataError, InputError
-from bedside.transcripts import ROLES, ReadOptions, Transcript, Turn, read_transcripts
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import ROLES, Transcript, Turn
 from tests.installed import need
 
 need("convokit")

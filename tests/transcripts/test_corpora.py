@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bedside.transcripts import Reading
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.transcript import CODE_ROLES, CODES
 
 

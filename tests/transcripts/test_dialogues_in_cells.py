@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.labelled_text import cell_labels
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from tests.transcripts.files import check_question, check_refusal, read, workbook, write
 
 FORMS = Path(__file__).resolve().parents[3] / "shared" / "data" / "forms"

@@ -17,8 +17,9 @@ import polars as pl
 import pytest
 
 from bedside.core.errors import BedsideError, InputError
-from bedside.transcripts import READERS, Reading
+from bedside.transcripts.contract import READERS
 from bedside.transcripts.file_kinds import KINDS, foreign_kind
+from bedside.transcripts.reading import Reading
 from tests.transcripts.files import document, examples, workbook, write
 
 

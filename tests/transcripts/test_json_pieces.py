@@ -5,8 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.transcripts.json_source import ArrayError, array_items, beginning
 from tests.soak import budget

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import pytest
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.transcript import THIRD_PARTIES, Role
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.conftest import DATA

@@ -16,8 +16,8 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.core.engines.contract import open_engine
 from bedside.core.errors import InputError
 from bedside.reports.methods import methods
-from bedside.transcripts import Transcript, Turn
 from bedside.transcripts.memory_reading import MemoryReading, open_reading
+from bedside.transcripts.transcript import Transcript, Turn
 from bedside.transcripts.transcription_tags import THOUGHTS
 from tests.conftest import conversation
 

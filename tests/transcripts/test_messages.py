@@ -13,14 +13,15 @@ import openpyxl
 import pytest
 
 from bedside.core.errors import BedsideError
-from bedside.transcripts import READERS, Reading, ReadOptions, Transcript
-from bedside.transcripts.contract import transcript_endings
+from bedside.transcripts.contract import READERS, transcript_endings
 from bedside.transcripts.factor_kinds import check_declared, declared_kinds
 from bedside.transcripts.memory_reading import open_reading
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.transcripts.files import GOOD, document, read, write
-from tests.transcripts.test_bad_input import CASES as BAD_FILES
-from tests.transcripts.test_bad_input import Content
+from tests.transcripts.test_bad_input import CASES as BAD_FILES, Content
 from tests.transcripts.test_file_kinds import archive
 from tests.transcripts.test_labelled_lines import LACKING, WRAPPED
 from tests.transcripts.test_recordings import CHAT, DOCTOR, PATIENT, ZOOM, grid

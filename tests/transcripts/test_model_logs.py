@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import AmbiguousError
-from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.message_lists import EMPTY, SeveralAnswersError, messages_in
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.role_evidence import check_roles
+from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcription_tags import THOUGHTS
 from tests.transcripts.files import as_written, check_question, check_refusal, read, write
 

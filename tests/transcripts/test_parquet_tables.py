@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.transcripts import Reading
+from bedside.transcripts.reading import Reading
 from tests.transcripts.files import as_written, read, write
 
 SAID = [

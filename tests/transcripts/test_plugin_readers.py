@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bedside.transcripts import READERS, Reading, ReadOptions
-from bedside.transcripts.contract import transcript_endings
+from bedside.transcripts.contract import READERS, transcript_endings
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from tests.core.packages import install_package
 from tests.transcripts.files import GOOD, packed, write
 

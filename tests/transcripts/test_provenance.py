@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from bedside.ratings.table import parse_transcript
-from bedside.transcripts import READERS, Provenance, Transcript, Turn
+from bedside.transcripts.contract import READERS
 from bedside.transcripts.memory_reading import open_reading
-from bedside.transcripts.transcript import Role
+from bedside.transcripts.transcript import Provenance, Role, Transcript, Turn
 from tests.transcripts.files import check_refusal, read, write
 from tests.transcripts.provenance_examples import (
     CANARIES,
@@ -155,7 +155,7 @@ def test_provenance_that_is_none_is_refused(item: dict[str, object], tmp_path: P
 
 
 def test_what_was_told_apart_is_counted_and_said(tmp_path: Path) -> None:
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     example = EXAMPLES["messages"]
     reading = Reading([write(tmp_path, example.name, example.content(True))])
@@ -210,7 +210,7 @@ def test_tools_of_a_table_are_no_turns_and_an_observation_is_asked_about(tmp_pat
     ],
 )
 def test_who_is_called_so_and_may_be_a_side_is_named(name: str, side: Role, lines: str, tmp_path: Path) -> None:
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     path = write(tmp_path, "talk.txt", lines)
     reading = Reading([path])
@@ -221,7 +221,7 @@ def test_who_is_called_so_and_may_be_a_side_is_named(name: str, side: Role, line
 
 
 def test_logs_whose_model_only_calls_are_not_taken_for_talks_with_a_tool(tmp_path: Path) -> None:
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     messages = [
         {"role": "user", "content": "I cough."},
@@ -254,7 +254,7 @@ def test_a_call_written_otherwise_in_the_next_request_doubles_nothing(empty: obj
     ("call", "gave"), [("functionCall", "functionResponse"), ("function_call", "function_response")]
 )
 def test_geminis_parts_in_both_ways_of_writing(call: str, gave: str, tmp_path: Path) -> None:
-    from bedside.transcripts import Reading
+    from bedside.transcripts.reading import Reading
 
     contents = [
         {

@@ -11,14 +11,15 @@ from typing import Any, cast
 import jsonschema
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.cli.schemas import schema_text
 from bedside.core.errors import AmbiguousError
-from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
-from bedside.transcripts.contract import FACTS
+from bedside.transcripts.contract import FACTS, READERS
 from bedside.transcripts.message_lists import PICTURES
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.soak import budget
 from tests.transcripts.files import (
     GOOD,

@@ -12,9 +12,10 @@ import pytest
 
 import bedside
 from bedside.core.errors import InputError
-from bedside.transcripts import Reading, ReadOptions, Transcript
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.reading_account import MOST_LEVELS, SCREEN, WIDTH, ReadingAccount
-from bedside.transcripts.transcript import Role
+from bedside.transcripts.transcript import Role, Transcript
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.conftest import DATA
 

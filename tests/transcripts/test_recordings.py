@@ -11,8 +11,10 @@ from typing import Any, Literal
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.transcripts import READERS, Reading, ReadOptions
+from bedside.transcripts.contract import READERS
+from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.readers.chat import spoken_text
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.timed_speech import joined_text, seconds
 from bedside.transcripts.transcript import Role, Transcript
 from bedside.transcripts.transcript_maker import UnknownSpeakerError

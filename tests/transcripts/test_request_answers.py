@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.message_lists import EMPTY, PICTURES
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.transcription_tags import THOUGHTS
 from tests.transcripts.files import as_written, check_question, check_refusal, read, write
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from bedside.core.errors import AmbiguousError
-from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
 from tests.transcripts.files import check_question, check_refusal, read, workbook, write
 

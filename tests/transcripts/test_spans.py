@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.core.errors import InputError
-from bedside.transcripts import Reading, ReadOptions, Transcript
-from bedside.transcripts.reading import PartReading
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import PartReading, Reading
 from bedside.transcripts.spans import Span
+from bedside.transcripts.transcript import Transcript
 
 TEXTS = ["How do you sleep?", 'She said "no, never".', "一直睡不着。", "Two\nlines, with a comma"]
 

@@ -15,7 +15,7 @@ import pytest
 
 from bedside.core.errors import InputError, MissingExtraError
 from bedside.ratings.rating_files import read_rating_file
-from bedside.transcripts import Reading
+from bedside.transcripts.reading import Reading
 from tests.transcripts.files import read, write
 
 pyreadstat = pytest.importorskip("pyreadstat")

@@ -23,7 +23,8 @@ MB = 2**20
 READ = """
 import sys
 from bedside.core.errors import InputError
-from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 reading = Reading(sys.argv[1:], ReadOptions(on_error="skip"))
 number = 0
 try:

@@ -17,7 +17,9 @@ from openpyxl.comments import Comment
 from openpyxl.styles import Font
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.transcripts import Reading, ReadOptions, Transcript
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
+from bedside.transcripts.transcript import Transcript
 from tests.transcripts.files import check_question, check_refusal, read, workbook, write
 
 Row = dict[str, Any]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from bedside.core.errors import AmbiguousError, InputError
-from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.byte_source import MAX_WHOLE
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from tests.transcripts.files import check_refusal, read, write
 
 SAID = {

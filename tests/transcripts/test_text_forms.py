@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from bedside.core.errors import BedsideError
-from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading
 from tests.transcripts.files import document
 
 _WORDS = (

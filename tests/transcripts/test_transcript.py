@@ -6,8 +6,7 @@ import hashlib
 import orjson
 import pytest
 
-from bedside.transcripts import Transcript, Turn, role_of
-from bedside.transcripts.transcript import CODE_ROLES, CODES, ROLE_ALIASES, new_turns
+from bedside.transcripts.transcript import CODE_ROLES, CODES, ROLE_ALIASES, Transcript, Turn, new_turns, role_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import polars as pl
 import bedside
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 
 LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0)
 

@@ -9,7 +9,7 @@ import pytest
 from bedside.judges.prompt import Conversation, Prompt, Question, transcript_digest
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from bedside.tuning.label_split import LabelledUnit
 from bedside.tuning.wording_proposals import (
     MOST_SHOWN_CHARACTERS,

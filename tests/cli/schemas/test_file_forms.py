@@ -27,8 +27,7 @@ from bedside.core.records import file_records
 from bedside.judges.deepeval_raters.chosen_metrics import criterion_file
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, parse_rubric
-from bedside.metrics.protocols.medconceal.labels import FEATURES
-from bedside.metrics.protocols.medconceal.labels import LABELS as MEDCONCEAL_LABELS
+from bedside.metrics.protocols.medconceal.labels import FEATURES, LABELS as MEDCONCEAL_LABELS
 from bedside.metrics.protocols.medconceal.policy import parse_parameters
 from bedside.metrics.protocols.medconceal.trace import read_turns
 from bedside.metrics.protocols.note2chat.labels import LABELS as NOTE2CHAT_LABELS

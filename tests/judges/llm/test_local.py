@@ -31,7 +31,7 @@ from bedside.judges.raters import rater_of
 from bedside.judges.reply import expected_score, parse
 from bedside.judges.rubrics.rubric import Rubric, read
 from bedside.judges.rubrics.rubric_files import RUBRICS, find_rubric
-from bedside.transcripts import Reading
+from bedside.transcripts.reading import Reading
 from tests.conftest import conversation
 from tests.judges.judging import judge_transcripts
 from tests.metrics.models.language_models import BEGIN, END, tiny

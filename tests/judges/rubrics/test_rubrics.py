@@ -13,8 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.core.errors import RegistryError
 from bedside.judges.rubrics.answer_form import RubricPart

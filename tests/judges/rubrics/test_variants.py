@@ -33,7 +33,7 @@ from bedside.judges.rubrics.rubric_files import (
     translation_path,
 )
 from bedside.scoring.judging_orders import JudgingWork
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 from tests.judges.rubrics.tuned import EXAMPLE, MAP, RECORD, tuned
 

@@ -12,7 +12,8 @@ from bedside.core.errors import InputError
 from bedside.metrics.coders import CODERS, Coder, people_codes
 from bedside.metrics.coders.people import majority
 from bedside.metrics.coders.testing.coder_test import SessionScore, evaluate_coder, human_ceilings
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 
 Talk = Callable[..., Transcript]
 

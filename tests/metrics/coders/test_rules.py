@@ -10,7 +10,8 @@ import pytest
 from bedside.metrics.coders import CODERS, CODES, Coder
 from bedside.metrics.coders.shipped.rules import question, question_type
 from bedside.metrics.coders.testing.coder_test import CodeScore, evaluate_coder
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 
 OPEN = (
     "What brings you in today?",

@@ -10,7 +10,8 @@ import pytest
 from bedside.metrics import FAMILIES
 from bedside.metrics.coders import CODERS
 from bedside.metrics.coders.shipped.rules_zh import question
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 
 OPEN = (
     "今天是什么让您想来看医生？",

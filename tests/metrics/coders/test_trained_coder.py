@@ -20,7 +20,7 @@ from bedside.metrics.coders.learned.trained_coder import TrainedCoder, load_card
 from bedside.metrics.coders.learned.training import TrainingOutcome, fit_roles, out_of_fold, train
 from bedside.metrics.coders.learned.training_set import read_training_set, text_hash
 from bedside.metrics.coders.testing.coder_test import evaluate_coder
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation, exit_code
 
 OPENING = ("How did the week go", "What would help you", "Why does it matter now", "What do you make of that")

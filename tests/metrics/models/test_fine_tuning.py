@@ -14,7 +14,7 @@ from bedside.metrics.models import fine_tuning
 from bedside.metrics.models.fine_tuning import CARD, Tuning, fine_tune
 from bedside.metrics.models.language_model import load_language_model
 from bedside.metrics.models.likelihood import Continuation, load_likelihood
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation, exit_code
 from tests.metrics.models.language_models import save, tensors_with_a_device
 

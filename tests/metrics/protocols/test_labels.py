@@ -16,7 +16,7 @@ from bedside.core.errors import RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.protocols import medconceal, note2chat
 from bedside.ratings.values import Value
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
 PAGES = Path(__file__).parents[3] / "docs"

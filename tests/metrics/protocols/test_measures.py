@@ -6,7 +6,7 @@ import pytest
 
 from bedside.metrics.protocols.medconceal import CaseTrace, Step, Trace, challenge_cues, measure, summarise
 from bedside.metrics.protocols.medconceal.trace import TurnState
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
 

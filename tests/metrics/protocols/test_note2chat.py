@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.metrics.protocols.label_files import Measured
 from bedside.metrics.protocols.note2chat import (
@@ -28,7 +27,7 @@ from bedside.metrics.protocols.note2chat import (
 )
 from bedside.metrics.protocols.note2chat.labels import HistoryLabels
 from bedside.metrics.protocols.note2chat.preferences import RULES, ranked_recalls
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from tests.conftest import conversation
 
 

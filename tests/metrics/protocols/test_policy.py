@@ -7,8 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.metrics.families.hidden_concerns import CASE, RATER, TALK
 from bedside.metrics.protocols.medconceal import (

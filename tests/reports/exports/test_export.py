@@ -19,7 +19,7 @@ import bedside
 from bedside.core.errors import BedsideError, InputError
 from bedside.reports.exports.contract import EXPORT_FORMS
 from bedside.reports.exports.export import MARK
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.conftest import Call, works
 from tests.judges.llm.server import JudgeServer
 

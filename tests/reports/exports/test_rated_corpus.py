@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.installed import need
 from tests.reports.builders import people_rated, scored
 

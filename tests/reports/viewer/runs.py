@@ -12,7 +12,7 @@ from typing import Any
 
 import bedside
 from bedside.ratings.run import Run
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.judges.llm.server import JudgeServer
 from tests.reports.builders import with_rows
 

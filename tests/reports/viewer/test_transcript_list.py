@@ -26,11 +26,10 @@ from bedside.reports.viewer.viewed_run import (
     conversation,
     read_query,
 )
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
-from tests.reports.viewer.runs import CHINESE, HOSTILE, HOSTILE_ID, SYSTEMS, add_warmth
-from tests.reports.viewer.runs import talks as made_talks
+from tests.reports.viewer.runs import CHINESE, HOSTILE, HOSTILE_ID, SYSTEMS, add_warmth, talks as made_talks
 
 Row = dict[str, Any]
 

@@ -19,8 +19,7 @@ from bedside.reports.viewer.view_copy import chosen_transcripts, write_copy
 from bedside.reports.viewer.viewed_run import ViewedRun
 from tests.analysis.simulated_run import simulated_run
 from tests.judges.llm.server import JudgeServer
-from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView, add_warmth
-from tests.reports.viewer.runs import talks as made_talks
+from tests.reports.viewer.runs import ARABIC, HOSTILE, HOSTILE_ID, ServedView, add_warmth, talks as made_talks
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 Opener = Callable[..., Any]

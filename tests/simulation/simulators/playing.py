@@ -12,7 +12,7 @@ from bedside.simulation.simulators.case import Case, Persona
 from bedside.simulation.simulators.contract import Outcome, Simulator, Situation, UnusableConversationError
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.scripts import read_script
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 
 T = TypeVar("T")
 #: What is replied to a call.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import check_cases, leaks, read_cases

@@ -9,8 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import bedside
 from bedside.simulation.requested_plan import SimulationRequest

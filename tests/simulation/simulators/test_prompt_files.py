@@ -6,8 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bedside.simulation.simulators.prompt_files import PromptFile, PromptSet, prompts_in
 

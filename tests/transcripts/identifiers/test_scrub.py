@@ -12,8 +12,8 @@ import pytest
 
 import bedside
 from bedside.cli import main
-from bedside.transcripts import read_transcripts
 from bedside.transcripts.identifiers.kinds import NO_PROMISE
+from bedside.transcripts.reading import read_transcripts
 from tests.conftest import exit_code
 from tests.installed import need
 

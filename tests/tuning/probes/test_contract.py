@@ -10,7 +10,7 @@ import pytest
 
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.rubrics.rubric_files import RUBRICS
-from bedside.transcripts import Transcript
+from bedside.transcripts.transcript import Transcript
 from bedside.tuning.probes import PROBES, Altered, Probe, ProbeMaterial, Unalterable, Variant
 from bedside.tuning.probes.turn_texts import LANGUAGES, reworded, text_language
 from tests.conftest import conversation

@@ -14,7 +14,7 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.scoring.score import score
-from bedside.transcripts import Turn
+from bedside.transcripts.transcript import Turn
 from bedside.tuning.probes.movement import ProbeEffect, probe_effects
 from bedside.tuning.probes.probe_record import ProbeObservation, ProbeRecord
 from bedside.tuning.probes.probe_trials import probes_named

@@ -13,8 +13,8 @@ from bedside.core.errors import InputError
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.mdd5k import SIMULATOR
 from bedside.simulation.simulators.mdd5k.dialogue_files import dialogue_files
-from bedside.transcripts import Transcript, Turn, read_transcripts
-from bedside.transcripts.transcript import Role
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Role, Transcript, Turn
 from tests.conftest import Call
 
 CASES = [case for _, case in read_cases(SIMULATOR.cases)]

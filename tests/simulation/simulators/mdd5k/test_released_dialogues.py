@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bedside.transcripts import Transcript, read_transcripts
+from bedside.transcripts.reading import read_transcripts
+from bedside.transcripts.transcript import Transcript
 from tests.simulation.simulators.mdd5k.scripted_steps import ScriptedSteps, often, released
 
 PERIODS = re.compile("月经|例假|生理期")

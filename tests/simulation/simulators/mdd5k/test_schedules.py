@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k.doctor import PARSE

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from bedside.metrics.families.hidden_concerns import CASE as EXAMPLE
-from bedside.metrics.families.hidden_concerns import RATER, TALK
+from bedside.metrics.families.hidden_concerns import CASE as EXAMPLE, RATER, TALK
 from bedside.metrics.protocols.medconceal import PARAMETERS
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.case import Case, Persona

@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bedside.metrics.protocols.medconceal import FEATURES, INTENTS, PARAMETERS, PolicyState
 from bedside.metrics.protocols.medconceal.policy import content

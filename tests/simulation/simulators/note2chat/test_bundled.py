@@ -30,7 +30,7 @@ from bedside.simulation.simulators.note2chat.preparation import (
     prepared_case,
 )
 from bedside.simulation.simulators.scripts import read_script
-from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulation.simulators.playing import (
     Played,

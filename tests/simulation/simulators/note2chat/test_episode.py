@@ -6,8 +6,7 @@ import json
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bedside.simulation.simulators.calls import ActorReply, Call
 from bedside.simulation.simulators.contract import SIMULATORS

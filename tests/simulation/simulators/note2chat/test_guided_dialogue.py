@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bedside.simulation.simulators.calls import Call, Line
 from bedside.simulation.simulators.case import Case
