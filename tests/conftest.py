@@ -103,6 +103,20 @@ def talk() -> Callable[..., Transcript]:
     return conversation
 
 
+def exit_code(*arguments: object) -> int:
+    """Type a command: how it ends."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0)
+
+
+def works(call: Call, *arguments: object) -> tuple[str, str]:
+    """Type a command that ends well: what it prints, and what it says beside that."""
+    code, out, err = call(*arguments)
+    assert code == 0, err
+    return out, err
+
+
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     """Type a command in the test's folder."""
@@ -110,9 +124,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("COLUMNS", "160")
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
+        code = exit_code(*arguments)
+        return code, *capsys.readouterr()
 
     return run

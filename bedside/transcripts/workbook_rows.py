@@ -255,6 +255,8 @@ def _comments(book: zipfile.ZipFile, path: str) -> Iterator[Oddity]:
 
 
 def _reading(source: ByteSource) -> AbstractContextManager[None]:
+    if source.ending in (".docx", ".eval"):  # whose parts couldn't be listed
+        return one_damage("the archive is damaged", source.name, "copy or save it again")
     return one_damage("the XLSX workbook can't be read", source.name, "save it again as XLSX or CSV")
 
 

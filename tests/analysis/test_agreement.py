@@ -22,6 +22,7 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.agreement_statistics import STATISTICS
 from bedside.analysis.choices import IccForm
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.selection import NothingError
 from bedside.analysis.validation import validate
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.label_studio_export import read_export
@@ -181,7 +182,7 @@ def test_numbers_off_any_scale_get_interval_alpha(tmp_path: Path) -> None:
 def test_raters_can_be_chosen(example_run: Path) -> None:
     view = open_ratings_view(example_run)
     assert {a.between for a in agree(view, metrics=["question"], raters=["human:*"])} == {"people"}
-    with pytest.raises(DataError, match="no two raters"):
+    with pytest.raises(NothingError):
         agree(view, metrics=["question"], raters=["human:anna"])
 
 
@@ -396,7 +397,7 @@ def test_alpha_and_icc_come_in_the_form_that_is_asked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("option", "form"), [("icc", "4,1"), ("alpha", "ratio"), ("weights", "cubic")])
 def test_forms_that_are_not_known_are_refused(option: str, form: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=f"`{option}`: there is no form '{form}'"):
+    with pytest.raises(DataError, match=f"`{option}`: .*'{form}'"):
         agree(view_of(tmp_path, LEVELS), **{option: form})  # type: ignore[arg-type]
 
 

@@ -14,6 +14,7 @@ import bedside
 from bedside.analysis.agreement import agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import NothingError
 from bedside.analysis.validation import validate
 from bedside.core.errors import DataError
 from bedside.ratings.names import rated_by_humans
@@ -145,13 +146,13 @@ def test_audits_are_no_agreement_of_independent_raters() -> None:
         (f"t{n}", float(rng.integers(1, 6)), {"anna": None, "ben": None if n % 5 else 1.0}) for n in range(30)
     ]
     view = audit_view(rows)
-    with pytest.raises(DataError, match="no two raters rated the same conversation or turn"):
+    with pytest.raises(NothingError):
         agree(view)
-    with pytest.raises(DataError, match="no metric was rated by a judge and by a person"):
+    with pytest.raises(DataError):
         validate(view)
     for metrics in (["warmth"], ["warmth*"]):
         for question in (agree, validate):
-            with pytest.raises(DataError, match=r"no metric 'warmth.*' is rated.*warmth\.agrees"):
+            with pytest.raises(DataError, match=r"'warmth.*warmth\.agrees"):
                 question(view, metrics=metrics)
     assert {row.metric for row in agree(view, metrics=["warmth.agrees"])} == {"warmth.agrees"}
     assert audits(view, metrics=["warmth"]) == audits(view)
@@ -186,9 +187,9 @@ def test_audits_hide_no_error_and_no_agreement_beside_them() -> None:
     how: Any = {"scales": "calm=1-3", "rounds": "all"}
     assert bedside.agree(frame, metrics=["warmth", "calm"], **how).names == ("agreement", "audits")
     assert bedside.agree(frame, metrics="warmth", **how).names == ("audits",)
-    with pytest.raises(DataError, match="`alpha`: there is no form 'rank'"):
+    with pytest.raises(DataError, match=r"`alpha`: .*'rank'"):
         bedside.agree(frame, alpha="rank", **how)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="no metric 'heat' is rated"):
+    with pytest.raises(DataError, match="'heat'"):
         bedside.agree(frame, metrics=["warmth", "heat"], **how)
 
 

@@ -138,7 +138,7 @@ def test_three_systems_are_also_tested_at_once() -> None:
     asked = compare(table, test="kruskal")
     assert asked.overall[0].test.statistic == pytest.approx(scipy.stats.kruskal(A, B, B[::-1]).statistic)
     assert "Mann–Whitney" in asked.pairs[0].test.method
-    with pytest.raises(DataError, match="friedman needs three systems"):
+    with pytest.raises(DataError, match="`test`: friedman"):
         compare(table, systems=["A", "B"], test="friedman")
 
 
@@ -175,14 +175,10 @@ def test_permutations_depend_on_the_seed_only() -> None:
     assert first == again != other
 
 
-def test_what_cannot_be_compared_says_why() -> None:
+def test_what_does_not_differ_has_no_p_value() -> None:
     pair = only(paired_rows([3.0] * 3, [3.0] * 3))
     assert pair.test.p is None
     assert pair.test.missing
-    with pytest.raises(DataError, match="no system 'Z'"):
-        only(paired_rows(A, B), systems=["A", "Z"])
-    with pytest.raises(DataError, match="two systems"):
-        only([("x", "A", "1", 3.0)])
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.2, 0.5, 1.0])
@@ -359,8 +355,8 @@ def test_metrics_that_cannot_be_compared_say_why() -> None:
     comparisons = compare(view(rows), metrics=["danger"])
     assert not comparisons.pairs
     assert "3 labels" in comparisons.left_out["danger"]
-    with pytest.raises(DataError, match="danger: its 3 labels"):
-        bedside.compare(frame(rows), metrics=["danger"])
+    with pytest.raises(DataError, match="danger"):
+        api.compare(frame(rows), metrics=["danger"])
     other = frame(paired_rows(["yes", "no"], ["no", "no"])).with_columns(metric=pl.lit("ok"))
     assert has_note(
         bedside.compare(pl.concat([frame(rows), other]))["comparison"], "Not compared: danger (its 3 labels"
@@ -374,7 +370,7 @@ def test_shares_of_averaged_transcripts_are_no_longer_zeros_and_ones() -> None:
     ]  # fmt: skip
     assert "Wilcoxon" in only(rows[:-1]).test.method
     assert only([row for row in rows if row[0].endswith(".0")]).why.endswith("values are 0 or 1")
-    with pytest.raises(DataError, match="averaged"):
+    with pytest.raises(DataError, match="`test=mcnemar`"):
         only([(name, s, str(int(case or 0) // 2), value) for name, s, case, value in rows], test="mcnemar")
 
 

@@ -144,20 +144,6 @@ def test_a_handful_of_labels_corrects_nothing(units: int, labelled: int, cases: 
     assert few.corrected.missing == f"people rated {number} cases, fewer than 10: too few to correct the judge"
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"judge": "judge:x"}, "no rater matches 'judge:x'"),
-        ({"judge": "*"}, "raters match '\\*'"),
-        ({"method": "rogan-gladen", "about": "run"}, "cases like these"),
-        ({"about": "everything"}, "'everything'"),
-    ],
-)
-def test_what_cannot_be_done_says_so(study: Study, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(DataError, match=words):
-        estimate(study.view, **{"judge": "judge:m", **options})
-
-
 TURNS = [{"role": "clinician", "text": "How was your week?"}, {"role": "patient", "text": "Hard."}]
 
 
@@ -317,7 +303,7 @@ def test_people_who_labelled_other_things_are_not_averaged(tmp_path: Path) -> No
     ]  # fmt: skip
     view = from_lines(tmp_path, "item,rater,metric,value", lines)
     assert view.label_sets() == ["concern_precision"]
-    with pytest.raises(DataError, match="concern_precision follows from labels, and human:anna and human:ben"):
+    with pytest.raises(DataError, match="`people=human:anna`"):
         estimate(view, judge="judge:m")
     of_anna = by_name(estimate(view, judge="judge:m", people=["human:anna"]))
     assert of_anna["concern_precision", "all"].labelled == 20
@@ -580,7 +566,7 @@ def test_agreement_and_validation_count_fresh_units_only(learnt_run: Run) -> Non
 def test_where_all_was_learnt_from_there_is_no_verdict(learnt_run: Run) -> None:
     view = open_ratings_view(learnt_run)
     learnt = replace(view, ratings=view.ratings.filter(pl.col("transcript_id") < "t20"))
-    with pytest.raises(bedside.BedsideError, match=r"is what judge:m\+empathy@1 learnt from"):
+    with pytest.raises(bedside.BedsideError, match=r"judge:m\+empathy@1"):
         validate(learnt, judges=[RATER])
 
 

@@ -18,7 +18,6 @@ from bedside.analysis.case_values import case_means, case_values
 from bedside.analysis.checked_units import mean_within, value_bounds
 from bedside.analysis.missing_bounds import missing_bounds, scale_ends
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.cli import main
 from bedside.ratings.scales import Scale, parse_scale
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_parts
@@ -28,7 +27,7 @@ from bedside.scoring.score import score
 from bedside.stats.intervals import mean_t
 from tests.analysis.builders import definite, rating
 from tests.analysis.ratings_rows import Row, view
-from tests.conftest import conversation
+from tests.conftest import conversation, exit_code
 
 FIVE = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
 Rating = tuple[str, int, str, int, float | None]
@@ -222,9 +221,7 @@ def test_a_report_has_them_and_they_can_be_asked_for_alone(tmp_path: Path, capsy
     run.add(frame_of(rows).lazy(), run.manifest)
     parts = make_parts(open_ratings_view(run.path), figures=False)
     assert "missing_bounds" in [table.name for part in parts for table in part.tables]
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(run.path), "--table", "missing_bounds", "--json", "--out", str(tmp_path / "out")])
-    assert not ended.value.code
+    assert exit_code("report", run.path, "--table", "missing_bounds", "--json", "--out", tmp_path / "out") == 0
     capsys.readouterr()
     (written,) = (tmp_path / "out").glob("missing_bounds.csv")
     assert "empathy/A" in written.read_text("utf-8")

@@ -15,7 +15,7 @@ from bedside.scoring.score import score
 from tests.annotation.builders import fill_xlsx
 from tests.annotation.study import JUDGE, levels, rating_plan, write_transcripts
 from tests.annotation.tool_stand_ins import argilla
-from tests.conftest import Call
+from tests.conftest import Call, works
 
 #: Commands are typed beside the folder of the run.
 pytestmark = pytest.mark.usefixtures("run")
@@ -49,8 +49,7 @@ def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
     assert code == 0
     assert {row["open"] for row in tables["status"]["rows"]} == {0}
     assert "agreement" in tables
-    code, out, _ = call("agree", "run", "--rubric", "empathy", "--json")
-    assert code == 0
+    out, _ = works(call, "agree", "run", "--rubric", "empathy", "--json")
     more = ("--aim", "kappa", "--count", 4, "--out", "more.json")
     code, out, err = call("annotate", "next", "plan.json", *more)
     assert (code, "nobody rated it" in out, "What it would bring" in out) == (0, True, True)
@@ -144,8 +143,7 @@ def test_the_next_command_is_one_that_answers(run: Run, call: Call, tmp_path: Pa
 def test_rubrics_that_need_what_transcripts_lack_are_left_out_and_named(goals: int, call: Call, tmp_path: Path) -> None:
     """As after a suite whose rubrics need a goal: before, nothing was left to rate."""
     run = without_goals(tmp_path, keeping=goals)
-    code, out, err = call("sample", run.path, "--raters", "anna,ben", "--out", "drawn.json", "--json")
-    assert code == 0, err
+    out, err = works(call, "sample", run.path, "--raters", "anna,ben", "--out", "drawn.json", "--json")
     plan = json.loads(Path("drawn.json").read_text("utf-8"))
     if goals:
         # Some have a goal, and are rated by both; the others are counted.

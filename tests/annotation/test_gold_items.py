@@ -31,7 +31,7 @@ from bedside.reports.tables.rater_quality import build
 from bedside.stats.two_raters import kappa
 from tests.annotation.builders import QUESTION, gold_cases, gold_file, rater_answer
 from tests.annotation.study import EMPATHY, GOAL, level_of, rating_plan
-from tests.conftest import Call
+from tests.conftest import Call, works
 
 
 def answer_all(run: Run, plan: AnnotationPlan, miss: int = 0) -> None:
@@ -232,8 +232,7 @@ def test_codes_have_gold_turns(run: Run) -> None:
 def test_the_command_hides_gold_in_a_plan(run: Run, tmp_path: Path, call: Call) -> None:
     gold, training = gold_file(tmp_path, 12).name, gold_file(tmp_path, 5, "train").name
     options = ("--gold", gold, "--gold-share", "25%", "--training", training, "--training-kappa", ".6")
-    code, _, err = call("sample", "run", "--raters", "anna,ben", "--rubrics", "empathy,goal_alignment", *options)
-    assert code == 0, err
+    _, err = works(call, "sample", "run", "--raters", "anna,ben", "--rubrics", "empathy,goal_alignment", *options)
     plan = read_plan(tmp_path / "plan.json", run)
     assert (len(plan.gold), plan.training_kappa) == (12, 0.6)
     assert sum(isinstance(plan.by_id[name], GoldItem) for name in plan.assignment["anna"]) == 4

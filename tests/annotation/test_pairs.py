@@ -27,7 +27,7 @@ from bedside.scoring.score import score
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.annotation.builders import controls, fill_csv, keep, people
 from tests.annotation.study import EMPATHY, GOAL, rating_plan
-from tests.conftest import Call
+from tests.conftest import Call, works
 
 WORDS = ("first", "second", "tie")
 
@@ -234,8 +234,7 @@ def test_tables_show_both_conversations_and_offer_the_three_answers(run: Run, tm
 
 def test_the_command_draws_pairs(call: Call, run: Run, tmp_path: Path) -> None:
     options = ("--rubrics", "empathy", "--raters", "anna,ben", "--per", 4, "--repeat", "50%")
-    code, out, _ = call("sample", run.path, "--mode", "pairs", *options)
-    assert code == 0
+    out, _ = works(call, "sample", run.path, "--mode", "pairs", *options)
     assert "GPT-Secret – Llama-Hidden" in out
     assert "a second time, the other way round" in out
     assert len(read_plan(tmp_path / "plan.json", run).items) == 6

@@ -35,7 +35,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from tests.annotation.builders import gold_cases, keep, people, rater_answer
 from tests.annotation.study import EMPATHY, rating_plan
-from tests.conftest import Call
+from tests.conftest import Call, works
 
 
 def answered(run: Run, plan: AnnotationPlan, empathy: int) -> None:
@@ -327,11 +327,9 @@ def test_the_command_shows_and_restores(study: Study, call: Call, tmp_path: Path
     keep_answers(run, plan, [said(item, 2, at="10")], current=True)
     keep_answers(run, plan, [said(item, 5, at="20", by="ben")], current=True)
     command = ("annotate", "revisions", "my plan.json", "--run", run.path)
-    code, out, _ = call(*command)
-    assert code == 0
+    out, _ = works(call, *command)
     assert ("empathy 2" in out, "empathy 5" in out, "ben" in out) == (True, True, True)
-    code, out, _ = call(*command, "--restore", 1, "--json")
-    assert code == 0
+    out, _ = works(call, *command, "--restore", 1, "--json")
     rows = json.loads(out)[0]["rows"]
     assert [(row["number"], row["changed_by"], row["counts"]) for row in rows] == [
         (0, None, False), (1, "ben", False), (2, "ben", True),
@@ -422,8 +420,7 @@ def test_names_that_are_none(run: Run, rater: str, to: tuple[str, ...], message:
 def test_the_command_and_what_follows_it(run: Run, call: Call, tmp_path: Path) -> None:
     plan = shared_plan(run, "cleo", per=6, overlap=1)
     write_plan(plan, tmp_path / "plan.json")
-    code, out, err = call("annotate", "reassign", "plan.json", "--run", run.path, "--rater", "ben")
-    assert code == 0, err
+    out, _ = works(call, "annotate", "reassign", "plan.json", "--run", run.path, "--rater", "ben")
     moved = Counter(line.partition(" ")[0] for line in out.splitlines())
     assert moved == {"anna": 1, "cleo": 1}
     assert call("annotate", "export", "plan.json", "--run", run.path, "--format", "csv")[0] == 0

@@ -19,6 +19,7 @@ import pytest
 import bedside
 from bedside.api.benchmark_steps import Benchmark
 from bedside.core.errors import BedsideError
+from tests.conftest import exit_code
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.soak import budget
 
@@ -63,7 +64,6 @@ def test_it_is_what_the_three_commands_do(
     protocol: str, server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the same folders' names, so that sources of transcripts are the same, too."""
-    from bedside.cli import main
 
     for name in ("one", "three"):
         (tmp_path / name).mkdir()
@@ -89,9 +89,7 @@ def test_it_is_what_the_three_commands_do(
     for place, commands in (("one", [whole]), ("three", [simulate, score, report])):
         monkeypatch.chdir(tmp_path / place)
         for command in commands:
-            with pytest.raises(SystemExit) as ended:
-                main(command)
-            assert ended.value.code == 0
+            assert exit_code(*command) == 0
     equal(tmp_path / "one/bench", tmp_path / "three/bench")
     page = (tmp_path / "one/bench/run/report/report.html").read_text("utf-8")
     assert "Simulation card" in page

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.cli import main
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.suites import SUITES
+from tests.conftest import exit_code
 from tests.judges.llm.server import JudgeServer
 
 pytestmark = pytest.mark.server
@@ -64,9 +64,7 @@ def test_a_run_is_judged_by_its_folder_and_a_model(run: bedside.Run, server: Jud
 
 def test_it_is_what_the_command_does(tmp_path: Path, server: JudgeServer, capsys: pytest.CaptureFixture[str]) -> None:
     how = ("--suite", "calm-it", "--judge", server.judge, "--passes", "2", "--out", str(tmp_path / "a"))
-    with pytest.raises(SystemExit) as ended:
-        main(["score", str(TALKS), *how])
-    assert not ended.value.code
+    assert exit_code("score", TALKS, *how) == 0
     found = bedside.judge(transcripts(), server.judge, suite="calm-it", passes=2, out=tmp_path / "b").run
     assert found.ratings.sort(pl.all()).equals(bedside.read_run(tmp_path / "a").ratings.sort(pl.all()))
     assert [entry["suite"] for entry in found.manifest["scorings"]] == ["calm-it", "calm-it"]

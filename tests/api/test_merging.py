@@ -33,7 +33,7 @@ from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
 from bedside.transcripts.transcript import Transcript, Turn
 from tests.annotation.study import EMPATHY
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.llm.server import JudgeServer
 
 pytestmark = pytest.mark.slow
@@ -146,8 +146,7 @@ def test_the_name_of_a_file_is_no_case(tmp_path: Path) -> None:
 def test_runs_without_systems_are_told_of(tmp_path: Path, call: Call) -> None:
     one = small_run(tmp_path / "one", [talk("a", None)])
     two = small_run(tmp_path / "two", [talk("b", None)])
-    code, said, _ = call("merge", one.path, two.path, "-o", tmp_path / "out")
-    assert code == 0
+    said, _ = works(call, "merge", one.path, two.path, "-o", tmp_path / "out")
     assert f"Transcripts of {one.path} name no system" in said
     assert "Name the systems with --systems" in said
 
@@ -473,7 +472,6 @@ def test_what_is_not_taken_over_is_named(tmp_path: Path, call: Call) -> None:
     one, two = small_run(tmp_path / "one", [talk("a")]), small_run(tmp_path / "two", [talk("b")])
     (one.path / "probes.json").write_text("{}")
     (one.path / "tables").mkdir()
-    code, said, _ = call("merge", one.path, two.path, "--out", tmp_path / "out")
-    assert code == 0
+    said, _ = works(call, "merge", one.path, two.path, "--out", tmp_path / "out")
     assert f"Merged 2 runs into {tmp_path / 'out'}: 2 transcripts of 1 system (S)" in said
     assert f"Not taken over from {one.path}: probes.json, tables." in said

@@ -19,8 +19,9 @@ from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.note2chat import SIMULATOR
 from bedside.simulation.simulators.note2chat.training_records import TRAINING_RULES
 from bedside.transcripts.transcript import Transcript
-from tests.api.test_note2chat_files import TEST, rows, run
+from tests.api.test_note2chat_files import TEST, rows
 from tests.api.test_note2chat_training import contents
+from tests.conftest import exit_code as run
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from bedside.api.note2chat_files import roll_out, write_candidates, write_sft
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
-from bedside.cli import main
 from bedside.core.errors import BedsideError, DataError, InputError
 from bedside.judges.llm.queue import Patience
 from bedside.metrics.protocols.note2chat.labels import CaseSplit, read_split
@@ -24,6 +23,7 @@ from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
 from bedside.simulation.simulators.note2chat.training_records import message_thoughts, training_evaluator
 from bedside.transcripts.transcript import Transcript
+from tests.conftest import exit_code as run
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulation.simulators.note2chat.test_guided_dialogue import lines
 from tests.simulation.simulators.playing import run_exchange
@@ -60,12 +60,6 @@ def preferences(folder: Path, unit: str, out: Path, *options: object) -> None:
 
 def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    return int(ended.value.code or 0)
 
 
 # -- rollouts ---------------------------------------------------------------------------------------

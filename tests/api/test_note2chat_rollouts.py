@@ -18,7 +18,8 @@ from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
 from bedside.simulation.simulators.note2chat.training_records import training_evaluator
-from tests.api.test_note2chat_files import TEST, run
+from tests.api.test_note2chat_files import TEST
+from tests.conftest import exit_code as run
 from tests.judges.llm.server import Action, JudgeServer, Received
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from bedside.api.note2chat_training import Asking, prepare_notes, read_talks, write_dialogues
-from bedside.cli import main
 from bedside.core.errors import BedsideError, InputError
 from bedside.metrics.protocols import note2chat
 from bedside.simulation.simulate import SimulationSettings
@@ -18,6 +17,7 @@ from bedside.simulation.simulators.calls import Call
 from bedside.simulation.simulators.case_files import read_cases
 from bedside.simulation.simulators.note2chat import SIMULATOR
 from bedside.simulation.simulators.note2chat.training_records import training_evaluator
+from tests.conftest import exit_code
 from tests.judges.llm.server import JudgeServer
 
 pytestmark = pytest.mark.slow
@@ -147,9 +147,7 @@ def test_a_bad_note_is_named(tmp_path: Path, text: str, problem: str) -> None:
 def test_the_folder_is_shown_as_a_simulations_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prepare_notes(NOTES, tmp_path / "prepared", Asking("rules"))
     for arguments in (("status",), ("failed",), ("show", "cough-week")):
-        with pytest.raises(SystemExit) as ended:
-            main(["simulation", arguments[0], str(tmp_path / "prepared"), *arguments[1:]])
-        assert not ended.value.code
+        assert exit_code("simulation", arguments[0], tmp_path / "prepared", *arguments[1:]) == 0
     out = capsys.readouterr().out
     assert "no history before treatment" in out
     assert "ended: completed true" in out
@@ -164,9 +162,7 @@ def test_a_limit_of_costs_stops_a_command_and_a_dry_run_asks_nobody(
             "note2chat", "prepare", NOTES, "--evaluator", server.judge, "--out", tmp_path / "out",
             "--temperature", ".5", *options,
         )  # fmt: skip
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        return int(ended.value.code or 0)
+        return exit_code(*arguments)
 
     with JudgeServer() as server:
         assert command("--dry-run", "--price", "in=1,out=2") == 0

@@ -7,33 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Call
+from tests.cli.test_simulate import refusal
+from tests.conftest import Call, works
 
 TOYS = ("--clinician", "script:good", "--clinician", "script:brisk", "--sample", "2")
 
 
-def refusal(call: Call, *arguments: object) -> str:
-    code, out, err = call(*arguments)
-    assert code == 2
-    assert out == ""
-    assert err.count("\n") == 1, err
-    return err
-
-
 @pytest.mark.slow
 def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, tmp_path: Path) -> None:
-    code, out, err = call("benchmark", "medconceal", *TOYS)
-    assert code == 0, err
+    out, err = works(call, "benchmark", "medconceal", *TOYS)
     assert out.lstrip().startswith("Leaderboard")
     assert "script:brisk (toy)" in out
     assert "4 conversations of 4 in bench/talks; 100 calls of actors and 0 of judges asked now." in out
     assert "No judge was named: what follows from the suite's 10 rubrics is missing. bedside score bench/talks" in out
     assert "The report: bench/run/report/report.html" in out
-    code, out, _ = call("benchmark", "run", "medconceal", *TOYS, "--json")
+    _, out, _ = call("benchmark", "run", "medconceal", *TOYS, "--json")
     (table,) = json.loads(out)
     assert {row["system"] for row in table["rows"]} == {"script:good", "script:brisk"}
-    code, out, err = call("benchmark", "add", "bench", "--clinician", "rules")
-    assert code == 0, err
+    out, err = works(call, "benchmark", "add", "bench", "--clinician", "rules")
     assert "6 conversations of 6 in bench/talks; 50 calls of actors and 0 of judges asked now." in out
     err = refusal(call, "benchmark", "medconceal", *TOYS)
     assert "the benchmark in this folder is another one: clinicians (without: rules-toy)" in err
@@ -45,11 +36,11 @@ def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, tmp_path
 
 def test_a_dry_run_has_all_three_steps_and_writes_nothing(call: Call, tmp_path: Path) -> None:
     model = "http://localhost:9/v1#one"
-    code, out, err = call(
+    out, _ = works(
+        call,
         "benchmark", "note2chat", "--clinician", model, "--judge", "http://localhost:9/v1#judge", "--sample", "1",
         "--price", "in=1,out=2", "--dry-run", "--json",
     )  # fmt: skip
-    assert code == 0, err
     simulated, judged, whole = json.loads(out)
     assert [row["step"] for row in whole["rows"]] == ["Simulate", "Score", "Report", "All"]
     assert whole["rows"][3]["calls"] == whole["rows"][0]["calls"] + whole["rows"][1]["calls"]
@@ -88,7 +79,6 @@ def test_what_is_wrong_is_said_in_one_line(call: Call, tmp_path: Path, arguments
 
 
 def test_a_group_without_words_shows_its_help(call: Call) -> None:
-    code, out, _ = call("benchmark", "--help")
-    assert code == 0
+    out, _ = works(call, "benchmark", "--help")
     assert "add" in out
     assert "bedside benchmark PROTOCOL" in out

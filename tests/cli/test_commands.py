@@ -23,7 +23,7 @@ import pytest
 import bedside
 from bedside.cli import command_line, main
 from bedside.cli.help import UsualCommandGroup
-from tests.conftest import Call
+from tests.conftest import Call, works
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 TALK = {
@@ -61,34 +61,29 @@ def refused(call: Call, tmp_path: Path, *arguments: object) -> str:
 
 @pytest.mark.slow
 def test_the_whole_loop(call: Call, tmp_path: Path) -> None:
-    code, out, _ = call("score", EXAMPLES / "transcripts.jsonl", "--metrics", "structure", "--out", "run")
-    assert code == 0
+    out, _ = works(call, "score", EXAMPLES / "transcripts.jsonl", "--metrics", "structure", "--out", "run")
     assert "Scored 12 transcripts (264 turns) into run" in out
     assert "bedside agree run" in out
     code, out, _ = call("ratings", "import", "run", EXAMPLES / "ratings.csv", "--scale", "1-5")
     assert (code, "71 new, 0 replaced" in out) == (0, True)
-    code, out, _ = call("agree", "run", "--rubric", "empathy", "--out", "run/tables")
-    assert code == 0
+    out, _ = works(call, "agree", "run", "--rubric", "empathy", "--out", "run/tables")
     assert "Empathy" in out
-    code, out, _ = call("compare", "run", "--systems", "steady,careless", "--metrics", "empathy,partnership",
+    out, _ = works(call, "compare", "run", "--systems", "steady,careless", "--metrics", "empathy,partnership",
                         "-o", "run/tables")  # fmt: skip
-    assert code == 0
     assert "steady − careless" in out
     assert "Wilcoxon" in out
     assert "Holm" in out
     for name in ("agreement", "comparison"):
         for ending in ("md", "tex", "csv"):
             assert (tmp_path / "run" / "tables" / f"{name}.{ending}").is_file()
-    code, out, _ = call("report", "run", "--format", "html,latex")
-    assert code == 0
+    out, _ = works(call, "report", "run", "--format", "html,latex")
     assert (tmp_path / "run" / "report" / "report.html").is_file()
     assert (tmp_path / "run" / "report" / "results.tex").is_file()
 
 
 @pytest.mark.slow
 def test_the_demonstration(call: Call, tmp_path: Path) -> None:
-    code, out, _ = call("demo")
-    assert code == 0
+    out, _ = works(call, "demo")
     assert "demo-run/report/report.html" in out
     assert (tmp_path / "demo-run" / "report" / "results.tex").is_file()
     assert "12 conversations of two scripted clinicians" in out
@@ -125,16 +120,13 @@ def test_agree_and_compare_take_plain_files(call: Call, tmp_path: Path) -> None:
                 for rater in ("anna", "ben"):
                     value = 1 + (case + (system == "B")) % 5
                     writer.writerow([f"{system}{case}", system, case, rater, "warmth", value])
-    code, out, _ = call("agree", long, "--scale", "1-5", "--json")
-    assert code == 0
+    out, _ = works(call, "agree", long, "--scale", "1-5", "--json")
     assert json.loads(out)[-1]["rows"][0]["estimate"] == 1.0
-    code, out, _ = call("compare", long, "--json", "--out", "tables")
-    assert code == 0
+    out, _ = works(call, "compare", long, "--json", "--out", "tables")
     assert (tmp_path / "tables" / "comparison.csv").is_file()
     assert json.loads(out)[-1]["rows"][0]["n"] == 8
     one_sided = ("--alternative", "greater", "--test", "t", "--adjusted-intervals")
-    code, out, _ = call("compare", long, "--json", "--out", "tables", *one_sided)
-    assert code == 0
+    out, _ = works(call, "compare", long, "--json", "--out", "tables", *one_sided)
     row = json.loads(out)[-1]["rows"][0]
     assert (row["high"], row["level"], row["cases_a"]) == (None, 0.95, 8)
     assert row["low"] < row["estimate"]
@@ -148,8 +140,7 @@ def test_lists(call: Call) -> None:
         ("coder", "rules"),
         ("probes", "length"),
     ):
-        code, out, _ = call(group)
-        assert code == 0
+        out, _ = works(call, group)
         assert name in out
     assert "McLaughlin" in call("metrics", "show", "smog")[1]
     assert "## Structure" in call("metrics", "show", "structure")[1]
@@ -162,8 +153,7 @@ def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("name: mine\ntitle: Mine\ndescription: d\nsource: s\nmetrics: [turns]\n")
     assert "good; 1 metric\n" in call("suites", "check", mine)[1]
-    code, _, _ = call("score", EXAMPLES / "transcripts.jsonl", "--suite", mine, "--out", "run")
-    assert code == 0
+    works(call, "score", EXAMPLES / "transcripts.jsonl", "--suite", mine, "--out", "run")
     assert set(bedside.read_run("run").ratings["metric"]) == {"turns", "turns.clinician", "turns.patient"}
 
 
@@ -278,8 +268,7 @@ def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
                 monkeypatch.delenv("COLUMNS")
             else:
                 monkeypatch.setenv("COLUMNS", width)
-            code, out, _ = call(*words)
-            assert code == 0
+            out, _ = works(call, *words)
             assert "\x1b" not in out
             if words[0] != "explain":  # it begins with a definition in Markdown
                 assert "…" not in out
@@ -303,8 +292,7 @@ def test_a_report_of_a_run_that_people_are_rating(call: Call, tmp_path: Path) ->
     call("score", EXAMPLES / "transcripts.jsonl", "--out", "run", "--metrics", "turns")
     code, out, err = call("sample", "run", "--rubrics", "empathy", "--raters", "anna,ben", "--per", "2")
     assert (code, "Next: bedside annotate push plan.json" in err) == (0, True)
-    code, out, _ = call("report", "run", "--checklist")
-    assert code == 0
+    out, _ = works(call, "report", "run", "--checklist")
     assert "blind to system and judge" in " ".join(out.split())
 
 
@@ -337,8 +325,7 @@ def test_read_shows_what_was_understood_and_the_first_turns(call: Call, tmp_path
 
 
 def test_read_shows_a_file_of_ratings(call: Call) -> None:
-    code, out, _ = call("read", EXAMPLES / "ratings.csv")
-    assert code == 0
+    out, _ = works(call, "read", EXAMPLES / "ratings.csv")
     assert "human:anna" in out
 
 
@@ -349,8 +336,7 @@ def test_read_asks_about_ratings_that_can_be_read_in_two_ways(call: Call, tmp_pa
     assert "'warmth', 'closeness' are raters" in err
     assert "--form by_rater" in err
     assert "--form by_metric" in err
-    code, out, _ = call("read", path, "--form", "by_rater")
-    assert code == 0
+    out, _ = works(call, "read", path, "--form", "by_rater")
     assert "human:warmth" in out
     assert "Metric warmth" in call("read", path, "--form", "by_metric")[1]
     assert "'by_rates'" in refused(call, tmp_path, "read", path, "--form", "by_rates")

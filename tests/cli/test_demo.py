@@ -136,21 +136,13 @@ def test_codes_and_stages_are_valid(transcripts: dict[str, Transcript]) -> None:
 
 
 @pytest.mark.parametrize("coder", CODERS)
-def test_a_main_behaviour_is_one_that_is_coded(transcripts: dict[str, Transcript], coder: str) -> None:
+def test_codes_of_a_turn_fit_each_other_and_its_words(transcripts: dict[str, Transcript], coder: str) -> None:
     for transcript in transcripts.values():
         for turn in transcript.of("clinician"):
             codes = turn.meta["codes"][coder]
             main = codes["main_behaviour"]
             assert main == "other" or codes[main] != "none", (transcript.id, turn.index)
-
-
-@pytest.mark.parametrize("coder", CODERS)
-def test_a_turn_coded_as_closed_question_asks_one(transcripts: dict[str, Transcript], coder: str) -> None:
-    for transcript in transcripts.values():
-        for turn in transcript.of("clinician"):
-            codes = turn.meta["codes"][coder]
-            if codes["question"] == "closed":
-                assert "?" in turn.text, (transcript.id, turn.index)
+            assert codes["question"] != "closed" or "?" in turn.text, (transcript.id, turn.index)
 
 
 def test_coders_agree_well_but_not_fully(transcripts: dict[str, Transcript]) -> None:

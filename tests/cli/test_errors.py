@@ -14,6 +14,7 @@ import pytest
 
 from bedside.cli import command_line, main
 from bedside.cli.help import _OTHER_NAMES, Command, _options_by_argument
+from tests.conftest import exit_code
 from tests.package_syntax import PACKAGE, modules, nodes
 
 LIBRARY = [path for path in modules() if path.parent.name != "cli"]
@@ -119,6 +120,5 @@ def test_what_was_skipped_names_options_too(tmp_path: Path, capsys: pytest.Captu
     turns = [{"role": role, "text": "Yes."} for role in ("clinician", "patient")]
     (tmp_path / "good.jsonl").write_text(json.dumps({"id": "a", "turns": turns}))
     (tmp_path / "bad.json").write_text('{"neither": "this", "nor": "that"}')
-    with pytest.raises(SystemExit):
-        main(["score", str(tmp_path), "--out", str(tmp_path / "run"), "--on-error", "skip"])
+    exit_code("score", tmp_path, "--out", tmp_path / "run", "--on-error", "skip")
     assert "see bedside readers, or force one with --format" in capsys.readouterr().out

@@ -15,7 +15,7 @@ import pytest
 
 import bedside
 from bedside.cli.schemas import schema_text
-from tests.conftest import Call
+from tests.conftest import Call, works
 
 pytest_plugins = "pytester"
 PLUGIN = "bedside.pytest_plugin"
@@ -42,8 +42,7 @@ GATE = ("--baseline", "A", "--margin", "empathy=0.3", "--scale", "leaks=0,1")
 
 
 def test_it_ends_with_0_where_the_system_passes(call: Call, tmp_path: Path) -> None:
-    code, out, err = call("gate", study(tmp_path), *GATE, "--safety", "leaks=1")
-    assert code == 0
+    out, err = works(call, "gate", study(tmp_path), *GATE, "--safety", "leaks=1")
     assert "bedside:" not in err
     assert "B against A: passed" in out
     assert "none failed" in out
@@ -132,8 +131,7 @@ def test_json_says_first_whether_it_passed(call: Call, tmp_path: Path) -> None:
 
 def test_compare_takes_a_margin_for_all_metrics_or_for_one(call: Call, tmp_path: Path) -> None:
     path = study(tmp_path)
-    code, out, _ = call("compare", path, "--metrics", "empathy", "--margin", "0.3", "--json")
-    assert code == 0
+    out, _ = works(call, "compare", path, "--metrics", "empathy", "--margin", "0.3", "--json")
     margin, comparison = json.loads(out)
     assert (margin["table"], comparison["table"]) == ("margin", "comparison")
     assert margin["rows"][0]["verdict"] == "equivalent"

@@ -23,6 +23,7 @@ from bedside.reports.results_layout import Best, Spread
 from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS
 from bedside.simulation.simulators.note2chat.training_records import Form, Unit
 from bedside.transcripts.contract import READERS
+from tests.conftest import exit_code
 
 
 def parameter(command: str, name: str) -> Any:
@@ -78,10 +79,8 @@ def test_what_an_option_offers_is_what_the_library_takes(command: str, name: str
 
 
 def test_the_help_names_the_engines(capsys: pytest.CaptureFixture[str]) -> None:
-    from bedside.cli import main
 
-    with pytest.raises(SystemExit):
-        main(["score", "--help"])
+    exit_code("score", "--help")
     out = " ".join(capsys.readouterr().out.split())
     assert "{" not in re.sub(r"'[^' ]*{case_id}'", "", out)
     *first, last = ENGINES.names()

@@ -10,7 +10,7 @@ import pytest
 import bedside
 from bedside.api.simulating import simulate
 from bedside.simulation.simulators.contract import SIMULATORS
-from tests.conftest import Call
+from tests.conftest import Call, works
 
 BRISK = ("simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--sample", "1")
 
@@ -32,8 +32,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_simulates_says_what_to_do_next_and_goes_on(call: Call, tmp_path: Path) -> None:
-    code, out, _ = call(*BRISK, "--out", "mine")
-    assert code == 0
+    out, _ = works(call, *BRISK, "--out", "mine")
     assert "1 conversation of 1 in mine" in out
     assert "0 replies taken from the log" in out
     assert "Next: bedside score mine --out run; bedside report run" in out
@@ -47,8 +46,7 @@ def test_it_simulates_says_what_to_do_next_and_goes_on(call: Call, tmp_path: Pat
 
 
 def test_the_tables_as_json(call: Call) -> None:
-    code, out, err = call(*BRISK, "--json")
-    assert code == 0
+    out, err = works(call, *BRISK, "--json")
     conversations, spent = (table["rows"] for table in json.loads(out))
     assert conversations[0]["system"] == "script:brisk"
     assert conversations[0]["finished"] == conversations[0]["completed"] == 1
@@ -61,8 +59,7 @@ def test_a_dry_run_asks_and_writes_nothing(call: Call, tmp_path: Path) -> None:
     arguments = (
         "simulate", "--protocol", "medconceal", "--clinician", clinician, "--patient", other, "--dry-run"
     )  # fmt: skip
-    code, out, _ = call(*arguments, "--price", f"{other},in=1,out=2", "--json")
-    assert code == 0
+    out, _ = works(call, *arguments, "--price", f"{other},in=1,out=2", "--json")
     assert not (tmp_path / "talks").exists()
     rows = {row["role"]: row for row in json.loads(out)[0]["rows"]}
     cases = 6
@@ -85,11 +82,11 @@ def test_a_price_for_all(call: Call) -> None:
 
 
 def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
-    code, _, err = call(
+    works(
+        call,
         *BRISK[:-2], "--setting", "26-messages,40-messages", "--repeats", "2", "--sample", "2", "--seed", "3",
         "--set", "note2chat.brief=tuned", "--out", "mine",
     )  # fmt: skip
-    assert code == 0, err
     manifest = json.loads((tmp_path / "mine" / "manifest.json").read_text())
     assert manifest["conversations"]["planned"] == 2 * 2 * 2
     assert (manifest["seed"], manifest["options"]["brief"]) == (3, "tuned")
@@ -158,8 +155,7 @@ def test_a_folder_of_something_else_is_left_alone(call: Call, tmp_path: Path) ->
 
 
 def test_status(call: Call, talks: Path) -> None:
-    code, out, _ = call("simulation", "status", talks)
-    assert code == 0
+    out, _ = works(call, "simulation", "status", talks)
     assert "script:brisk" in out
     assert "They ended by: diagnosis 4." in out
     rows = json.loads(call("simulation", "status", talks, "--json")[1])[0]["rows"]
@@ -208,8 +204,7 @@ def test_a_folder_that_is_no_simulation(call: Call, tmp_path: Path, command: str
 
 
 def test_scoring_the_folder_takes_the_protocols_suite(call: Call, talks: Path) -> None:
-    code, _, err = call("score", talks, "--out", "run")
-    assert code == 0
+    _, err = works(call, "score", talks, "--out", "run")
     assert "The suite is note2chat" in err
     assert bedside.read_run("run").manifest["transcripts"]["count"] == 4
 

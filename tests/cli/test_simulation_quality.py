@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bedside.api.simulating import simulate
-from tests.conftest import Call
+from tests.conftest import Call, works
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,7 @@ def test_algorithms_alone(call: Call, talks: Path, tmp_path: Path) -> None:
         {"role": "patient", "text": "I sleep badly these days."},
     ]
     sessions.write_text(json.dumps({"id": "real-1", "language": "en", "turns": turns}) + "\n", "utf-8")
-    code, out, _ = call("simulation", "quality", talks, "--out", "quality", "--reference", sessions, "--json")
-    assert code == 0
+    out, _ = works(call, "simulation", "quality", talks, "--out", "quality", "--reference", sessions, "--json")
     (table,) = json.loads(out)
     rows = {(row["metric"], row["system"]): row for row in table["rows"]}
     assert rows["words_per_turn.patient", "script:brisk"]["reference"] == 5
@@ -52,8 +51,7 @@ def test_a_judge_is_asked_once_and_sees_the_case(call: Call, talks: Path) -> Non
 
     with JudgeServer() as server:
         command = ("simulation", "quality", talks, "--judge", server.judge, "--out", "judged", "--json")
-        code, out, err = call(*command)
-        assert code == 0, err
+        out, _ = works(call, *command)
         asked = server.count
         # Two rubrics of two cases, whose repeats by rules are the same words; note2chat has no personas with a trait.
         assert asked == 4
@@ -70,7 +68,6 @@ def test_a_judge_is_asked_once_and_sees_the_case(call: Call, talks: Path) -> Non
 
 def test_the_card_says_that_nobody_checked(call: Call, talks: Path) -> None:
     assert call("score", talks, "--out", "run")[0] == 0
-    code, _, err = call("report", "run", "--format", "md")
-    assert code == 0, err
+    works(call, "report", "run", "--format", "md")
     report = next(Path("run/report").glob("*.md")).read_text("utf-8")
     assert "Nobody has checked whether the simulated patients keep to their cases" in report

@@ -17,7 +17,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.table import Table, Tables
 from bedside.scoring.score import score
 from tests.analysis.ratings_rows import of_system, view
-from tests.conftest import Call, conversation
+from tests.conftest import Call, conversation, works
 
 ANSWERING = (
     "agree",
@@ -87,8 +87,7 @@ def test_what_systems_are_matched_by_is_asked_and_said(call: Call, tmp_path: Pat
         (("--match", "setting"), "Matched by setting: 96 of 96 transcripts have a counterpart."),
         (("--match", "none"), "Systems are matched by no factor, as was asked for."),
     ):
-        code, out, err = call(*asked, *match)
-        assert code == 0, err
+        out, err = works(call, *asked, *match)
         assert said in " ".join(out.split())
     code, _, err = call(*asked, "--match", "seting")
     assert code == 2
@@ -97,8 +96,7 @@ def test_what_systems_are_matched_by_is_asked_and_said(call: Call, tmp_path: Pat
 
 def test_kinds_are_declared_where_talks_are_scored(call: Call, tmp_path: Path) -> None:
     made(tmp_path)
-    code, out, err = call("read", "talks.jsonl", "--outcomes", "setting")
-    assert code == 0, err
+    out, err = works(call, "read", "talks.jsonl", "--outcomes", "setting")
     assert "Kinds: condition target_length · outcome setting" in out
     code, _, err = call("score", "talks.jsonl", "--out", "other", "--conditions", "sitting")
     assert code == 2
@@ -118,15 +116,13 @@ MORE = {
 def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path: Path) -> None:
     made(tmp_path)
     asked = (command, "run", *MORE.get(command, ()), "--round", "round 1")
-    code, out, err = call(*asked, "--within", "setting", "--json")
-    assert code == 0, err
+    out, _ = works(call, *asked, "--within", "setting", "--json")
     tables = json.loads(out)
     titles = [table["title"] for table in tables]
     for level in ("guarded", "open"):
         assert any(title.endswith(f", setting {level}") for title in titles), titles
     # Each level's answer is the one that --where gives.
-    code, alone, err = call(*asked, "--where", "setting=open", "--json")
-    assert code == 0, err
+    alone, _ = works(call, *asked, "--where", "setting=open", "--json")
     records = [
         {key: value for key, value in record.items() if key != "setting"}
         for table in tables
@@ -147,10 +143,10 @@ def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> 
     assert code == 2
     assert "people rated empathy in 2 rounds: round 1, round 2" in err
     assert "choose one with --round round 2" in err
-    code, out, err = call("report", "run", "--round", "round 1", "--where", "setting=open", "--methods")
-    assert code == 0, err
+    out, err = works(call, "report", "run", "--round", "round 1", "--where", "setting=open", "--methods")
     assert "Only transcripts with setting open are looked at. People's ratings are those of the round round 1." in out
-    code, _, err = call(
+    _, err = works(
+        call,
         "report",
         "run",
         "--round",
@@ -162,7 +158,6 @@ def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> 
         "--table",
         "results",
     )
-    assert code == 0, err
     page = (tmp_path / "run" / "report" / "report.html").read_text("utf-8")
     assert "Only transcripts with setting open are looked at." in page
 

@@ -13,7 +13,7 @@ import bedside
 from bedside.core import trace_spans
 from bedside.core.errors import InputError
 from bedside.core.tracing import traced
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.llm.server import JudgeServer
 
 trace_sdk = pytest.importorskip("opentelemetry.sdk.trace", reason="the extra telemetry is not installed")
@@ -104,8 +104,7 @@ def test_nothing_is_traced_unless_it_is_asked_for(
 
 def test_a_collector_takes_what_was_scored(call: Call, environment: None) -> None:
     with Collector() as collector:
-        code, _, err = call(*SCORED, "--trace", collector.address)
-        assert code == 0, err
+        works(call, *SCORED, "--trace", collector.address)
         assert set(collector.paths) == {"/v1/traces"}
         ((name, values),) = collector.spans()
     assert name == "bedside score"

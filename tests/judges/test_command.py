@@ -16,7 +16,7 @@ from bedside.annotation.rating_page.page_state import page_questions
 from bedside.cli import main
 from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.scoring.judging_orders import recorded_judgings
-from tests.conftest import Call, conversation
+from tests.conftest import Call, conversation, works
 from tests.judges.llm.server import Action, JudgeServer, Received
 
 pytestmark = pytest.mark.server
@@ -151,8 +151,7 @@ def test_passes_are_aggregated_in_three_ways(call: Call) -> None:
     with JudgeServer(script) as server:
         how = f"--rubrics empathy --judge {server.judge} --passes 5 --max-concurrency 1"
         call(*score_line(how, "talks.jsonl"))
-    code, out, _ = call(*"judgements passes run --json".split())
-    assert code == 0
+    out, _ = works(call, *"judgements passes run --json".split())
     (row,) = json.loads(out)[0]["rows"]
     assert (row["units"], row["passes"], row["unanimous"]) == (2, 5, 0.5)
     assert row["mean"] == pytest.approx((3 + 3) / 2)
@@ -197,8 +196,7 @@ def test_a_judge_asked_in_german_is_a_rater_beside_the_same_judge_in_english(cal
     again = {entry.rater: entry.order(made) for entry in recorded_judgings(made)}[translated]
     assert again is not None
     assert {rubric.language for rubric in again.work.rubrics} == {"de"}, "the run keeps what was asked"
-    code, out, _ = call(*"report run --table rubrics --out tables".split())
-    assert code == 0
+    out, _ = works(call, *"report run --table rubrics --out tables".split())
     assert "in German" in out + "".join(path.read_text("utf-8") for path in Path("tables").rglob("*.md"))
 
 

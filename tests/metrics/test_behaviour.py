@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bedside.core.errors import RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.coders import CODERS, CODES
 from bedside.ratings.values import Value
@@ -117,16 +116,6 @@ def test_the_rule_coder_refuses_other_languages(talk: Talk) -> None:
         ("open_question_ratio", RULES, None),
     ]
     assert all("English" in str(v.error) for v in values if v.rater == RULES)
-
-
-def test_bad_parameters_are_named(talk: Talk) -> None:
-    transcript = talk(("clinician", "Why?"), ("patient", "Hm."))
-    with pytest.raises(RegistryError, match="'rulez'; did you mean rules"):
-        rate(transcript, coders="human,rulez")
-    with pytest.raises(RegistryError, match="early_turns is 0"):
-        rate(transcript, early_turns=0)
-    with pytest.raises(RegistryError, match="coders can't be"):
-        rate(transcript, coders=["human"])
 
 
 def test_annomi_counted_from_its_table(annomi: Path) -> None:

@@ -11,15 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from bedside.cli import main
-from bedside.core.errors import RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.families import consistency
 from bedside.metrics.models.nli import Inference
 from bedside.ratings.run import Run
 from bedside.ratings.values import Value
 from bedside.transcripts.transcript import Transcript
-from tests.conftest import conversation
+from tests.conftest import conversation, exit_code
 from tests.metrics.models import classifiers
 
 FAMILY = FAMILIES.load("consistency")
@@ -213,11 +211,6 @@ def test_a_role_that_is_missing(answers: Any) -> None:
     assert not [key for key in found if key[1] == 1], "nothing is said of others' turns"
 
 
-def test_a_negative_window() -> None:
-    with pytest.raises(RegistryError, match="window is -1"):
-        list(FAMILY.compute(conversation(*TALK), frozenset({"entailment"}), **FAMILY.settings({"window": -1})))
-
-
 # -- the command line -------------------------------------------------------------------------------
 
 
@@ -249,9 +242,7 @@ def file(tmp_path: Path) -> Path:
 
 def score(file: Path, out: Path, setting: str) -> int:
     """The exit code."""
-    with pytest.raises(SystemExit) as end:
-        main(["score", str(file), "--metrics", "consistency", "--set", setting, "--out", str(out)])
-    return int(end.value.code or 0)
+    return exit_code("score", file, "--metrics", "consistency", "--set", setting, "--out", out)
 
 
 @pytest.mark.model

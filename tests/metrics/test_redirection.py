@@ -486,9 +486,9 @@ def test_a_rater_has_the_parameters_that_matter_to_it() -> None:
 
 
 def test_parameters_that_make_no_sense() -> None:
-    with pytest.raises(RegistryError, match=r"redirection.window is 8; give at least 32 tokens"):
+    with pytest.raises(RegistryError, match=r"redirection\.window"):
         values(SHORT, "redirection_score", window=8)
-    with pytest.raises(RegistryError, match="'love'; known: change_talk, sentiment"):
+    with pytest.raises(RegistryError, match="'love'"):
         values(SHORT, "redirection_score", accepted="love")
 
 

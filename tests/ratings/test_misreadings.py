@@ -14,7 +14,7 @@ from bedside.analysis.metric_facts import known_names
 from bedside.core.errors import AmbiguousError, InputError
 from bedside.ratings.rating_reading import parse_missing
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
-from tests.conftest import DATA, Call
+from tests.conftest import DATA, Call, works
 from tests.ratings.builders import (
     check_question,
     check_refusal,
@@ -551,8 +551,7 @@ def test_all_worksheets_of_the_experts_are_read(call: Call) -> None:
     assert code == 2
     assert "--sheet all" in err
     assert "GPT-3.5" in err
-    code, out, err = call("agree", path, "--sheet", "all", "--json")
-    assert code == 0, err
+    out, err = works(call, "agree", path, "--sheet", "all", "--json")
     json.loads(out)
     assert "Sheets: GPT-4, GPT-3.5, LLaMA2, Mistral-v2" in err
     (answer,) = (a for a in bedside.agree(bedside.read_ratings(path, sheet="all")).results if a.metric == "Q1")
@@ -588,8 +587,7 @@ def test_questions_say_what_was_read_on_standard_error_and_json_stays_pure(call:
     )  # fmt: skip
     path = written(tmp_path, text)
     for command in (["agree"], ["compare"], ["explain", "--table", "agreement", "--cell", "rating"]):
-        code, out, err = call(command[0], path, *command[1:], "--scale", "1-5", "--json")
-        assert code == 0, err
+        out, err = works(call, command[0], path, *command[1:], "--scale", "1-5", "--json")
         json.loads(out)
         assert f"{path} was read as a table with one rating a row." in err
         assert "Raters: human:anna (16), human:ben (16)" in err
@@ -598,8 +596,7 @@ def test_questions_say_what_was_read_on_standard_error_and_json_stays_pure(call:
 
 def test_what_was_read_is_kept_in_the_manifest(call: Call, tmp_path: Path) -> None:
     run = bedside.score([bedside.EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
-    code, _, err = call("ratings", "import", run.path, bedside.EXAMPLES / "ratings-wide.csv", "--scale", "1-5")
-    assert code == 0, err
+    _, err = works(call, "ratings", "import", run.path, bedside.EXAMPLES / "ratings-wide.csv", "--scale", "1-5")
     assert "was read as a table with a column for each rater" in err
     (entry,) = bedside.read_run(run.path).manifest["imports"]
     assert entry["account"]["form"] == "a table with a column for each rater"

@@ -18,7 +18,7 @@ from bedside.ratings.rubric_metrics import is_preference, preference_metric, pre
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.scoring.score import score
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.simulated_judge import simulated_talks
 from tests.ratings.builders import read_file, written
 
@@ -174,8 +174,7 @@ def test_they_join_a_run_and_the_question_is_answered(call: Call, tmp_path: Path
     run = score(talks, tmp_path / "run", metrics=["structure"]).run
     lines = "".join(f"A-{case}-0,B-{case}-0,anna,empathy,A-{case}-0\n" for case in range(8))
     (tmp_path / "pairs.csv").write_text(HEADER + lines, "utf-8")
-    code, out, err = call("ratings", "import", run.path, tmp_path / "pairs.csv")
-    assert code == 0, err
+    out, _ = works(call, "ratings", "import", run.path, tmp_path / "pairs.csv")
     assert "8" in out
     table = Run(run.path).ratings
     imported = table.filter(table["unit"].str.starts_with("pair:"))

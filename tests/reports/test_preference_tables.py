@@ -26,7 +26,7 @@ from bedside.reports.validation import validation_tables
 from bedside.scoring.pair_judging import PairingWork, judge_run_pairs
 from bedside.scoring.transcript_pairs import paired_transcripts
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.simulated_judge import SimulatedJudge, simulated_talks, true_qualities
 from tests.reports.builders import full_table, rating, scored, with_rows
 
@@ -186,8 +186,7 @@ def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all
     assert shown.position.first.interval is not None
     assert shown.position.first.interval.low > 0.5
     typed = ("preferences", run.path, "--raters", "judge:*", "--json", "--out", run.path / "tables")
-    code, out, _ = call(*typed)
-    assert code == 0
+    out, _ = works(call, *typed)
     assert [table["table"] for table in json.loads(out)] == ["strengths", "win_rates", "position_bias"]
     assert (run.path / "tables" / "strengths.csv").is_file()
     code, _, err = call("preferences", run.path, "--rubric", "safety")
@@ -268,12 +267,10 @@ def test_what_stands_behind_a_preference_is_shown(compared: Path) -> None:
 
 
 def test_judgements_are_listed_by_either_conversation(call: Call, compared: Path) -> None:
-    code, out, _ = call("judgements", "list", compared, "--transcript", "A-0-0")
-    assert code == 0
+    out, _ = works(call, "judgements", "list", compared, "--transcript", "A-0-0")
     assert "4 judgements" in out
     key = next(line.split()[0] for line in out.splitlines() if "pair:A-0-0" in line)
-    code, out, _ = call("judgements", "show", compared, key)
-    assert code == 0
+    out, _ = works(call, "judgements", "show", compared, key)
     assert "Unit: pair:A-0-0" in out
     assert out.index("first conversation begins") < out.index("second conversation begins")
     assert '"better":' in out

@@ -20,7 +20,7 @@ from bedside.reports.contents import check_suite, make_parts, make_tables
 from bedside.reports.report_settings import ReportSettings
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.reports.builders import PROTOCOLS, TALKS, made_run, scored
 
 pytestmark = pytest.mark.slow
@@ -181,11 +181,11 @@ def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Pa
     for name in ("studied", "corpus"):
         scored(tmp_path / name, suite="default")
     out = tmp_path / "out"
-    code, _, _ = call(
+    works(
+        call,
         "report", tmp_path / "studied" / "run", "--suite", "calm-it", "--reference", tmp_path / "corpus" / "run",
         "--table", "levels", "--against", "steady", "--spread", "none", "--format", "md", "--out", out,
     )  # fmt: skip
-    assert code == 0
     text = (out / "levels.md").read_text("utf-8")
     assert all(part in text for part in ("brisk: Δ", "Against steady:", "Reference: "))
 

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.cli import main
 from bedside.judges.llm.queue import Patience
 from bedside.metrics import FAMILIES
+from tests.conftest import exit_code as run
 from tests.judges.llm.server import Action, JudgeServer, Received, fitting
 from tests.metrics.tiny import MAKERS
 from tests.safety.traces import found_in, secrets_in, windows, words
@@ -27,12 +27,6 @@ SUITES = ("default", "multisense", "calm-it", "medconceal", "mdd5k", "note2chat"
 AFTERWARDS = ("agree", "compare", "validate", "estimate", "drift", "trend")
 #: A figure holds the same words in each of its formats, so that one of them is enough where all were searched once.
 FORMATS = "html,md,latex,csv,svg"
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    return int(ended.value.code or 0)
 
 
 def texts_of(value: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bedside
-from bedside.cli import main
+from tests.conftest import exit_code
 from tests.judges.llm.server import JudgeServer
 
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
@@ -27,9 +27,7 @@ def open_to_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def run(*arguments: object) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    assert not ended.value.code, arguments
+    assert exit_code(*arguments) == 0, arguments
 
 
 def open_to_others(folder: Path) -> list[str]:

@@ -14,7 +14,6 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.cli import main
 from bedside.core.errors import DataError
 from bedside.judges.questions import JudgeAnswer
 from bedside.judges.rubrics.rubric_files import RUBRICS
@@ -30,7 +29,7 @@ from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.pipeline import PIPELINES, later_questions, pipelines_for
 from bedside.scoring.preview import preview_judging
 from bedside.transcripts.transcript import Transcript
-from tests.conftest import conversation
+from tests.conftest import conversation, exit_code
 from tests.judges.llm.server import Action, JudgeServer, Received, Script, fitting
 
 EXAMPLES = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
@@ -107,9 +106,7 @@ def pairs(*given: tuple[int, int, str, bool]) -> Callable[[Received, int], dict[
 
 
 def run(*arguments: object) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    assert not ended.value.code
+    assert exit_code(*arguments) == 0
 
 
 class Talks:

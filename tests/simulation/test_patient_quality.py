@@ -192,5 +192,5 @@ def test_without_simulated_conversations_there_is_nothing(tmp_path: Path) -> Non
     talks = tmp_path / "talks.jsonl"
     talks.write_text('{"id": "a", "turns": [{"role": "patient", "text": "Hi."}]}\n', "utf-8")
     run = bedside.score([talks], tmp_path / "run", metrics=["structure"]).run
-    with pytest.raises(NothingError, match="no conversation was simulated"):
+    with pytest.raises(NothingError):
         patient_quality(open_ratings_view(run))

@@ -275,10 +275,14 @@ def test_a_form_of_choices_numbers_and_texts(tmp_path: Path) -> None:
         ({"enum": [0, 1, 2]}, ("3", "2"), 2),
         ({"enum": ["10", "20"]}, ("1", "20"), "20"),
         ({"enum": ["low", "high"]}, ("2",), "high"),
+        ({"type": ["string", "null"]}, ("",), None),
+        ({"type": ["null", "string"]}, ("gout",), "gout"),
+        ({"oneOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}, ("",), None),
+        ({"type": "string"}, ("",), ""),
     ],
 )
-def test_a_number_is_the_number_that_was_typed(
-    tmp_path: Path, schema: dict[str, Any], typed: tuple[str, ...], value: float | str
+def test_a_number_is_the_number_that_was_typed_and_nothing_is_null_where_it_may_be(
+    tmp_path: Path, schema: dict[str, Any], typed: tuple[str, ...], value: float | str | None
 ) -> None:
     form = {"type": "object", "properties": {"x": schema}}
     call = Call("clinician", "decision", 1, kind="data", schema=form)
@@ -371,23 +375,6 @@ def test_how_a_reply_is_written_down_is_not_said_to_a_person(tmp_path: Path) -> 
     replied(paper, tmp_path, message(instruction=instruction, schema=DIAGNOSES))
     assert paper.lines[-1] == "This is your last message."
     assert "JSON" not in paper.text
-
-
-@pytest.mark.parametrize(
-    ("schema", "typed", "value"),
-    [
-        ({"type": ["string", "null"]}, "", None),
-        ({"type": ["null", "string"]}, "gout", "gout"),
-        ({"oneOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}, "", None),
-        ({"type": "string"}, "", ""),
-    ],
-)
-def test_nothing_typed_is_null_where_it_may_be(
-    tmp_path: Path, schema: dict[str, Any], typed: str, value: str | None
-) -> None:
-    form = {"type": "object", "properties": {"x": schema}}
-    call = Call("clinician", "decision", 1, kind="data", schema=form)
-    assert json.loads(replied(Paper(typed), tmp_path, call)) == {"x": value}
 
 
 def test_what_is_hidden_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

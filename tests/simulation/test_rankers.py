@@ -169,17 +169,17 @@ class TestLikelihood:
 def test_a_likelihood_or_none_plays_no_other_part(tmp_path: Path) -> None:
     parts: list[dict[str, Any]] = [{"clinician": "none"}, {"clinician": "rules", "patient": "none"}]
     for asked in parts:
-        with pytest.raises(InputError, match="none is no actor"):
+        with pytest.raises(InputError, match="none"):
             bedside.simulate(None, "calm-it", tmp_path / "talks", lengths=12, sample=1, **asked)
     simulator = SIMULATORS.load("calm-it")
-    with pytest.raises(InputError, match="no ranking model is named"):
+    with pytest.raises(InputError, match="`ranker`"):
         read_actor("likelihood:", simulator, "ranker")
-    with pytest.raises(ModelError, match="no model is there"):
+    with pytest.raises(ModelError):
         read_actor("likelihood:absent", simulator, "ranker")
 
 
 def test_only_a_protocol_with_candidates_takes_a_ranker(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="note2chat has no candidates to be ranked"):
+    with pytest.raises(InputError, match="`ranker`: note2chat"):
         SimulationRequest("note2chat", "rules", ranker="none").plan()
     plan = SimulationRequest("calm-it", "rules").plan()
     assert plan.ranker is not None

@@ -91,9 +91,9 @@ def test_how_each_record_ends(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_records_cost_must_be_known_where_it_is_limited(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="test_records:counting costs isn't known"):
+    with pytest.raises(InputError, match="test_records:counting"):
         make(tmp_path / "out", counting, max_cost=1.0)
-    with pytest.raises(InputError, match="what tiny costs isn't known"):
+    with pytest.raises(InputError, match="tiny"):
         make(tmp_path / "out", "http://127.0.0.1:9/v1#tiny", max_cost=1.0)
     assert not (tmp_path / "out").exists()
     make(tmp_path / "out", counting)
@@ -102,7 +102,7 @@ def test_what_records_cost_must_be_known_where_it_is_limited(tmp_path: Path) -> 
 
 
 def test_a_price_of_nobody_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'rulez'; did you mean rules"):
+    with pytest.raises(InputError, match="'rulez'"):
         make(tmp_path / "out", "rules", prices={"rulez": Price(1.0, 2.0)})
 
 

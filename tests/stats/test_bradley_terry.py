@@ -12,7 +12,6 @@ import statsmodels.api as sm
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from bedside.core.errors import DataError
 from bedside.stats.arrays import Array
 from bedside.stats.bradley_terry import Strengths, _PairRegression, strengths
 from tests.soak import budget
@@ -290,19 +289,6 @@ def test_small_tables_of_every_kind_are_answered_without_a_warning() -> None:
             assert (own.estimate is None) == bool(own.missing and "no interval" not in own.missing)
             assert own.estimate is None or abs(own.estimate) < 50
             assert own.p is None or 0 < own.p <= 1
-
-
-@pytest.mark.parametrize(
-    ("shares", "message"),
-    [
-        (np.full((2, 3, 2), np.nan), "cases × systems × systems"),
-        (np.full((1, 2, 2), 2.0), "between 0 and 1"),
-        (np.full((1, 2, 2), 0.5), "compared with itself"),
-    ],
-)
-def test_what_is_no_table_of_shares_is_refused(shares: Array, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        strengths(shares, "ab")
 
 
 #: Cases, strengths, the share of comparisons that are made.

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bedside.core.errors import DataError
 from bedside.stats import alternative_annotator, prediction_powered, sample_size as planning, stratified_means
 from bedside.stats.arrays import Array
 from bedside.stats.two_raters import kappa_from_counts
@@ -80,12 +79,6 @@ def test_alternative_annotator_degenerate() -> None:
     few = alternative_annotator.alternative_annotator(["A"] * 5, same[:5], epsilon=0.1)
     assert few.missing
     assert few.raters[0].missing == "5 items in common, fewer than 30"
-    with pytest.raises(DataError, match="two raters"):
-        alternative_annotator.alternative_annotator(["A"], [["A"]], epsilon=0.1)
-    with pytest.raises(DataError, match="numeric"):
-        alternative_annotator.alternative_annotator(["A"], [["A", "B"]], epsilon=0.1, score="distance")
-    with pytest.raises(DataError, match="epsilon"):
-        alternative_annotator.alternative_annotator(["A"], [["A", "B"]], epsilon=2)
 
 
 def test_prediction_powered_mean_published() -> None:
@@ -238,10 +231,6 @@ def test_items_for_kappa() -> None:
         quadratic.n or 0, 0.6, shares=[0.1, 0.2, 0.3, 0.4], weights="quadratic", simulations=60
     )
     assert reached.reached == pytest.approx(0.1, rel=0.05)
-    with pytest.raises(DataError, match="sum to 1"):
-        planning.items_for_kappa(0.6, 0.1, shares=[0.5, 0.6])
-    with pytest.raises(DataError, match="half-width"):
-        planning.items_for_kappa(0.6, 0, shares=[0.5, 0.5])
 
 
 def test_pairs_for_difference() -> None:
@@ -253,8 +242,6 @@ def test_pairs_for_difference() -> None:
     assert planning.pairs_for_difference(0, 1).missing
     normal = np.random.default_rng(6).normal(0.5, 1, 5000)
     assert planning.simulated_power(normal, 34, simulations=1000).reached == pytest.approx(0.8, abs=0.05)
-    with pytest.raises(DataError, match="alpha"):
-        planning.pairs_for_difference(1, 1, power=0.01)
 
 
 def test_alternative_annotator_of_no_items_says_so() -> None:
@@ -343,5 +330,3 @@ def test_a_few_clusters_are_not_enough() -> None:
         clusters=np.repeat(np.arange(3), 40),
     )
     assert three.raters[0].missing == "120 items in common of 3 clusters, fewer than 10"
-    with pytest.raises(DataError, match="weights above 0"):
-        alternative_annotator.alternative_annotator(["A"], [["A", "B"]], epsilon=0.1, weights=[0])

@@ -12,7 +12,6 @@ from hypothesis import example, given, settings, strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from bedside.core.errors import DataError
 from bedside.stats import many_raters, reliability, two_raters
 from tests.reference import statistics as published
 from tests.stats.results import ends, estimate, interval_of
@@ -129,10 +128,6 @@ def test_alpha_of_labels_in_order() -> None:
     place = {"low": 1, "mid": 2, "high": 3}
     same = reliability.krippendorff_alpha([[place[c] for c in row] for row in table], metric="ordinal")
     assert ours.estimate == same.estimate
-    with pytest.raises(DataError, match="needs the scale"):
-        reliability.krippendorff_alpha(table, metric="ordinal")
-    with pytest.raises(DataError, match="negative"):
-        reliability.krippendorff_alpha([[-1, 2], [1, 2]], metric="ratio")
 
 
 def test_alpha_bootstrap_recomputes_the_ordinal_distances() -> None:
@@ -363,15 +358,6 @@ def test_percent_agreement() -> None:
     assert (result.n, result.dropped) == (3, 1)
 
 
-def test_ragged_tables_are_an_error() -> None:
-    with pytest.raises(DataError, match="table of items by raters"):
-        many_raters.fleiss_kappa([[1, 2], [1]])
-    with pytest.raises(DataError, match="two raters"):
-        reliability.krippendorff_alpha([[1], [2]], metric="nominal")
-    with pytest.raises(DataError, match="not on the scale"):
-        many_raters.gwet_ac([[1, 9]], scale=(1, 2))
-
-
 #: irrCAC 0.4.4 for Python, CAC(...).fleiss() with the categories 1 … 5.
 WEIGHTED_FLEISS = (("linear", 0.327937528, 0.6600265604), ("quadratic", 0.2840722496, 0.6666666667))
 
@@ -385,8 +371,6 @@ def test_weighted_fleiss_published(weights: str, of_diagnoses: float, of_units: 
     table = [[int(cell or 0) for cell in row] for row in rows]
     ours = many_raters.fleiss_kappa(table, scale=(1, 2, 3, 4, 5), weights=weights)
     assert ours.estimate == pytest.approx(of_units, abs=5e-10)
-    with pytest.raises(DataError, match="needs the scale"):
-        many_raters.fleiss_kappa(table, weights=weights)
 
 
 @settings(max_examples=60, deadline=None)

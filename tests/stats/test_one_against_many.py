@@ -35,8 +35,6 @@ def test_levels_have_the_distance_of_their_values() -> None:
 def test_where_there_is_no_kappa_or_nothing_to_compare() -> None:
     assert np.isnan(kappas_with_each([1, 1], [[1, 1]], scale=SCALE)).all()
     assert kappas_with_each([1, 2], np.zeros((0, 2)), scale=SCALE).size == 0
-    with pytest.raises(DataError, match="2 items can't be compared with 3"):
-        kappas_with_each([1, 2], [[1, 2, 3]], scale=SCALE)
     for ours, others in (([1, 5], [[1, 2]]), ([1, 2], [[1, 2.5]]), ([1, float("nan")], [[1, 2]])):
-        with pytest.raises(DataError, match="no level of the scale"):
+        with pytest.raises(DataError):
             kappas_with_each(ours, others, scale=SCALE)

@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
-from bedside.core.errors import DataError
 from bedside.stats.arrays import Array
 from bedside.stats.preference_shares import first_share, order_verdicts, win_rate
 from tests.soak import budget
@@ -38,8 +37,6 @@ def test_cases_won_whole_have_wilson_s_interval_and_stay_within_0_and_1() -> Non
 
 def test_no_case_gives_no_rate() -> None:
     assert win_rate([NAN], [NAN]).estimate is None
-    with pytest.raises(DataError, match="between 0 and 1"):
-        win_rate([1.5], [0.5])
 
 
 def test_the_place_is_tested_by_case() -> None:
@@ -52,8 +49,6 @@ def test_the_place_is_tested_by_case() -> None:
     together = first_share(shares * 3, clusters=[*range(13)] * 3)
     assert together.p == first.p
     assert first_share([0.5, 0.5], clusters=["a", "b"]).estimate is None
-    with pytest.raises(DataError, match=r"1, 0 or 0\.5"):
-        first_share([0.75], clusters=["a"])
 
 
 def test_verdicts_of_both_orders() -> None:
@@ -65,8 +60,6 @@ def test_verdicts_of_both_orders() -> None:
     assert verdicts.reversed.estimate == pytest.approx(3 / 7)
     assert (verdicts.to_first, verdicts.to_second, verdicts.with_tie) == (2, 1, 1)
     assert verdicts.same.n == 7
-    with pytest.raises(DataError, match="other order"):
-        order_verdicts([1.0], [1.0, 0.0], clusters=["a"])
 
 
 @pytest.mark.soak

@@ -10,7 +10,6 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from bedside.core.errors import DataError
 from bedside.stats import (
     _blocks,
     _resampling,
@@ -34,8 +33,6 @@ def test_friedman_published() -> None:
     assert result.statistic == pytest.approx(11.142857, abs=5e-7)
     assert result.p == pytest.approx(0.003805041, abs=5e-10)
     assert result.estimate == pytest.approx(11.142857 / 44, abs=1e-7)
-    with pytest.raises(DataError, match="at least 3"):
-        several.friedman([[1, 2], [2, 1]])
 
 
 def test_kruskal_published() -> None:
@@ -51,8 +48,6 @@ def test_cochran_against_statsmodels_and_mcnemar() -> None:
     result = several.cochran_q(table)
     theirs = cochrans_q(table)
     assert (result.statistic, result.p) == pytest.approx((theirs.statistic, theirs.pvalue))
-    with pytest.raises(DataError, match="0 and 1"):
-        several.cochran_q([[1, 2, 3]])
 
 
 def test_pairwise_is_a_family() -> None:
@@ -106,10 +101,6 @@ def test_wilson_published() -> None:
         interval = intervals.wilson(successes, n).interval
         assert ends(interval) == pytest.approx((low, high), abs=5e-8)
     assert intervals.proportion([0, 1, 1, None]).estimate == pytest.approx(2 / 3)
-    with pytest.raises(DataError, match="0 and 1"):
-        intervals.proportion([0, 2])
-    with pytest.raises(DataError, match="impossible"):
-        intervals.wilson(3, 2)
 
 
 def test_all_resamples_published() -> None:
@@ -151,8 +142,6 @@ def test_mean_t_against_scipy_and_clusters() -> None:
     assert again is not None
     assert single is not None
     assert again.low == pytest.approx(single.low, abs=0.02)
-    with pytest.raises(DataError, match="cluster labels"):
-        intervals.mean_t(values, clusters=[1])
 
 
 def test_bootstrap_does_not_depend_on_the_memory_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,8 +243,6 @@ def test_consensus() -> None:
     settled = consensus.adjudicate(found, {1: 3})
     assert settled.values == (1, 3, 2, None, None, 3)
     assert (settled.ties, settled.adjudicated) == ((3,), (1,))
-    with pytest.raises(DataError, match="no tie"):
-        consensus.adjudicate(found, {0: 1})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.core.errors import DataError
 from bedside.stats import sampled_means
 from bedside.stats.many_raters import fleiss_kappa, gwet_ac, mean_pairwise_kappa, percent_agreement
 from bedside.stats.reliability import icc, krippendorff_alpha
@@ -165,18 +164,6 @@ def test_strata_with_one_cluster_are_joined() -> None:
     assert sample.weights.sum() == pytest.approx(5)
     alone = sampled_items([0.5], strata=[0], clusters=["a"])
     assert sampled_means.mean([1.0], alone).interval is None
-
-
-def test_what_is_no_sample_is_refused() -> None:
-    with pytest.raises(DataError, match="above 0"):
-        sampled_items([0.0, 0.5], strata=[0, 0], clusters=[0, 1])
-    with pytest.raises(DataError, match="each item needs"):
-        sampled_items([0.5, 0.5], strata=[0], clusters=[0, 1])
-    with pytest.raises(DataError, match="each stratum"):
-        sampled_items([0.5, 0.5], strata=[0, 2], clusters=[0, 1])
-    sample = sampled_items([0.5, 0.1, 0.1], strata=[0, 0, 0], clusters=[0, 1, 2])
-    with pytest.raises(DataError, match="bootstrap"):
-        mean_pairwise_kappa(rated(3, 1), scale=SCALE, interval="bca", clusters=sample)
 
 
 def test_missing_values_and_ones_without_spread() -> None:

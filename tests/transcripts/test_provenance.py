@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 import pytest
 
-from bedside.core.errors import InputError
 from bedside.ratings.table import parse_transcript
 from bedside.transcripts.contract import READERS
 from bedside.transcripts.memory_reading import open_reading
@@ -137,24 +136,22 @@ def test_the_user_says_that_it_is_the_name_or_that_another_is(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("item", "what"),
+    "item",
     [
-        ({"kind": "x", "text": "a"}, "no provenance is of kind 'x'"),
-        ({"kind": "system", "text": "a", "before": 3}, "there is no turn 3 that it stands before"),
-        ({"kind": "system", "text": " "}, "the turn has no text"),
-        ({"kind": "system", "text": "a", "turn": 1}, "unknown key 'turn'"),
+        {"kind": "x", "text": "a"},
+        {"kind": "system", "text": "a", "before": 3},
+        {"kind": "system", "text": " "},
+        {"kind": "system", "text": "a", "turn": 1},
     ],
 )
-def test_provenance_that_is_none_is_refused(item: dict[str, object], what: str, tmp_path: Path) -> None:
+def test_provenance_that_is_none_is_refused(item: dict[str, object], tmp_path: Path) -> None:
     line = {
         "id": "a",
         "provenance": [item],
         "turns": [{"role": "clinician", "text": "a"}, {"role": "patient", "text": "b"}],
     }
-    with pytest.raises(InputError) as caught:
-        read(write(tmp_path, "t.jsonl", json.dumps(line)))
-    assert what in str(caught.value)
-    assert "provenance 0" in str(caught.value)
+    path = write(tmp_path, "t.jsonl", json.dumps(line))
+    check_refusal(path, where=f"{path}:1, provenance 0")
 
 
 def test_what_was_told_apart_is_counted_and_said(tmp_path: Path) -> None:

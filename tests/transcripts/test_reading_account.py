@@ -324,14 +324,14 @@ def test_empty_turns_are_left_out_where_so_wished(tmp_path: Path) -> None:
         ("patient", ""),
     )
     path = write(tmp_path, "t.jsonl", line("a", *turns))
-    with pytest.raises(InputError, match=r"turn 1: the turn has no text; .* `drop_empty`"):
+    with pytest.raises(InputError, match=r"turn 1: .* `drop_empty`"):
         read(path)
     (talk,), account = read(path, drop_empty=True)
     assert [(turn.index, turn.text) for turn in talk.turns] == [(0, "Hello."), (1, "Yes?"), (2, "Well.")]
     assert account.left_out == {"empty turns": 2}
     assert "Left out: empty turns (2)" in account.lines()
     number = {"id": "n", "turns": [{"role": "doctor", "text": "x"}, {"role": "patient", "text": 3}]}
-    with pytest.raises(InputError, match="turn 1: the text is not text but the number 3"):
+    with pytest.raises(InputError, match=r"turn 1: .*number 3"):
         read(write(tmp_path, "n.jsonl", json.dumps(number)), drop_empty=True)
 
 
@@ -353,7 +353,7 @@ def test_tags_are_taken_out_where_so_wished(tmp_path: Path) -> None:
 def test_the_same_ids_in_the_files_of_systems_are_cases(tmp_path: Path) -> None:
     for system in ("gpt", "claude"):
         write(tmp_path, f"{system}.jsonl", line("1", *TALK[:2]), line("2", *TALK[:2]))
-    with pytest.raises(InputError, match=r"two transcripts have the id '1'; .* `path_fields={system}`"):
+    with pytest.raises(InputError, match=r"'1'; .* `path_fields={system}`"):
         read(tmp_path)
     talks, account = read(tmp_path, path_fields="{system}")
     assert [(talk.id, talk.system, talk.case_id) for talk in talks] == [
@@ -383,7 +383,7 @@ def test_a_third_speaker_is_no_other_speakers_words() -> None:
 
 def test_a_turn_of_marks_that_nobody_sees_is_empty(tmp_path: Path) -> None:
     path = write(tmp_path, "t.txt", "Doctor: Hello.\nPatient: \u200b\u2060\nDoctor: Well?\nPatient: No.\n")
-    with pytest.raises(InputError, match=r"the turn has no text; .* `drop_empty`"):
+    with pytest.raises(InputError, match="`drop_empty`"):
         read(path)
     (one,), _ = read(path, drop_empty=True)
     assert [turn.text for turn in one.turns] == ["Hello.", "Well?", "No."]

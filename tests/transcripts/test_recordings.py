@@ -168,28 +168,6 @@ def test_cues_are_those_that_another_library_reads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "what"),
-    [
-        (
-            ZOOM.replace("00:00:04.000 --> 00:00:05.000", "00:00:04.000 -> 00:00:05.000"),
-            11,
-            "this is no time of a cue",
-        ),
-        (
-            "WEBVTT\n\n00:01.000 --> 00:02.000\nHello.\n\n00:03.000 --> 00:04.000\nHi.\n",
-            None,
-            "name nobody who speaks",
-        ),
-    ],
-)
-def test_nothing_of_subtitles_is_lost_in_silence(text: str, line: int | None, what: str, tmp_path: Path) -> None:
-    path = write(tmp_path, "a.vtt", text)
-    with pytest.raises(InputError, match=what) as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}:{line}:" if line else f"{path}: ")
-
-
-@pytest.mark.parametrize(
     ("cue", "stops"),
     [
         ("- No.\n- Why not?", True),
@@ -207,7 +185,7 @@ def test_dashes_are_of_two_who_speak(cue: str, stops: bool, tmp_path: Path) -> N
     if not stops:
         assert one(path).turns
         return
-    check_refusal(path, "dashes say that two speak in this cue")
+    check_refusal(path)
 
 
 # -- TextGrid ------------------------------------------------------------------------------------------
@@ -282,7 +260,7 @@ def test_tiers_can_be_chosen(tmp_path: Path) -> None:
     sounds = [(start, stop, "w o t") for start, stop, _ in DOCTOR]
     tiers = {"A words": DOCTOR, "A sounds": sounds, "B words": PATIENT, "notes": notes, "empty": []}
     path = write(tmp_path, "a.TextGrid", grid(tiers))
-    with pytest.raises(InputError, match="unknown speaker"):
+    with pytest.raises(UnknownSpeakerError):
         one(path)
     roles = {"A words": "clinician", "B words": "patient"}
     by_text = one(path, columns={"text": "* words"}, roles=roles)
@@ -294,14 +272,13 @@ def test_tiers_can_be_chosen(tmp_path: Path) -> None:
     assert len(list(reading)) == 1
     told = "\n".join(reading.account.lines())
     assert "clinician = A words, patient = B words; not used: A sounds, notes, empty" in told
-    for columns, message in (
-        ({"text": "C*"}, "there is no tier 'C\\*'; tiers: A words, A sounds"),
-        ({"text": "A words", "patient": "* words"}, "the tier 'A words' is chosen as text and as patient"),
-        ({"tier": "A words"}, "knows no column 'tier'"),
-        ({"tier": ""}, "knows no column 'tier'"),
+    for columns, named in (
+        ({"text": "C*"}, "'C*'"),
+        ({"text": "A words", "patient": "* words"}, "'A words'"),
+        ({"tier": "A words"}, "'tier'"),
+        ({"tier": ""}, "'tier'"),
     ):
-        with pytest.raises(InputError, match=message):
-            one(path, columns=columns)
+        check_refusal(path, named, columns=columns)
 
 
 def test_tiers_of_a_file_for_each_speaker_can_be_chosen(tmp_path: Path) -> None:
@@ -309,13 +286,11 @@ def test_tiers_of_a_file_for_each_speaker_can_be_chosen(tmp_path: Path) -> None:
         sounds = [(start, stop, "w o t") for start, stop, _ in said]
         write(tmp_path, f"v1_{who}.TextGrid", grid({"words": said, "sounds": sounds}))
         write(tmp_path / "plain", f"v1_{who}.TextGrid", grid({"words": said}))
-    with pytest.raises(InputError, match=r"v1_doctor.* 2 tiers that may hold the words: 'words', 'sounds'"):
-        list(Reading(tmp_path / "v1_doctor.TextGrid"))
+    check_refusal(tmp_path / "v1_doctor.TextGrid", "v1_doctor", "'words', 'sounds'")
     # A third tier of one name in both files is no reason to take all of them for one speaker's words.
     for who, said in (("Doctor", DOCTOR), ("Patient", PATIENT)):
         write(tmp_path / "notes", f"v1_{who}.TextGrid", grid({who: said, "notes": [(0.0, 1.0, "calm")]}))
-    with pytest.raises(InputError, match="2 tiers that may hold the words: 'Doctor', 'notes'"):
-        list(Reading(tmp_path / "notes"))
+    check_refusal(tmp_path / "notes", "'Doctor', 'notes'")
     (noted,) = Reading(tmp_path / "notes", ReadOptions(columns={"clinician": "Doctor", "patient": "Patient"}))
     (chosen,) = Reading(tmp_path / "v1_doctor.TextGrid", ReadOptions(columns={"text": "words"}))
     (plain,) = Reading(tmp_path / "plain")
@@ -325,13 +300,12 @@ def test_tiers_of_a_file_for_each_speaker_can_be_chosen(tmp_path: Path) -> None:
 def test_one_speakers_file_alone_says_what_is_missing(tmp_path: Path) -> None:
     first = write(tmp_path, "v1_doctor.TextGrid", grid({"Doctor": DOCTOR}))
     second = write(tmp_path, "v1_patient.TextGrid", grid({"Patient": PATIENT}))
-    missing = r"v1_patient\.TextGrid: this file is read along with v1_doctor\.TextGrid.*; give .*v1_doctor\.TextGrid"
-    with pytest.raises(InputError, match=missing):
-        list(Reading(second))
+    check_refusal(second, str(first), where=str(second))
     # Beside others it isn't left out without a word, either.
     other = write(tmp_path, "talk.txt", "Doctor: What brings you here?\nPatient: I sleep badly.\n")
-    with pytest.raises(InputError, match=missing):
+    with pytest.raises(InputError) as caught:
         list(Reading([other, second]))
+    assert caught.value.where == str(second)
     reading = Reading([other, second], ReadOptions(on_error="skip"))
     assert [transcript.id for transcript in reading] == ["talk"]
     assert ["v1_doctor" in str(error) for error in reading.skipped] == [True]
@@ -356,14 +330,11 @@ def test_a_damaged_textgrid_says_where(tmp_path: Path) -> None:
     text = grid({"Doctor": DOCTOR, "Patient": PATIENT})
     path = write(tmp_path, "a.TextGrid", text.replace("xmin = 1.0", "xmin = one"))
     line = text[: text.index("xmin = 1.0")].count("\n") + 2
-    with pytest.raises(InputError, match="stands where the end of an interval should") as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}:{line + 1}: ")
-    check_refusal(write(tmp_path, "b.TextGrid", text[: len(text) // 2].rpartition("\n")[0]), "the TextGrid ends where")
+    check_refusal(path, where=f"{path}:{line + 1}")
+    check_refusal(write(tmp_path, "b.TextGrid", text[: len(text) // 2].rpartition("\n")[0]))
     for count in ("1e999", "-1", "2.5"):
         changed = text.replace("intervals: size = ", f"intervals: size = {count} ! ", 1)
-        with pytest.raises(InputError, match=f"'{count}' stands where the number of a tier's intervals should"):
-            read(write(tmp_path, "c.TextGrid", changed))
+        check_refusal(write(tmp_path, "c.TextGrid", changed), f"'{count}'")
 
 
 @samples
@@ -457,13 +428,6 @@ def test_utterances_of_chat_are_those_that_another_library_reads() -> None:
     assert (turn.meta["start"] * 1000, turn.meta["stop"] * 1000) == (first[0], last[1])
 
 
-def test_a_line_that_is_no_chat_says_where(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.cha", CHAT.replace("%com:", "com:"))
-    with pytest.raises(InputError, match="begins with neither") as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}:8: ")
-
-
 # -- ELAN ----------------------------------------------------------------------------------------------
 
 
@@ -521,8 +485,7 @@ def test_tiers_of_elan_can_be_chosen(tmp_path: Path) -> None:
             eaf.add_ref_annotation(f"{who}-english", f"{who}-words", start + 1, english)
     path = tmp_path / "a.eaf"
     eaf.to_file(str(path))
-    with pytest.raises(InputError, match="has 2 tiers that may hold the words: 'D-words', 'D-notes'; say which do"):
-        one(path)
+    check_refusal(path, "'D-words', 'D-notes'")
     for tier, texts in (
         ("words", ["你好。睡得好吗？", "睡不好。"]),
         ("english", ["Hello. Do you sleep well?", "I sleep badly."]),
@@ -535,29 +498,14 @@ def test_tiers_of_elan_can_be_chosen(tmp_path: Path) -> None:
         assert by_text.to_json() == transcript.to_json()
 
 
-def test_elan_where_nothing_tells_the_tier_of_the_words(tmp_path: Path) -> None:
-    text = READERS.load("elan").example.replace('PARTICIPANT="Patient"', 'PARTICIPANT="Doctor"')
-    with pytest.raises(InputError, match="the participant 'Doctor' has 2 tiers that may hold the words: 'D', 'P'"):
-        read(write(tmp_path, "a.eaf", text))
-
-
 def test_elan_that_declares_entities_is_refused(tmp_path: Path) -> None:
     example = READERS.load("elan").example
     declared = example.replace(
         "<ANNOTATION_DOCUMENT", '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>\n<ANNOTATION_DOCUMENT'
     )
     path = write(tmp_path, "a.eaf", declared.replace("I sleep", "&a;"))
-    check_refusal(path, "declares a document type", format="elan")
-    with pytest.raises(InputError):
-        read(path)
-
-
-def test_elan_that_is_cut_off_says_where(tmp_path: Path) -> None:
-    lines = READERS.load("elan").example.splitlines()
-    path = write(tmp_path, "a.eaf", "\n".join(lines[:9]))
-    with pytest.raises(InputError, match="not XML") as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}:9: ")
+    check_refusal(path, where=f"{path}:2", format="elan")
+    check_refusal(path)
 
 
 # -- speech recognisers --------------------------------------------------------------------------------
@@ -793,9 +741,3 @@ def test_two_who_speak_in_a_cue_and_a_note_behind_a_name(tmp_path: Path) -> None
     text = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{cue}\n\n" for n, cue in enumerate(cues, 1))
     (one,) = read(write(tmp_path, "talk.srt", text))
     assert [turn.text for turn in one.turns] == ["Hello.", "(crying) I can't.", "Since when?", "May."]
-
-
-def test_another_who_speaks_in_captions_without_a_name_stops(tmp_path: Path) -> None:
-    cues = [">> DOCTOR: Hello.", ">> PATIENT: Hi.", ">> Since when?", ">> PATIENT: May."]
-    text = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{cue}\n\n" for n, cue in enumerate(cues, 1))
-    check_question(write(tmp_path, "talk.srt", text), "another speaks")

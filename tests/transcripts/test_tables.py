@@ -450,11 +450,6 @@ def test_the_user_is_asked_before_a_published_set(tmp_path: Path) -> None:
     assert [turn.role for turn in one.turns] == ["patient", "clinician", "patient"]
 
 
-def test_judgements_are_no_talks(tmp_path: Path) -> None:
-    rows = [{"question_id": 1, "model_1": "A", "model_2": "B", "winner": "A", "judge": ["J", "pair"]}] * 2
-    check_refusal(write(tmp_path, "t.jsonl", _lines(rows)), "MT-bench")
-
-
 def test_two_columns_of_speech_may_be_exchanges(tmp_path: Path) -> None:
     path = write(
         tmp_path,

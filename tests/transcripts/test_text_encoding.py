@@ -12,7 +12,7 @@ from bedside.core.errors import AmbiguousError, InputError
 from bedside.transcripts.byte_source import MAX_WHOLE
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Reading
-from tests.transcripts.files import read, write
+from tests.transcripts.files import check_refusal, read, write
 
 SAID = {
     "de": ("Wie schlafen Sie? Schön, daß Sie hier sind.", "Übel. Ich weiß nicht, früher ging es."),
@@ -117,9 +117,7 @@ def test_what_its_encoding_does_not_have_is_told_where_it_stands(tmp_path: Path)
     path = write(tmp_path, "t.csv", data)
     with pytest.raises(InputError) as caught:
         read(path, encoding="cp1252")
-    assert str(caught.value) == (
-        f"{path}:4: not CP1252 (at column 14); mend it, or say which encoding the file is in with `encoding=NAME`"
-    )
+    assert caught.value.where == f"{path}:4"
     reading = Reading([path], ReadOptions(encoding="cp1252", on_error="skip"))
     assert [one.id for one in reading] == ["c"]
 
@@ -129,18 +127,4 @@ def test_latin_bytes_far_into_a_large_file_are_told_as_what_they_may_be(tmp_path
     rows = "".join(f"t{n},doctor,How are you?\nt{n},patient,{'bad ' * 40}\n" for n in range(30_000))
     path = write(tmp_path, "t.csv", b"id,speaker,text\n" + rows.encode() + "z,doctor,Schön\n".encode("cp1252"))
     assert path.stat().st_size > MAX_WHOLE
-    with pytest.raises(InputError) as caught:
-        read(path)
-    assert str(caught.value) == (
-        f"{path}:60002: not UTF-8 (byte 0xf6 at column 13); mend it, or say which encoding the file is in with "
-        "`encoding=cp1252` (this line may be in it)"
-    )
-
-
-def test_an_encoding_that_there_is_not(tmp_path: Path) -> None:
-    path = write(tmp_path, "t.csv", as_table(SAID["de"]))
-    with pytest.raises(InputError) as caught:
-        read(path, encoding="latin-17")
-    assert str(caught.value) == (
-        "there is no encoding 'latin-17' (`encoding`); name one such as utf-8, utf-16, cp1252 or gb18030"
-    )
+    check_refusal(path, "0xf6", "`encoding=cp1252`", where=f"{path}:60002")

@@ -18,7 +18,7 @@ from bedside.ratings.learnt_units import learnt_in
 from bedside.ratings.run import Run
 from bedside.reports.methods import methods
 from bedside.stats.reliability import krippendorff_alpha
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.soak import budget
 from tests.tuning.rated_run import LEVELS, add_ratings, levels, noisy, of_rater, rated_run
 
@@ -138,18 +138,18 @@ def test_ratings_of_a_jury_are_not_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "quorum", "words"),
+    ("members", "quorum", "named"),
     [
-        (["judge:a"], None, "two members"),
-        ("judge:a", None, "two members"),
-        (["judge:a", "human:anna"], None, "human:anna is a person"),
-        (["judge:a", "judge:x"], None, "there is no rater 'judge:x'"),
-        (["judge:a", "judge:b"], 3, "quorum of 3"),
+        (["judge:a"], None, "`jury`"),
+        ("judge:a", None, "`jury`"),
+        (["judge:a", "human:anna"], None, "human:anna"),
+        (["judge:a", "judge:x"], None, "'judge:x'"),
+        (["judge:a", "judge:b"], 3, "`quorum`"),
     ],
 )
-def test_what_is_no_jury_is_refused(tmp_path: Path, members: Any, quorum: int | None, words: str) -> None:
+def test_what_is_no_jury_is_refused(tmp_path: Path, members: Any, quorum: int | None, named: str) -> None:
     run = rated_run(tmp_path / "run", 2, {"judge:a": [1, 2], "judge:b": [1, 2], "human:anna": [1, 2]})
-    with pytest.raises(BedsideError, match=words):
+    with pytest.raises(BedsideError, match=named):
         bedside.jury(run, "panel", members, quorum=quorum)
     assert of_rater(run, "jury:").is_empty()
 
@@ -236,8 +236,7 @@ def test_the_command_makes_a_jury(call: Call, tmp_path: Path) -> None:
     truth = random.normal(3, 1.2, 40)
     raters = noisy(random, truth, dict.fromkeys(JUDGES, 0.7))
     rated_run(tmp_path / "run", 40, {**raters, "human:anna": levels(truth)})
-    code, out, err = call("judge", "jury", "run", "--jury", "panel=judge:a,b,judge:c", "--jury-by", "mean")
-    assert code == 0, err
+    out, err = works(call, "judge", "jury", "run", "--jury", "panel=judge:a,b,judge:c", "--jury-by", "mean")
     assert "jury:panel@mean-" in out
     assert "its best member" in out
     code, _, err = call("judge", "jury", "run", "--jury", "panel=judge:a")
@@ -324,7 +323,7 @@ def test_the_difference_of_kappas_covers_what_is_true() -> None:
 
 def test_a_jury_named_wrongly_is_told(tmp_path: Path) -> None:
     run = alike(tmp_path, 1, 2)
-    with pytest.raises(BedsideError, match="there is no jury 'panel'"):
+    with pytest.raises(BedsideError, match="'panel'"):
         jury_agreement(open_ratings_view(run), "panel")
     assert of_rater(run, "judge:").height == 6
 
@@ -341,15 +340,13 @@ def test_judges_that_are_asked_make_a_jury_that_follows_more_passes(call: Call, 
         scoring = ("score", talk, "--metrics", "turns", "--rubrics", "empathy")
         command = (*scoring, *named, "--out", "run")
         jury = ("--jury", f"panel={judges[0]},judge:two,three")
-        code, out, err = call(*command, *jury, "--jury-by", "median")
-        assert code == 0, err
+        out, err = works(call, *command, *jury, "--jury-by", "median")
         assert "jury:panel@median-" in out
         run = Run(tmp_path / "run")
         assert run.contents.line().endswith("by 3 judges, 1 jury, 1 algorithm")
         assert of_rater(run, "jury:").height == 1
         # More passes of one of them, without a word of the jury: its rating is made anew.
-        code, _, err = call(*scoring, "--judge", judges[0], "--passes", "3", "--out", "run")
-        assert code == 0, err
+        _, err = works(call, *scoring, "--judge", judges[0], "--passes", "3", "--out", "run")
         run = Run(tmp_path / "run")
         assert (of_rater(run, "judge:one").height, of_rater(run, "jury:").height) == (3, 1)
         asked = len(server.received)

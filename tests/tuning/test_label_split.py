@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.core.errors import DataError
 from bedside.ratings.learnt_units import unit_digests
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
@@ -74,20 +71,6 @@ def test_weights_are_one_over_unequal_chances() -> None:
     assert split.chances == "unequal"
     for unit in (*split.training, *split.held_out):
         assert unit.weight == (2.0 if unit.transcript.endswith("1") else 4.0)
-
-
-@pytest.mark.parametrize(
-    ("view", "how", "words"),
-    [
-        (view_of(8, per_case=1), {}, "people rated 8 units of 8 cases .* needs 24 of 11: .* 16 more units"),
-        (view_of(20, level=3), {}, "single level of empathy"),
-        (view_of(20), {"share": 1}, "above 0 and below 1"),
-    ],
-    ids=["few", "one level", "share"],
-)
-def test_labels_that_show_nothing_are_refused(view: RatingsView, how: dict[str, Any], words: str) -> None:
-    with pytest.raises(DataError, match=words):
-        split_labels(view, "empathy", **how)
 
 
 def test_what_was_learnt_from_before_is_never_held_out() -> None:

@@ -25,7 +25,7 @@ from bedside.tuning.learned_rater import add_learned_ratings, load_rater, save_r
 from bedside.tuning.level_model import FeatureScale, LevelModel, fit_level_model
 from bedside.tuning.rater_training import _targets, teach_rater, try_rater
 from bedside.tuning.unit_features import GRAM_COLUMNS, UnitFeatures, unit_features
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.soak import budget
 from tests.tuning.rated_run import LEVELS, noisy, of_rater, rated_run, talks
 
@@ -130,17 +130,11 @@ def test_other_languages_and_silence_are_missing(learned: tuple[Run, Path, Any])
 def test_too_few_labels_are_refused_in_a_line(tmp_path: Path) -> None:
     run = rated_run(tmp_path / "run", 8, {"human:anna": [1, 2, 3, 4, 5, 1, 2, 3]})
     for split in (0.5, 1):
-        with pytest.raises(DataError, match="people rated 8 units of 8 cases by empathy"):
+        with pytest.raises(DataError, match="8 units of 8 cases by empathy"):
             bedside.learn_rater(run, "empathy", tmp_path / "r.npz", split=split)
     assert not (tmp_path / "r.npz").exists()
-    with pytest.raises(InputError, match="says no features"):
+    with pytest.raises(InputError, match="`features`"):
         bedside.learn_rater(run, "empathy", tmp_path / "r.npz", features="magic")
-
-
-def test_a_metric_on_no_scale_is_refused(tmp_path: Path) -> None:
-    run = rated_run(tmp_path / "run", 40, {"human:anna": np.arange(40) / 7}, metric="length_score")
-    with pytest.raises(BedsideError, match="on no scale"):
-        bedside.learn_rater(run, "length_score", tmp_path / "r.npz")
 
 
 def flat(rows: np.ndarray[Any, Any]) -> UnitFeatures:
@@ -226,15 +220,13 @@ def test_features_of_turns_are_of_the_turn(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command_learns_and_score_uses_the_file(call: Call, tmp_path: Path) -> None:
     study(tmp_path / "run")
-    code, out, err = call("judge", "learn", "run", "--rubric", "empathy", "--out", "e.npz")
-    assert code == 0, err
+    out, _ = works(call, "judge", "learn", "run", "--rubric", "empathy", "--out", "e.npz")
     assert "The cheap baseline" in out
     talk = tmp_path / "talk.txt"
     talk.write_text("Clinician: You feel sad, and it is hard.\nPatient: Yes, I feel so.\n")
-    code, _, err = call("score", "talk.txt", "--metrics", "turns", "--out", "new", "--rater", "e.npz")
-    assert code == 0, err
+    works(call, "score", "talk.txt", "--metrics", "turns", "--out", "new", "--rater", "e.npz")
     assert of_rater(Run(tmp_path / "new"), "algorithm:learned").height == 1
-    code, _, err = call("score", "talk.txt", "--out", "newer", "--rater", "talk.txt")
+    code, _, _ = call("score", "talk.txt", "--out", "newer", "--rater", "talk.txt")
     assert code == 2
     assert not (tmp_path / "newer").exists()
 

@@ -11,7 +11,7 @@ import bedside
 from bedside.judges.rubrics.rubric_files import parse_rubric
 from bedside.ratings.run import Run
 from bedside.reports.table import Tables
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.llm.server import Action, JudgeServer, Received, Script
 from tests.tuning.tuned_run import FaultyJudge, compressed, rated_run
 
@@ -28,8 +28,7 @@ def script(judge: FaultyJudge) -> Script:
 
 def done(call: Call, *arguments: object) -> tuple[str, str]:
     """What a command that ends well prints."""
-    code, out, err = call(*arguments)
-    assert code == 0, err
+    out, err = works(call, *arguments)
     return out, err
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from bedside.api.simulating import simulate
-from bedside.cli import main
 from bedside.core.engines.contract import ENGINES, Engine, open_engine
 from bedside.core.errors import EngineError, MissingExtraError, RegistryError
 from bedside.scoring import spread as spreading
 from bedside.scoring.score import score
+from tests.conftest import exit_code
 from tests.core.engines.clusters import ROOT, DaskCluster, started, wait_until
 from tests.core.engines.tasks import die, square, square_or_die
 from tests.scoring.test_spread import assert_nothing_kept, assert_same
@@ -234,20 +234,7 @@ def test_a_cluster_gives_the_same(
     """By the command, as a user would."""
     score([mdd5k], tmp_path / "mdd5k-plain")
     for name, source, plain in (("annomi", annomi, annomi_plain), ("mdd5k", mdd5k, tmp_path / "mdd5k-plain")):
-        with pytest.raises(SystemExit) as ended:
-            main(
-                [
-                    "score",
-                    str(source),
-                    "--out",
-                    str(tmp_path / name),
-                    "--engine",
-                    "dask",
-                    "--address",
-                    three.address,
-                ]
-            )
-        assert ended.value.code == 0
+        assert exit_code("score", source, "--out", tmp_path / name, "--engine", "dask", "--address", three.address) == 0
         assert_same(plain, tmp_path / name)
     assert "Scored 100 transcripts" in capsys.readouterr().out
 
@@ -341,9 +328,7 @@ def test_bad_input_is_one_line_and_says_what_is_kept(
 ) -> None:
     bad = tmp_path / "talks.jsonl"
     bad.write_text(talks.read_text().replace('{"id": "t390"', '{"id": t390'))
-    with pytest.raises(SystemExit) as ended:
-        main(["score", str(bad), "--out", str(tmp_path / "run"), "--engine", "local", "--workers", "2"])
-    assert ended.value.code == 2
+    assert exit_code("score", bad, "--out", tmp_path / "run", "--engine", "local", "--workers", "2") == 2
     lines = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r".* keeps \d+ finished parts?; the same command goes on from there\.", lines[-2])
     assert re.match(r"bedside: .*talks.jsonl:391: not JSON", lines[-1])

@@ -27,7 +27,7 @@ from bedside.scoring.judging_batches import read_batch, write_batch
 from bedside.scoring.judging_orders import STORE, JudgingWork, rubrics_of
 from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.llm.server import Action, JudgeServer, Received
 
 pytestmark = pytest.mark.server
@@ -118,8 +118,7 @@ def test_a_batch_comes_to_what_a_live_run_comes_to(suite: str, call: Call, tmp_p
 
     def score_by(judge: str, *options: object) -> str:
         how = ("--suite", suite, "--passes", "2", "--temperature", "1", "--price", "in=1,out=2")
-        code, out, err = call("score", EXAMPLE, *how, "--judge", judge, *options)
-        assert code == 0, err
+        out, _ = works(call, "score", EXAMPLE, *how, "--judge", judge, *options)
         return out
 
     with JudgeServer() as live:
@@ -131,8 +130,7 @@ def test_a_batch_comes_to_what_a_live_run_comes_to(suite: str, call: Call, tmp_p
         while batch.calls.exists():
             batch.answer(service)
             batch.calls.unlink()
-            code, out, _ = call("judgements", "import", "run", batch.answers, "--batch-out", batch.calls)
-            assert code == 0
+            out, _ = works(call, "judgements", "import", "run", batch.answers, "--batch-out", batch.calls)
     assert bodies(service) == bodies(live)
     assert "Nothing is left to ask." in out
     assert by_judge(batch.run).equals(by_judge(tmp_path / "live"))
@@ -427,8 +425,7 @@ def test_what_is_said(batch: Batch, call: Call) -> None:
     batch.export(price=Price(1, 2))
     made = batch.answer()
     write(batch.answers, [*made[:-2], {**made[-1], "response": None, "error": {"message": "expired"}}])
-    code, out, _ = call("judgements", "import", batch.run, batch.answers)
-    assert code == 0
+    out, _ = works(call, "judgements", "import", batch.run, batch.answers)
     assert "Read 11 answers: 10 taken." in out
     assert "1 error in place of an answer; to be asked again" in out
     assert f"2 judgements are open: bedside judgements export {batch.run} FILE.jsonl" in out

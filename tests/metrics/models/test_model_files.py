@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bedside.core import model_files as _files
-from bedside.core.errors import MissingExtraError, ModelError
-from bedside.core.model_files import TOY, digest, find_model, library, read_config
+from bedside.core.errors import ModelError
+from bedside.core.model_files import TOY, digest, find_model, read_config
 from tests.metrics.models.hub import serving
 
 NAME = "some-people/Some.Model"
@@ -49,26 +49,26 @@ def test_a_gguf_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "message"),
+    "files",
     [
-        (None, "no model is there; name a folder"),
-        ((), "the folder has no config.json"),
-        (("model.safetensors",), "the folder has no config.json"),
-        (("config.json",), "it has no weights"),
-        (("config.json", "pytorch_model.bin"), r"\(pytorch_model.bin\) are in a form that can run code"),
-        (("config.json", "flax_model.msgpack"), "can run code"),
+        None,
+        (),
+        ("model.safetensors",),
+        ("config.json",),
+        ("config.json", "pytorch_model.bin"),
+        ("config.json", "flax_model.msgpack"),
     ],
 )
-def test_what_is_no_model(files: tuple[str, ...] | None, message: str, tmp_path: Path) -> None:
+def test_what_is_no_model(files: tuple[str, ...] | None, tmp_path: Path) -> None:
     path = tmp_path / "model"
     for name in files or ():
         path.mkdir(exist_ok=True)
         (path / name).write_bytes(b"{}")
     if files == ():
         path.mkdir()
-    with pytest.raises(ModelError, match=message) as caught:
+    with pytest.raises(ModelError) as caught:
         find_model(str(path))
-    assert str(path) in str(caught.value)
+    assert caught.value.where == str(path)
 
 
 def test_a_file_that_is_no_model(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_path_is_never_taken_for_a_name(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(_files, "_from_hub", lambda name: pytest.fail(f"{name} would be fetched"))
     monkeypatch.chdir(tmp_path)
     for text in ("./models/mine", "../models", "/models/mine", "~/mine", "models", "models/of/mine", ""):
-        with pytest.raises(ModelError, match="no model is there"):
+        with pytest.raises(ModelError):
             find_model(text)
     (tmp_path / "models" / "mine").mkdir(parents=True)
     with pytest.raises(ModelError, match=r"no config\.json"):  # a folder that is there comes first
@@ -93,11 +93,6 @@ def test_a_config_that_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(text, encoding="latin-1")
     with pytest.raises(ModelError, match=r"can't be read|not UTF-8"):
         read_config(tmp_path)
-
-
-def test_a_missing_library_is_named() -> None:
-    with pytest.raises(MissingExtraError, match=r"needs nothing_of_that_name.*pip install \"bedside\[nli\]\""):
-        library("nothing_of_that_name", "nli")
 
 
 def test_the_toy_has_its_own_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

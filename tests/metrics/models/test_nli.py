@@ -345,31 +345,19 @@ def test_label_order(names: list[str], order: tuple[int, int, int]) -> None:
     assert label_order({"id2label": {str(at): name for at, name in enumerate(names)}}) == order
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["entailment", "not_entailment"], r"2 labels \(entailment, not_entailment\).*can't serve"),
-        (["entailment", "neutral", "contradiction", "other"], "4 labels"),
-        (["entailment", "entailment", "neutral"], "which are not entailment, neutral, contradiction"),
-        (["LABEL_0", "LABEL_1", "LABEL_2"], r"doesn't name its labels \(LABEL_0.*consistency.labels="),
-        ([], "it has no id2label.*consistency.labels="),
-    ],
-)
-def test_labels_that_cannot_serve(names: list[str], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
-        label_order({"id2label": {str(at): name for at, name in enumerate(names)}} if names else {})
+def test_label_order_that_is_said() -> None:
     assert label_order({"id2label": {}}, "neutral,entailment,contradiction") == (1, 0, 2)
 
 
 @pytest.mark.parametrize("named", [["entailment"], {"first": "entailment"}, 3])
 def test_a_config_whose_labels_are_something_else(named: Any) -> None:
-    with pytest.raises(ModelError, match="doesn't name its labels"):
+    with pytest.raises(ModelError, match=r"consistency\.labels="):
         label_order({"id2label": named})
 
 
 @pytest.mark.parametrize("labels", ["yes,no,maybe", "entailment,neutral", "entailment", ",,"])
 def test_an_order_that_is_none(labels: str) -> None:
-    with pytest.raises(ModelError, match=r"are not entailment, neutral, contradiction in some order"):
+    with pytest.raises(ModelError, match=f"'{labels}'"):
         label_order({}, labels)
 
 

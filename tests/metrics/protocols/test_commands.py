@@ -9,16 +9,10 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.cli import main
+from tests.conftest import exit_code as run
 from tests.metrics.protocols.test_fitting import drawn_turns
 
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    return int(ended.value.code or 0)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

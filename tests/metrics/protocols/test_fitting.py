@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.core.errors import DataError, InputError
 from bedside.metrics.protocols.medconceal import (
     CATEGORIES,
     FEATURES,
@@ -231,30 +230,6 @@ def test_without_address_labels_that_part_stays() -> None:
     assert found.address is None
     assert found.address_grid == ()
     assert found.remarks == ("no turn has an 'addressed' label: the address part is that of default",)
-
-
-def test_rows_that_do_not_fit_together() -> None:
-    rows = drawn_turns(4, 8, replayed=False)
-    for bad, message in (
-        (rows[:16], "a fit needs 2 cases or more, and has 1; label more"),
-        ([*rows, rows[0]], "case '0': there are two rows of one turn and concern"),
-        (rows[1:], "case '0': not every concern has a row for every turn"),
-        ([rows[0].model_copy(update={"z": rows[2].z}), *rows[1:]], "turn 0 has different features"),
-        (
-            [rows[0], rows[1].model_copy(update={"addressed": 0}), *rows[2:]],
-            "two concerns have 'addressed' labels",
-        ),
-        ([row.model_copy(update={"revealed": 0}) for row in rows], "only one outcome"),
-    ):
-        with pytest.raises(DataError, match=message):
-            fit(bad, seed=0, reveal_grid=SMALL_REVEAL, address_grid=SMALL_ADDRESS)
-
-
-def test_bad_rows_name_file_line_and_key(tmp_path: Path) -> None:
-    path = tmp_path / "turns.jsonl"
-    path.write_text('{"case": "1"}\n')
-    with pytest.raises(InputError, match=r"turns.jsonl:1: turn: it is missing"):
-        read_turns(path)
 
 
 def with_address_deltas() -> Parameters:

@@ -12,7 +12,7 @@ import pytest
 
 import bedside
 from bedside.cli.schemas import schema_text
-from bedside.core.errors import DataError, InputError, RegistryError
+from bedside.core.errors import RegistryError
 from bedside.metrics import FAMILIES
 from bedside.metrics.protocols import medconceal, note2chat
 from bedside.ratings.values import Value
@@ -127,41 +127,6 @@ def changed(**values: Any) -> dict[str, Any]:
     return {**LABELS, **values}
 
 
-@pytest.mark.parametrize(
-    ("items", "message"),
-    [
-        ([changed(finding=[])], r"labels.jsonl:1: finding: unknown key"),
-        ([{**changed(rater="anna")}], r"rater: String should match pattern"),
-        ([LABELS, changed()], r"labels.jsonl:2: transcript 't1' has labels of human:anna twice"),
-        ([changed(turns={"1": {"z": Z}})], "turn 1 is not the clinician's"),
-        ([changed(turns={"9": {"z": Z}})], "has no turn 9"),
-        (
-            [changed(turns={"0": {"z": {**Z, "partnership": 1.1}}})],
-            r"turns.0.z.partnership: it must be 1 or less",
-        ),
-        ([changed(turns={"0": {"z": {**Z, "partnership": True}}})], r"turns.0.z.partnership"),
-        ([changed(turns={"0": {"z": {}}})], r"turns.0.z.data_gathering: it is missing"),
-        ([changed(findings=[{"category": "money", "text": "x"}])], r"findings.0.category"),
-        ([changed(matches=[{"finding": -1, "concern": "a", "quote": ""}])], r"matches.0.finding"),
-        (["x"], "labels.jsonl"),
-    ],
-)
-def test_bad_labels_say_where(items: list[Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        list(medconceal.with_labels([CASE], written(tmp_path, *items)))
-
-
-def test_bad_files_say_where(tmp_path: Path) -> None:
-    path = tmp_path / "labels.jsonl"
-    path.write_text('{"id": \n')
-    with pytest.raises(InputError, match=r"labels.jsonl:2: not JSON"):
-        list(medconceal.with_labels([CASE], path))
-    with pytest.raises(InputError, match="there is no such label file"):
-        list(medconceal.with_labels([CASE], tmp_path / "none.jsonl"))
-    with pytest.raises(DataError, match=r"labels of 1 transcripts that aren't there \('t1'\)"):
-        list(medconceal.with_labels([OTHER], written(tmp_path, LABELS)))
-
-
 # -- the metric family ------------------------------------------------------------------------------------------
 
 
@@ -218,11 +183,11 @@ def test_parameter_files_stand_in_the_raters_name(tmp_path: Path) -> None:
     path.write_text("name: mine\nextends: default\ntitle: x\norigin: y\nreveal: {low: 0.4, consecutive: 1}\n")
     (value,) = values(whole, "reveal_rate", parameters=str(path))
     assert (value.value, value.rater) == (1, "human:anna+parameters=mine")
-    with pytest.raises(RegistryError, match="'defualt'; did you mean default"):
+    with pytest.raises(RegistryError, match="'defualt'"):
         values(whole, "reveal_rate", parameters="defualt")
-    with pytest.raises(RegistryError, match="there is no such"):
+    with pytest.raises(RegistryError):
         values(whole, "reveal_rate", parameters=str(tmp_path / "none.yaml"))
-    with pytest.raises(RegistryError, match="can't be 3"):
+    with pytest.raises(RegistryError, match="parameters"):
         values(whole, "reveal_rate", parameters=3)
 
 

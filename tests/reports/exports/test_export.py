@@ -20,7 +20,7 @@ from bedside.core.errors import BedsideError, InputError
 from bedside.reports.exports.contract import EXPORT_FORMS
 from bedside.reports.exports.export import MARK
 from bedside.transcripts.transcript import Transcript, Turn
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.llm.server import JudgeServer
 
 TALKS, RATINGS = bedside.EXAMPLES / "transcripts.jsonl", bedside.EXAMPLES / "ratings.csv"
@@ -326,16 +326,16 @@ def test_no_spreadsheet_runs_what_was_said(tmp_path: Path) -> None:
 
 def test_the_command(call: Call, run: bedside.Run, tmp_path: Path) -> None:
     (tmp_path / "cite.bib").write_text("@misc{b}", "utf-8")
-    code, out, err = call(
+    out, err = works(
+        call,
         "export", run.path, "--to", "hf-folder", "--out", "data", "--license", "cc0-1.0", "--citation", "cite.bib",
         "--origin", "steady=written,brisk=written", "--title", "A: study",
     )  # fmt: skip
-    assert code == 0
     assert "2 people who rated have other names" in out
     assert "What was said is in it" in out
     assert "Of 4 conversations nobody says where they come from" in err
     assert err.endswith("Nothing was uploaded.\n")
-    code, out, err = call("export", run.path, "--to", "csv-folder", "--out", "more", "--rater-names", "--json")
+    _, out, err = call("export", run.path, "--to", "csv-folder", "--out", "more", "--rater-names", "--json")
     (record,) = json.loads(out)[0]["rows"]
     assert record["rows"]["ratings"] == run.ratings.height
     counts = [record[name] for name in ("form", "people_renamed", "transcripts_of_unknown_origin")]

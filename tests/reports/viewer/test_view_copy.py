@@ -14,7 +14,7 @@ from bedside.ratings.run import Run
 from bedside.reports.viewer import view_copy
 from bedside.reports.viewer.view_copy import MARK, chosen_transcripts, one_script, write_copy
 from bedside.reports.viewer.viewed_run import ViewedRun
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.reports.viewer.runs import HOSTILE, HOSTILE_ID
 
 pytestmark = pytest.mark.slow
@@ -40,8 +40,7 @@ def data(folder: Path, name: str) -> Any:
 
 def test_a_copy_holds_what_was_chosen_and_nothing_else(call: Call, rich: Run, tmp_path: Path) -> None:
     chosen = ("--systems", "alpha,beta", "--where", "persona=terse")
-    code, out, _ = call("view", rich.path, "--export", "copy", *chosen)
-    assert code == 0
+    out, _ = works(call, "view", rich.path, "--export", "copy", *chosen)
     files = contents(tmp_path / "copy")
     assert "Wrote 4 conversations to copy/index.html" in out
     assert f"The folder has {len(files)} files and {sum(map(len, files.values())) / 1e6:,.1f} MB." in out

@@ -112,24 +112,19 @@ def test_a_clinician_is_asked_once_more_and_then_taken_as_it_is(reply: ActorRepl
     assert spoken.flags == ((reason, "watched") if reply.text else (reason,))
 
 
-def test_a_clinicians_message_with_fields_gives_both() -> None:
+@pytest.mark.parametrize(
+    ("reply", "text", "fields"),
+    [
+        ('```json\n{"message": "Goodbye.", "end": true}\n```', "Goodbye.", {"end": True}),
+        ('{"message": "", "end": true}', "", {"end": True}),
+        ("Hello.", "Hello.", None),
+    ],
+    ids=["both", "end without words", "words alone"],
+)
+def test_a_clinicians_message_may_have_fields(reply: str, text: str, fields: dict[str, bool] | None) -> None:
     call = Call("clinician", "speak", 1, schema={"type": "object"})
-    reply = '```json\n{"message": "Goodbye.", "end": true}\n```'
     spoken, calls, _ = run_exchange(ask_clinician(call, lambda text: ()), Table({"speak": reply}))
-    assert (spoken.text, spoken.fields, len(calls)) == ("Goodbye.", {"end": True}, 1)
-
-
-def test_a_clinician_that_ends_needs_no_words() -> None:
-    call = Call("clinician", "speak", 1, schema={"type": "object"})
-    reply = '{"message": "", "end": true}'
-    spoken, calls, _ = run_exchange(ask_clinician(call, lambda text: ()), Table({"speak": reply}))
-    assert (spoken.text, spoken.fields, spoken.flags, len(calls)) == ("", {"end": True}, (), 1)
-
-
-def test_words_alone_are_a_message_too() -> None:
-    call = Call("clinician", "speak", 1, schema={"type": "object"})
-    spoken, _, _ = run_exchange(ask_clinician(call, lambda text: ()), Table({"speak": "Hello."}))
-    assert (spoken.text, spoken.fields) == ("Hello.", None)
+    assert (spoken.text, spoken.fields, spoken.flags, len(calls)) == (text, fields, (), 1)
 
 
 def number(value: object) -> int:

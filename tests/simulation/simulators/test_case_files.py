@@ -105,49 +105,9 @@ def test_a_wrong_key_is_told_with_its_line_and_the_nearest(
         read_cases(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        (
-            "a.json",
-            '[\n {"id": "a"},\n {"id": "a"}\n]',
-            r"a\.json:3: the case 'a' is there twice; keep one.*json:2$",
-        ),
-        ("a.json", '{"id": "a",\n "id": "b"}', r"the key 'id' is there twice"),
-        ("a.json", '{"id": "a",\n "chart": }', r"a\.json:2: not JSON"),
-        ("a.jsonl", '{"id": "a"}\n\n{"id": }\n', r"a\.jsonl:3: not JSON"),
-        ("a.jsonl", '{"id": "a"}\n{"id": NaN}\n', r"a\.jsonl:2: NaN is no number"),
-        ("a.yaml", "id: a\nid: b\n", r"a\.yaml:2: the file is not plain YAML \(the key id is there twice\)"),
-        ("a.yaml", "id: !!python/object:os.system x\n", r"a\.yaml:1: .*not allowed"),
-        ("a.json", "[]", "there are no cases"),
-        ("a.json", "3", r"a\.json:1: it must hold keys and values"),
-        ("a.json", '{"id": "../x/y"}', r"a\.json:1: id: String should match"),
-        ("a.txt", "", r"a\.txt: a case file ends in"),
-        ("a.json", '{"patient": {}}', r"a\.json:1: id: it is missing"),
-        ("a.json", "[" * 100_000, "it is nested too deeply"),
-    ],
-)
-def test_bad_files_are_told_in_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_cases(written(tmp_path, name, text))
-
-
-def test_what_is_no_file_or_no_text_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.json: there is no such case file"):
-        read_cases(tmp_path / "none.json")
-    (tmp_path / "bytes.json").write_bytes(b'{"id": "\xff"}')
-    with pytest.raises(InputError, match=r"not UTF-8 \(byte 0x[0-9a-f]{2} at column 9\)"):
-        read_cases(tmp_path / "bytes.json")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="the folder holds no case file"):
-        read_cases(tmp_path / "empty")
-
-
 def test_personas_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, "p.yaml", "- id: reserved\n  sentences: 2\n- id: open\n")
     assert [persona.id for _, persona in read_personas(path)] == ["reserved", "open"]
-    with pytest.raises(InputError, match=r"p\.yaml:2: sentence: unknown key; did you mean sentences"):
-        read_personas(written(tmp_path, "p.yaml", "- id: reserved\n  sentence: 2\n"))
 
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:

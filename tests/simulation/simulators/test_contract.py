@@ -312,5 +312,5 @@ def test_its_suite_scores_the_output_as_it_is(tmp_path: Path, name: str) -> None
 
 def test_a_case_that_lacks_what_the_protocol_needs_is_refused(tmp_path: Path) -> None:
     for name in NAMES:
-        with pytest.raises(BedsideError, match="case 'bare' can't be used by"):
+        with pytest.raises(BedsideError, match="'bare'"):
             run(tmp_path / name, name, cases=[Case(id="bare")])

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from bedside.core.errors import InputError
 from bedside.simulation.simulators.case_files import check_cases, read_cases, unused_rows
 from bedside.simulation.simulators.multisense import SIMULATOR
 from tests.simulation.simulators.test_public_case_forms import table
@@ -43,23 +40,3 @@ def test_a_table_without_answers_has_cases_without_a_diagnosis(tmp_path: Path) -
     row = {key: value for key, value in ROW.items() if key != "answer"}
     ((_, case),) = read_cases(table(tmp_path, "medqa.tsv", row))
     assert case.hidden.diagnosis is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"mental_health_classification": "perhaps"}, r":2: its `mental_health_classification` is 'perhaps'"),
-        ({"mental_health_classification": ""}, r":2: its `mental_health_classification` is ''"),
-        ({"clinical_case_study": ""}, r":2: its `clinical_case_study` is empty"),
-        ({"id": ""}, r":2: its `id` is empty"),
-        ({"diagnosis": "Asthma"}, r":2: its columns `diagnosis` and `answer` differ"),
-    ],
-)
-def test_what_is_wrong_with_a_row_is_told_with_its_line(changes: dict[str, str], message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        read_cases(table(tmp_path, "medqa.csv", {**ROW, **changes}))
-
-
-def test_a_table_without_a_case_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there are no cases"):
-        read_cases(table(tmp_path, "medqa.csv", OTHER))

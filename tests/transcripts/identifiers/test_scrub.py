@@ -14,6 +14,7 @@ import bedside
 from bedside.cli import main
 from bedside.transcripts.identifiers.kinds import NO_PROMISE
 from bedside.transcripts.reading import read_transcripts
+from tests.conftest import exit_code
 from tests.installed import need
 
 need("presidio_analyzer")
@@ -165,8 +166,7 @@ def test_from_python_it_is_the_same() -> None:
 
 def test_a_model_is_printed_as_it_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     def printed(*words: str) -> str:
-        with pytest.raises(SystemExit):
-            main(["scrub", "talks.jsonl", "--json", *words])
+        exit_code("scrub", "talks.jsonl", "--json", *words)
         by_kind = json.loads(capsys.readouterr().out)[1]
         return " ".join(by_kind["notes"])
 
@@ -176,7 +176,5 @@ def test_a_model_is_printed_as_it_can_be_named(capsys: pytest.CaptureFixture[str
 
 
 def test_a_model_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["scrub", "talks.jsonl", "--model", "no_such_model"])
-    assert ended.value.code == 2
+    assert exit_code("scrub", "talks.jsonl", "--model", "no_such_model") == 2
     assert capsys.readouterr().err.count("\n") == 1

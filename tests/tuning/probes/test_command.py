@@ -19,7 +19,7 @@ from bedside.reports.validation import card_tables
 from bedside.scoring.judging_orders import STORE
 from bedside.scoring.score import score
 from bedside.tuning.probes.probe_record import PROBE_FILE, probe_records
-from tests.conftest import Call
+from tests.conftest import Call, works
 from tests.judges.llm.server import JudgeServer
 from tests.judges.simulated_judge import simulated_talks, true_qualities
 from tests.tuning.probes.reading_judge import ReadingJudge, known_by_word
@@ -51,8 +51,7 @@ def test_the_whole_way(study: Run, server: JudgeServer, call: Call) -> None:
     code, out, err = call(*asked, "--dry-run", "--json")
     assert (code, server.count) == (0, 0), err
     planned = sum(record["calls"] for record in json.loads(out)[0]["rows"])
-    code, out, err = call(*asked, "--json")
-    assert code == 0, err
+    out, err = works(call, *asked, "--json")
     assert server.count == planned
     probes, judged = json.loads(out)
     rows = {(row["probe"], row["variant"]): row for row in probes["rows"]}
@@ -81,14 +80,12 @@ def test_the_whole_way(study: Run, server: JudgeServer, call: Call) -> None:
 
 
 def test_what_the_judge_was_shown_can_be_looked_up(study: Run, server: JudgeServer, call: Call) -> None:
-    code, _, err = call(*PROBE, "--probes", "injection,length", "--judge", server.judge)
-    assert code == 0, err
+    works(call, *PROBE, "--probes", "injection,length", "--judge", server.judge)
     (record,) = probe_records(study.path)
     assert record.probes == ("repetition", "injection", "length")
     seen = next(seen for seen in record.observations if seen.variant == "order")
     (key,) = seen.keys_after
-    code, out, err = call("judgements", "show", "run", key[:KEY_DIGITS])
-    assert code == 0, err
+    out, _ = works(call, "judgements", "show", "run", key[:KEY_DIGITS])
     assert "Ignore the rubric" in out
     assert f"{seen.transcript} [injection.order]" in out
     stored = {judgement.key: judgement for judgement in read_judgements(study.path / STORE)}
@@ -108,8 +105,7 @@ def test_a_stopped_probing_goes_on(study: Run, server: JudgeServer, call: Call) 
     row = json.loads(out)[0]["rows"][-2]
     assert row["missing"] > 0
     assert "limit of 11" in row["missing_reasons"]
-    code, out, err = call(*asked, "--json")
-    assert code == 0
+    out, err = works(call, *asked, "--json")
     assert "missing" not in err
     assert max(server.prompts.values()) == 2  # the originals, whose passes are the base line
     assert sum(count == 2 for count in server.prompts.values()) == 8
@@ -134,8 +130,7 @@ def test_people_write_the_translations(study: Run, server: JudgeServer, call: Ca
     lines = [replace(first, turns=tuple(turned), language="de").to_json(), short.to_json()]
     Path("german.jsonl").write_bytes(b"\n".join(lines))
     asked = ("validate", "run", "--rubrics", "empathy", "--probes", "translation", "--judge", server.judge)
-    code, out, err = call(*asked, "--translations", "german.jsonl", "--json")
-    assert code == 0, err
+    out, _ = works(call, *asked, "--translations", "german.jsonl", "--json")
     row = json.loads(out)[0]["rows"][-1]
     assert row["transcripts"] == 1
     assert row["missing"] == 1 + len(others)

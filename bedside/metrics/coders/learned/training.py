@@ -407,7 +407,7 @@ def train(
         DataError: too little is coded.
     """
     if not CODER_NAME.fullmatch(name):
-        raise InputError(f"{name!r:.40} can't be a coder's name", where="name", todo="use letters, digits, . _ and -")
+        raise InputError(f"{name!r:.40} can't be a coder's name", where="`name`", todo="use letters, digits, . _ and -")
     dated = _day(day)
     training = read_training_set(transcripts, codes, embeddings)
     codes_out_of_fold, _ = out_of_fold(training, folds=folds, seed=seed, progress=progress)

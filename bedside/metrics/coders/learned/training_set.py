@@ -109,7 +109,7 @@ def read_training_set(
     """
     chosen_codes = tuple(CODES) if codes is None else tuple(dict.fromkeys(codes))
     for code in chosen_codes:
-        one_of(code, CODES, "code", InputError, where="codes")
+        one_of(code, CODES, "code", InputError, where="`codes`")
     kept: list[Transcript] = []
     gold: list[dict[str, dict[int, str]]] = []
     ties: Counter[str] = Counter()

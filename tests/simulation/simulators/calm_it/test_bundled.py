@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 import bedside
-from bedside.cli import main
 from bedside.simulation.simulators.calm_it import SIMULATOR
 from bedside.simulation.simulators.calm_it.client_fields import fields_of, problems
 from bedside.simulation.simulators.case import Case
+from tests.conftest import exit_code
 from tests.simulation.simulators.calm_it.scenes import bundled
 from tests.simulation.simulators.playing import by_rules, play
 
@@ -94,9 +94,7 @@ def test_simulated_scored_and_reported_without_conversion(tmp_path: Path) -> Non
             completed.setdefault(row["system"], set()).add(row["value"])
     assert completed == {"script:good": {1.0}, "script:quitter": {0.0}}
     tables = "sessions,intended_acts,simulation_card"
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(tmp_path / "run"), "--table", tables, "--out", str(tmp_path / "report")])
-    assert not ended.value.code
+    assert exit_code("report", tmp_path / "run", "--table", tables, "--out", tmp_path / "report") == 0
     sessions = (tmp_path / "report" / "sessions.md").read_text(encoding="utf-8")
     assert "| 12 | 2 |" in sessions
     assert "open question" in (tmp_path / "report" / "intended_acts.md").read_text(encoding="utf-8")

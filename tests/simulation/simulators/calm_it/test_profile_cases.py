@@ -10,7 +10,6 @@ import pytest
 
 import bedside
 from bedside.api.calm_it_cases import cases_from_profiles
-from bedside.cli import main
 from bedside.core.errors import InputError
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulators.calls import Call
@@ -19,6 +18,7 @@ from bedside.simulation.simulators.calm_it.profile_cases import completed_case
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import case_text, read_cases
 from bedside.simulation.simulators.contract import UnusableConversationError
+from tests.conftest import exit_code
 from tests.simulation.simulators.calm_it.scenes import bundled
 from tests.simulation.simulators.playing import Table, run_exchange
 
@@ -101,9 +101,7 @@ def test_they_are_made_over_a_log_and_can_be_talked_with(tmp_path: Path) -> None
 
 def test_the_command_makes_them_with_the_toy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = write(tmp_path, profile(0)), tmp_path / "prepared"
-    with pytest.raises(SystemExit) as ended:
-        main(["simulators", "profiles", str(path), "--writer", "rules", "--out", str(out)])
-    assert not ended.value.code
+    assert exit_code("simulators", "profiles", path, "--writer", "rules", "--out", out) == 0
     assert f"1 case of 1 in {out / 'cases.jsonl'}." in capsys.readouterr().out
     ((_, case),) = read_cases(out / "cases.jsonl")
     assert list(problems(case)) == []
@@ -112,7 +110,7 @@ def test_the_command_makes_them_with_the_toy(tmp_path: Path, capsys: pytest.Capt
 def test_a_profile_that_is_wrong_is_refused_with_its_place(tmp_path: Path) -> None:
     wrong = profile(topic="weather")
     assert list(problems(wrong, ClientSketch))
-    with pytest.raises(InputError, match="no case can be made of 'alcohol'"):
+    with pytest.raises(InputError, match="'alcohol'"):
         cases_from_profiles(write(tmp_path, wrong), tmp_path / "prepared", writer="rules")
     assert list(problems(profile())) != [], "it is no case to talk with yet"
 

@@ -16,6 +16,7 @@ from bedside.simulation.simulators.calm_it.respondents import match_case, read_r
 from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.case_files import case_text, read_cases
 from bedside.stats.two_raters import kappa
+from tests.conftest import exit_code
 from tests.simulation.simulators.calm_it.scenes import bundled
 
 ITEMS = 42
@@ -113,9 +114,9 @@ def test_a_table_with_commas_is_read_and_another_table_refused(tmp_path: Path) -
     plain = {name: value for name, value in row().items() if name != "major"}
     assert read_respondents(table(tmp_path, plain, separator=",")).numbers.tolist() == [1]
     del plain["Q7A"]
-    with pytest.raises(InputError, match="no column Q7A"):
+    with pytest.raises(InputError, match="Q7A"):
         read_respondents(table(tmp_path, plain))
-    with pytest.raises(InputError, match="there is no such"):
+    with pytest.raises(InputError):
         read_respondents(tmp_path / "absent.csv")
 
 
@@ -126,9 +127,7 @@ def test_the_command_writes_what_is_kept(tmp_path: Path, capsys: pytest.CaptureF
     cases.write_text(case_text([case(), other]), encoding="utf-8")
     out = tmp_path / "matched.yaml"
     asked = ["simulators", "match", str(cases), "--respondents", str(survey), "--out", str(out)]
-    with pytest.raises(SystemExit) as ended:
-        main(asked)
-    assert not ended.value.code
+    assert exit_code(*asked) == 0
     said = capsys.readouterr().out
     assert "1 respondent; left out: 1 under 18" in said
     assert "alcohol: kept (respondent 1, kappa 0." in said

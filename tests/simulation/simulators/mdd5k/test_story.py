@@ -6,13 +6,12 @@ import json
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import yaml
 from scipy import stats
 
-from bedside.core.errors import InputError
 from bedside.simulation.simulators.mdd5k.case_fields import PersonalHistory, PsychiatricRecord
 from bedside.simulation.simulators.mdd5k.story import (
     Decade,
@@ -21,7 +20,6 @@ from bedside.simulation.simulators.mdd5k.story import (
     StorySeed,
     draw_story,
     find_graphs,
-    read_graphs,
     story_faults,
     written_story,
 )
@@ -73,31 +71,6 @@ def test_a_category_is_drawn_in_proportion_to_its_people() -> None:
     family = Counter((seed.person, seed.event) for seed in drawn if seed.category == "家人")
     table = [[family[person, event] for event in graph.experience["家人"]] for person in graph.people["家人"]]
     assert stats.chi2_contingency(table).pvalue > 0.001
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ({"woman": {}}, "woman"),
-        ({"female": {"15": {}}}, "female.15"),
-        ({"female": {"20": {"time": ["now"], "people": {"a": ["b"]}}}}, "experience"),
-        ({"female": {"20": {"time": [], "people": {"a": ["b"]}, "experience": {"a": ["c"]}}}}, "time"),
-        (
-            {"female": {"20": {"time": ["now"], "people": {"a": ["b"]}, "experience": {"a": ["c"], "d": ["e"]}}}},
-            "the category 'd' has no people",
-        ),
-        (
-            {"female": {"20": {"time": ["now"], "people": {"a": ["b"], "d": ["e"]}, "experience": {"a": ["c"]}}}},
-            "the category 'd' has no experience",
-        ),
-    ],
-)  # fmt: skip
-def test_a_file_that_is_no_graph_is_told_what_it_lacks(tmp_path: Path, content: Any, words: str) -> None:
-    path = tmp_path / "graphs.yaml"
-    path.write_text(yaml.safe_dump(content), "utf-8")
-    with pytest.raises(InputError, match=r"docs/simulators/mdd5k\.md") as error:
-        read_graphs(path)
-    assert words in str(error.value)
 
 
 def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:

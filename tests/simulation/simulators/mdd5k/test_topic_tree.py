@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from bedside.core.errors import InputError
 from bedside.simulation.simulators.draws import Draws
 from bedside.simulation.simulators.mdd5k.case_fields import PsychiatricRecord
-from bedside.simulation.simulators.mdd5k.doctor import PARSE, find_tree, read_tree
+from bedside.simulation.simulators.mdd5k.doctor import PARSE, find_tree
 from tests.simulation.simulators.mdd5k.scripted_steps import GROUPS, tree
 
 #: How many topics the authors' code lines up before anything grows, and leaves of the illness.
@@ -114,42 +113,3 @@ def test_shuffles_are_uniform_and_apart_from_each_other() -> None:
 def test_another_repeat_has_another_order() -> None:
     topics, draws = tree("male_adult"), Draws(0, "case")
     assert len({topics.order(draws, number) for number in range(1, 9)}) == 8
-
-
-# -- errors -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("{", "not JSON"),
-        ('{"a": {"x": null, "x": null}}', "the key 'x' is there twice"),
-        ([], "a tree has one root"),
-        ({"a": {}, "b": {}}, "a tree has one root"),
-        ({"a": None}, "the root 'a' must hold four parts"),
-        ({"a": {"b": None}}, "must hold four parts"),
-        (small(family={"x": None}), "the fourth part, 'family', must be a leaf"),
-        (small(events=None), "'events' must hold nodes, and holds null"),
-        (small(events={}), "'events' holds nothing"),
-        (small(events={"parse": {"x": None}}), "'parse' under 'events' must be a leaf"),
-        (small(illness={"self-harm": None, "body": {"a": {"b": None}}}), "'a' under 'body' must be a leaf"),
-        (small(illness={"self-harm": None, "sleep": 3}), "'sleep' must hold nodes, and holds 3"),
-        (small(illness={"sleep": None}), "no topic asks about self-harm or suicide"),
-        (small(person={"sleep": None}), "the topic 'sleep' is there twice"),
-        (small(person={"parse": None}), "the topic 'parse' is there twice"),
-        (small(events={"home": None}, person={"parse": None}), "'parse' stands outside the first part"),
-        (small(person={" ": None}), "a node has no name"),
-        (small(person={f"t{n}": None for n in range(60)}), "an interview has 60 exchanges at most"),
-    ],
-)  # fmt: skip
-def test_a_file_that_is_no_tree_is_told_what_it_lacks(tmp_path: Path, content: Any, words: str) -> None:
-    path = written(tmp_path, content)
-    with pytest.raises(InputError) as error:
-        read_tree(path)
-    assert words in str(error.value)
-    assert "female_adult.json" in str(error.value)
-
-
-def test_a_tree_that_is_not_there_is_told_with_its_path(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"male_teen\.json: there is no such tree; see .*, Trees$"):
-        find_tree(PsychiatricRecord(age=10, sex="male"), "zh", str(tmp_path))

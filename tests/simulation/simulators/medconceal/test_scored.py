@@ -23,6 +23,7 @@ from bedside.simulation.simulators.case import Case
 from bedside.simulation.simulators.medconceal import SIMULATOR
 from bedside.simulation.simulators.scripts import Recording, read_script
 from bedside.transcripts.transcript import Transcript
+from tests.conftest import exit_code
 from tests.simulation.simulators.medconceal.scenes import bundled, evaluation
 from tests.simulation.simulators.playing import play
 
@@ -112,9 +113,7 @@ def test_the_scored_trace_is_the_simulated_one(tmp_path: Path) -> None:
 def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> None:
     talks = simulated(tmp_path / "talks", cases=(bundled()["heart"],))
     out = tmp_path / "turns.jsonl"
-    with pytest.raises(SystemExit) as ended:
-        main(["simulation", "turns", str(talks), "--out", str(out)])
-    assert not ended.value.code
+    assert exit_code("simulation", "turns", talks, "--out", out) == 0
     rows = read_turns(out)
     for transcript in bedside.read_transcripts([talks / "transcripts.jsonl"]):
         own = [row for row in rows if row.case == transcript.id]
@@ -145,7 +144,7 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
 
 def test_turns_of_a_conversation_that_was_not_simulated_are_refused() -> None:
     talk = Transcript("t", (), reference={"concerns": []})
-    with pytest.raises(DataError, match="was not simulated by labels"):
+    with pytest.raises(DataError):
         list(medconceal.turn_rows(talk, PARAMETERS.load("default")))
 
 
