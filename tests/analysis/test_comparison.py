@@ -356,7 +356,7 @@ def test_metrics_that_cannot_be_compared_say_why() -> None:
     assert not comparisons.pairs
     assert "3 labels" in comparisons.left_out["danger"]
     with pytest.raises(DataError, match="danger"):
-        api.compare(frame(rows), metrics=["danger"])
+        bedside.compare(frame(rows), metrics=["danger"])
     other = frame(paired_rows(["yes", "no"], ["no", "no"])).with_columns(metric=pl.lit("ok"))
     assert has_note(
         bedside.compare(pl.concat([frame(rows), other]))["comparison"], "Not compared: danger (its 3 labels"
