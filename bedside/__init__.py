@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).parent / "examples"
 
 if TYPE_CHECKING:
     from bedside import stats as stats
+    from bedside.api.annotating import sample as sample
     from bedside.api.benchmarking import (
         benchmark as benchmark,
         extend_benchmark as extend_benchmark,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
 #: Public names by the module that has them: imported when first used, so that ``import bedside`` costs nothing.
 _NAMES = {
+    "bedside.api.annotating": "sample",
     "bedside.api.benchmarking": "benchmark extend_benchmark preview_benchmark",
     "bedside.api.exporting": "export to_convokit",
     "bedside.api.judge_tuning": "jury learn_rater preview_probe preview_tuning probe rate tune_judge",

@@ -14,7 +14,6 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import (
     AnnotationPlan,
-    Mode,
     Opinion,
     PlanItem,
     Stratum,
@@ -25,6 +24,7 @@ from bedside.annotation.annotation_plan import (
 from bedside.annotation.answer_ratings import NO_ANSWER
 from bedside.annotation.answer_store import FOLDER
 from bedside.annotation.fields import NOT_APPLICABLE
+from bedside.annotation.plan_choices import Mode
 from bedside.annotation.plan_file import read_plan, sealed
 from bedside.annotation.sampling import check_raters
 from bedside.core.errors import DataError, one_of

@@ -23,17 +23,14 @@ from pydantic import (
 )
 
 from bedside.annotation.fields import entry_part
+from bedside.annotation.plan_choices import Focus, Mode
 from bedside.core.errors import InputError
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import incomparable, preference_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import ROUND
 
-Mode = Literal["rate", "audit", "findings", "codes", "pairs", "adjudicate"]
-Focus = Literal["random", "disagreement", "uncertain"]
 #: Modes of plans that are drawn; what is adjudicated is drawn from nothing (:mod:`~bedside.annotation.adjudication`).
-MODES: tuple[Mode, ...] = ("rate", "audit", "findings", "codes", "pairs")
-FOCI: tuple[Focus, ...] = ("random", "disagreement", "uncertain")
 #: Kinds of rubrics that people can answer in each mode.
 KINDS: Mapping[Mode, tuple[str, ...]] = {
     "rate": ("level", "label", "set"),

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from bedside.analysis.checked_units import Grid, grid_of
 from bedside.annotation.annotation_plan import (
     AnnotationPlan,
-    Focus,
     KnownItem,
     PlanItem,
     Stratum,
@@ -38,6 +37,7 @@ from bedside.annotation.annotation_plan import (
 from bedside.annotation.answer_ratings import plan_people, plan_scales
 from bedside.annotation.answer_store import read_store
 from bedside.annotation.items import problem
+from bedside.annotation.plan_choices import Focus
 from bedside.annotation.plan_file import sealed
 from bedside.core.errors import DataError, one_of
 from bedside.ratings.names import (

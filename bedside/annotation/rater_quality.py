@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, Mode, PlanItem, TrainingItem
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, TrainingItem
 from bedside.annotation.answer_ratings import NO_ANSWER, UNCODED, AnswerRating, answer_ratings
 from bedside.annotation.answer_revisions import RevisionHistory
 from bedside.annotation.answers import RaterAnswer
@@ -23,6 +23,7 @@ from bedside.annotation.known_answers import (
     level_spans,
     pooled_kappa,
 )
+from bedside.annotation.plan_choices import Mode
 from bedside.annotation.training_cases import CodedPositions, TrainingResult, training_results
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import turn_index

@@ -15,13 +15,9 @@ import numpy as np
 import polars as pl
 
 from bedside.annotation.annotation_plan import (
-    FOCI,
-    MODES,
     RATER,
     AnnotationPlan,
-    Focus,
     GoldItem,
-    Mode,
     PlanItem,
     Stratum,
     TrainingItem,
@@ -31,6 +27,7 @@ from bedside.annotation.annotation_plan import (
     run_identity,
 )
 from bedside.annotation.items import pair_problem
+from bedside.annotation.plan_choices import FOCI, MODES, Focus, Mode
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_pool
 from bedside.annotation.training_cases import TrainingCase

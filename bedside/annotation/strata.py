@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from bedside.annotation.annotation_plan import Focus, Mode
 from bedside.annotation.items import problem
+from bedside.annotation.plan_choices import Focus, Mode
 from bedside.core.errors import DataError, one_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import TRANSCRIPT, unit_name

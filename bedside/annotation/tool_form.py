@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bedside.annotation.annotation_plan import Mode
 from bedside.annotation.answers import State
+from bedside.annotation.plan_choices import Mode
 from bedside.annotation.tool_tasks import ToolPage, ToolTask
 from bedside.core.registry import Registry
 from bedside.ratings.rating_content import RatingContent

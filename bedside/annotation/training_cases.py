@@ -11,12 +11,13 @@ from typing import Any
 
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, Mode
+from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_revisions import RevisionHistory
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import choices, entry_part
 from bedside.annotation.items import problem
 from bedside.annotation.known_answers import compared_with_known, level_spans, pooled_kappa
+from bedside.annotation.plan_choices import Mode
 from bedside.core.errors import DataError, InputError, one_of
 from bedside.judges.rubrics.rubric import Rubric
 from bedside.ratings.names import rated_by_humans, unit_name

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from bedside.api.annotating import keep_plan
 from bedside.cli.completion import rubrics as rubric_names
 from bedside.cli.label_studio import annotate_app as annotate_app
 from bedside.cli.options import SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import read_names
-from bedside.cli.plans import PlanArgument, RunOption, open_plan, run_option, save_plan
+from bedside.cli.plans import PlanArgument, RunOption, open_plan, run_option
 from bedside.core.words import typed
 
 
@@ -72,7 +73,7 @@ def annotate_adjudicate(
         beyond=beyond,
         seed=seed,
     )
-    save_plan(settled.plan, opened, out)
+    keep_plan(settled.plan, opened, out)
     show_tables(adjudication_tables(settled))
     named = f"{typed(out)}{run_option(out, opened)}"
     note(f"Wrote {out}. Next: bedside annotate push {named}, or bedside annotate export {named}")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bedside.api.annotating import keep_plan
 from bedside.cli.completion import choices, one_rater
 from bedside.cli.help import App
 from bedside.cli.options import RubricFolderOption, SeedOption
 from bedside.cli.output import note, say, show_records, show_tables
 from bedside.cli.parsing import read_names, read_pairs
-from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option, save_plan
+from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
 from bedside.core.words import counted, typed
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def annotate_next(
     tables = proposal_tables(proposal)
     if out is not None:
         next_plan = follow_up_plan(opened, read, proposal, seed)
-        save_plan(next_plan, opened, out)
+        keep_plan(next_plan, opened, out)
         tables += plan_tables(next_plan)
     show_tables(tables)
     note(f"Wrote {out}" if out is not None else "To make a plan of it, add --out FILE.")

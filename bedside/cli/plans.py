@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.core.errors import BedsideError, InputError
+from bedside.core.errors import BedsideError
 from bedside.core.words import typed
 from bedside.ratings.run_folder import is_run
 
@@ -55,22 +55,6 @@ def run_option(plan: Path, run: Run) -> str:
     """What a command on a plan needs to find its run: nothing where the run is where :func:`open_plan` looks."""
     beside = (*plan.resolve().parents, plan.resolve().parent / "run", Path("run").resolve())
     return "" if Path(run.path).resolve() in beside else f" --run {typed(run.path)}"
-
-
-def save_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
-    """Write a plan where the user said and, so that it can't be lost, into its run."""
-    from bedside.annotation.annotation_plan import plan_hash
-    from bedside.annotation.answer_store import plan_folder
-    from bedside.annotation.plan_file import read_plan, write_plan
-    from bedside.core.files import make_folder, saying_where
-
-    if out.exists() and plan_hash(read_plan(out)) != plan_hash(plan):
-        raise InputError("the file holds another plan", where=str(out), todo="choose another file with --out")
-    folder = plan_folder(run, plan)
-    with saying_where(folder):
-        make_folder(folder)
-    for path in (folder / "plan.json", out):
-        write_plan(plan, path)
 
 
 def check_plan_current(plan: AnnotationPlan, folder: Path | None, where: Path) -> None:

@@ -23,6 +23,7 @@ from bedside.cli.parsing import (
     read_pairs,
     read_price,
     read_rounds,
+    read_share,
     read_where,
     read_whole_numbers,
 )
@@ -36,6 +37,9 @@ _READERS: Mapping[Form, Callable[[Any, str], Any]] = {
     "path": lambda typed, option: typed,
     "word": lambda typed, option: typed,
     "unless": lambda typed, option: not typed,
+    "share": read_share,
+    "count_or_names": lambda typed, option: int(typed) if typed.strip().isdigit() else read_names(typed) or (),
+    "count_or_word": lambda typed, option: int(typed) if typed.isdigit() else typed,
     "names": lambda typed, option: read_names(typed),
     "rounds": lambda typed, option: read_rounds(typed),
     "pairs": read_pairs,
@@ -111,7 +115,9 @@ def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> in
     if option.form == "unless":
         default = False
     shown = default if base in (bool, int, float) or isinstance(default, str) else None
-    if base is str and isinstance(default, float):
+    if option.form == "share" and default:
+        shown = f"{default:.0%}"
+    elif base is str and isinstance(default, int | float):
         shown = f"{default:g}"
     offers: Any = getattr(completion, option.offers) if option.offers else None
     if choices:

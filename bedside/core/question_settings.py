@@ -31,16 +31,17 @@ ARGUMENTS, OPTIONS, WHICH, HOW, READING, JUDGES, COST, OUTPUT = (
     "Output",
 )
 
-#: How what is typed for an option becomes its value: ``text`` stays as it is; ``names`` are parted by commas, and
-#: ``rounds`` too, with two quotation marks for the one without a name; ``pairs`` are ``a=b,c=d``; ``columns`` too,
-#: where nothing may follow the sign; ``repeated`` is a list, one each time; ``levels`` are pairs of which a name
-#: may come again; ``margins`` a number, or pairs of names and numbers; ``by_name`` the latter; ``numbers`` and
-#: ``whole_numbers`` are parted by commas; ``number_or_none`` is one, or the word none; ``price`` is
-#: ``in=N,out=N``; ``path`` a path, ``word`` what is typed, whatever the
-#: type; and of ``unless`` the value is True unless the option is typed.
+#: How what is typed for an option becomes its value. ``text`` stays as it is, and its type says what is typed;
+#: ``word`` and ``path`` too, whatever the type; of ``unless`` the value is True unless the option is typed. ``names``
+#: are parted by commas, ``rounds`` too, with two quotation marks for the one without a name; ``numbers`` and
+#: ``whole_numbers`` likewise. ``pairs`` are ``a=b,c=d``; ``columns`` too, where nothing may follow the sign;
+#: ``levels`` too, of which a name may come again; ``by_name`` likewise typed several times; ``margins`` are those or
+#: one number. ``repeated`` is a list, one each time. ``number_or_none`` is one, or the word none; ``price`` is
+#: ``in=N,out=N``; ``share`` is ``0.1`` or ``10%``; of ``count_or_names`` and ``count_or_word`` a whole number is a
+#: count.
 Form = Literal[
     "text", "names", "rounds", "pairs", "columns", "repeated", "levels", "margins", "by_name", "numbers",
-    "whole_numbers", "number_or_none", "price", "path", "word", "unless",
+    "whole_numbers", "number_or_none", "price", "path", "word", "unless", "share", "count_or_names", "count_or_word",
 ]  # fmt: skip
 #: Forms that may be typed several times.
 REPEATED: frozenset[Form] = frozenset(("repeated", "levels", "margins", "by_name"))

@@ -26,7 +26,7 @@ from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.page_words import page_words
 from bedside.annotation.plan_progress import plan_progress
-from bedside.cli.plans import save_plan
+from bedside.api.annotating import keep_plan
 from bedside.core.errors import DataError
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
@@ -300,7 +300,7 @@ def test_codes_are_settled_turn_by_turn(run: Run) -> None:
 
 def test_the_command_writes_a_plan_of_the_run(run: Run, tmp_path: Path, call: Call) -> None:
     plan, _ = study_of_two(run)
-    save_plan(plan, run, tmp_path / "plan.json")
+    keep_plan(plan, run, tmp_path / "plan.json")
     code, out, err = call("annotate", "adjudicate", "plan.json", "--adjudicator", "dora")
     assert (code, "Where raters differ" in out) == (0, True), err
     assert (tmp_path / "adjudication.json").is_file()

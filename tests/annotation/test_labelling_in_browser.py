@@ -17,7 +17,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem
 from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.label_studio_projects import PullSummary, pull, push
 from bedside.annotation.page_words import page_words
-from bedside.cli.plans import save_plan
+from bedside.api.annotating import keep_plan
 from bedside.judges.rubrics.rubric_files import find_rubric
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
@@ -377,7 +377,7 @@ def test_gold_is_answered_among_the_others_and_what_differs_is_settled_in_a_brow
             if not isinstance(item, PlanItem):
                 said = {rubric: str(known) for rubric, known in item.answers.items()}
             answer(people[name], task, said)
-    save_plan(plan, run, tmp_path / "plan.json")
+    keep_plan(plan, run, tmp_path / "plan.json")
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", key)
     code, out, err = call("annotate", "status", "plan.json", "--live", "--url", studio.url, "--json")
     assert (code, "How raters keep up" in out) == (0, True), err

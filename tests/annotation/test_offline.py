@@ -17,12 +17,13 @@ import orjson
 import pytest
 
 from bedside.annotation import offline_tables
-from bedside.annotation.annotation_plan import MODES, AnnotationPlan
+from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.answers import CollectedAnswers
 from bedside.annotation.fields import LISTED, NONE, NOTHING
 from bedside.annotation.items import judge_scores
 from bedside.annotation.offline_files import export_files, read_files
+from bedside.annotation.plan_choices import MODES
 from bedside.annotation.tool_form import TOOL_FORMS
 from bedside.annotation.training_cases import TrainingCase
 from bedside.core.errors import InputError

@@ -8,8 +8,8 @@ from typing import Any, get_args
 import pytest
 
 from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
-from bedside.annotation.annotation_plan import FOCI, MODES
 from bedside.annotation.offline_files import export_forms
+from bedside.annotation.plan_choices import FOCI, MODES
 from bedside.annotation.proposals import AIMS
 from bedside.cli import command_line
 from bedside.core.engines.contract import ENGINES

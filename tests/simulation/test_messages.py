@@ -94,9 +94,8 @@ def linted(text: str, folder: Path) -> object:
 
 
 def simulated(folder: Path, **arguments: Any) -> object:
-    return simulate(
-        **{"cases": cases(), "protocol": "tiny", "out": folder / "talks", "clinician": "rules", **arguments}
-    )
+    own = {"protocol": "tiny", "out": folder / "talks", "clinician": "rules", **arguments}
+    return simulate(own.pop("cases", cases()), **own)
 
 
 def script(text: str, folder: Path) -> object:
