@@ -32,7 +32,7 @@ def reference_pages() -> dict[str, str]:
     registries = sorted(_registries(), key=lambda registry: (len(registry.group), registry.group))
     pages = {f"{_FOLDER}/index.md": _index(public, registries)}
     for name in public:
-        pages[f"{_FOLDER}/{name}.md"] = f"::: bedside.{name}\n    options:\n      heading_level: 1\n"
+        pages[f"{_FOLDER}/{name}.md"] = f"::: bedside.{name}\n    options:\n      heading_level: 1\n{_inspected(name)}"
     pages[f"{_FOLDER}/results.md"] = _results(public)
     pages |= _statistics()
     pages[f"{_FOLDER}/pytest-plugin.md"] = _page("The fixtures of pytest", "bedside.pytest_plugin")
@@ -40,6 +40,11 @@ def reference_pages() -> dict[str, str]:
     contracts = {registry.kind.__module__: registry for registry in reversed(registries)}
     pages |= {_contract_page(registry): _contract(registry) for registry in reversed(contracts.values())}
     return {name: _behind_guides(name) + text for name, text in pages.items()}
+
+
+def _inspected(name: str) -> str:
+    """An option of the page: a function made of settings has its arguments only once it is made."""
+    return "      force_inspection: true\n" if hasattr(getattr(bedside, name), "settings") else ""
 
 
 def _behind_guides(name: str) -> str:

@@ -7,7 +7,7 @@ plans of the run do.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class SheetImport:
     standing: int
     plan: str | None
     unknown: bool
-    file: RatingFile
+    file: RatingFile = field(repr=False)
 
 
 def import_sheet(

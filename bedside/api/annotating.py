@@ -131,7 +131,7 @@ class SampleSettings(Seeded):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class DrawnSample:
     """What people are to rate.
 
     Attributes:
@@ -147,8 +147,8 @@ class Sample:
     left_out: dict[str, str]
 
 
-@question(SampleSettings)
-def sample(run: RunOrFolder, settings: SampleSettings) -> Sample:
+@question(SampleSettings, "The run, or its folder.")
+def sample(run: RunOrFolder, settings: SampleSettings) -> DrawnSample:
     """The run keeps the text of its transcripts.
 
     Raises:
@@ -158,12 +158,13 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> Sample:
     from bedside.annotation.sampling import make_plan, rater_slots
     from bedside.reports.annotation import plan_tables
 
+    one_of(settings.mode, MODES, "choice", InputError, where="`mode`")
     opened = open_run(run)
     rubrics, left_out = _rubrics(opened, settings)
     raters, out = settings.raters, Path(settings.out)
     plan = make_plan(
         opened,
-        mode=one_of(settings.mode, MODES, "choice", InputError, where="`mode`"),
+        mode=settings.mode,
         rubrics=rubrics,
         raters=rater_slots(raters) if isinstance(raters, int) else tuple(listed(raters, "raters")),
         by=listed(settings.by, "by"),
@@ -183,7 +184,7 @@ def sample(run: RunOrFolder, settings: SampleSettings) -> Sample:
         seed=settings.seed,
     )
     keep_plan(plan, opened, out)
-    return Sample(plan, out, tuple(plan_tables(plan, shown_differences(opened, plan))), left_out)
+    return DrawnSample(plan, out, tuple(plan_tables(plan, shown_differences(opened, plan))), left_out)
 
 
 def keep_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:

@@ -113,7 +113,7 @@ def _limits(settings: TalkLimits, prices: Prices | None) -> BenchmarkLimits:
     return BenchmarkLimits(**own, prices=prices or {}, replay=getattr(settings, "replay", False))
 
 
-@question(BenchmarkSettings)
+@question(BenchmarkSettings, "The simulator's name, equal to its suite's.")
 def benchmark(protocol: str, settings: BenchmarkSettings) -> Benchmark:
     """The limits are those of actors and judges together, in one call; the seed is that of all chance, in
     conversations, judgements and the report's draws.
@@ -128,7 +128,7 @@ def benchmark(protocol: str, settings: BenchmarkSettings) -> Benchmark:
     return BenchmarkSteps(Path(settings.out), request, limits, settings.watch or BenchmarkWatch()).go()
 
 
-@question(ExtendSettings)
+@question(ExtendSettings, "The benchmark's folder.")
 def extend_benchmark(out: str | os.PathLike[str], settings: ExtendSettings) -> Benchmark:
     """Raises:
     BedsideError: there is no benchmark; or a case, an actor, an option, a rubric or the protocol isn't what it was,
@@ -145,7 +145,7 @@ def extend_benchmark(out: str | os.PathLike[str], settings: ExtendSettings) -> B
     return BenchmarkSteps(folder, request, limits, settings.watch or BenchmarkWatch(), earlier=kept).go()
 
 
-@question(PreviewedBenchmark)
+@question(PreviewedBenchmark, "The simulator's name, equal to its suite's.")
 def preview_benchmark(protocol: str, settings: PreviewedBenchmark) -> Tables[BenchmarkPreview]:
     """Raises:
     BedsideError: a name that is none, or a file that can't be read.

@@ -122,7 +122,7 @@ class TuneSettings(ModelAsking):
     progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
 
 
-@question(TuneSettings)
+@question(TuneSettings, "The run, or its folder.")
 def tune_judge(run: RunOrFolder, settings: TuneSettings) -> TunedJudge:
     """People rated the run's transcripts by the rubric, and it keeps their text. What agrees best with people in
     training rates the units that were held out, once, beside the rubric as it was: that alone is the result.
@@ -150,7 +150,7 @@ def tune_judge(run: RunOrFolder, settings: TuneSettings) -> TunedJudge:
     return TunedJudge(tuned, outcome, tuning_tables(outcome, order.rubric.title))
 
 
-@question(TuneSettings)
+@question(TuneSettings, "The run, or its folder.")
 def preview_tuning(run: RunOrFolder, settings: TuneSettings) -> Tables[tuple[RubricPlan, ...]]:
     """Nothing is asked: it says how many requests, tokens and dollars the same call of tune_judge would take at most.
 
@@ -262,7 +262,7 @@ class ProbeSettings(RepeatedAsking):
     progress: ProbingWatch | None = option("Called with who is asked and how far they are.", default=None, heading=None)
 
 
-@question(ProbeSettings)
+@question(ProbeSettings, "The run, or its folder.")
 def probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[Probed, ...]]:
     """The limits are those of all judges and of the translator together.
 
@@ -290,7 +290,7 @@ def probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[Probed, ...
     return Tables([*tables, judged], probed)
 
 
-@question(ProbeSettings)
+@question(ProbeSettings, "The run, or its folder.")
 def preview_probe(run: RunOrFolder, settings: ProbeSettings) -> Tables[tuple[RubricPlan, ...]]:
     """Nothing is asked or written: it says how many requests, tokens and dollars the same call of probe would take.
 
@@ -441,7 +441,7 @@ class JurySettings(Seeded):
     scales: Names = SCALES
 
 
-@question(JurySettings)
+@question(JurySettings, "The run, or its folder.")
 def jury(run: RunOrFolder, settings: JurySettings) -> Tables[tuple[JuryAgreement, ...]]:
     """The jury's name in the ratings table, ``jury:NAME@RULE-VERSION``, says how it combines and changes with members
     and weights. Of the mean rule, the mean itself stands in ``<metric>.expected``.
@@ -517,7 +517,7 @@ class LearnSettings(Seeded):
     scales: Names = SCALES
 
 
-@question(LearnSettings)
+@question(LearnSettings, "The run, or its folder.")
 def learn_rater(run: RunOrFolder, settings: LearnSettings) -> Tables[LearnedRaterTrial]:
     """The run keeps its text, and is changed. :func:`rate` has the rater rate other runs.
 

@@ -115,7 +115,7 @@ class JudgingSettings(RubricChoice, RepeatedAsking):
     progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
 
 
-@question(JudgingSettings)
+@question(JudgingSettings, "A run (the object or its folder); or, with out, transcripts, which algorithms rate first.")
 def judge(source: Run | TranscriptInput, settings: JudgingSettings) -> JudgedRun:
     """Raises:
     BedsideError: a name that is none, a run or file that can't be read (nothing is written then), or a judge that can't
@@ -138,7 +138,7 @@ def judge(source: Run | TranscriptInput, settings: JudgingSettings) -> JudgedRun
     return call.ask(scoring, how)
 
 
-@question(JudgingSettings)
+@question(JudgingSettings, "A run (the object or its folder); or, with out, transcripts, which algorithms rate first.")
 def preview_judging(source: Run | TranscriptInput, settings: JudgingSettings) -> Tables[tuple[RubricPlan, ...]]:
     """Nothing is asked or written: it says how many requests, tokens and dollars the same call of judge would take.
 

@@ -71,7 +71,7 @@ class PairsSettings(RubricChoice, RepeatedAsking):
     progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
 
 
-@question(PairsSettings)
+@question(PairsSettings, "The run, or its folder.")
 def judge_pairs(run: RunOrFolder, settings: PairsSettings) -> ComparedRun:
     """Of a preference, ``transcript_id`` is the conversation shown first, and ``unit`` is ``pair:`` with the id of the
     one shown second. ``metric`` is ``<rubric>.preference``, ``label`` is ``first``, ``second`` or ``tie``. ``value``
@@ -91,7 +91,7 @@ def judge_pairs(run: RunOrFolder, settings: PairsSettings) -> ComparedRun:
     return ComparedRun(opened, judged, table, work.pairs, tuple(rubric.name for rubric in work.rubrics))
 
 
-@question(PairsSettings)
+@question(PairsSettings, "The run, or its folder.")
 def preview_pairs(run: RunOrFolder, settings: PairsSettings) -> Tables[tuple[RubricPlan, ...]]:
     """Nothing is asked: it says how many requests, tokens and dollars the same call of judge_pairs would take.
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from bedside.reports.figures import Drawing
     from bedside.reports.preference_tables import PreferenceAnswer
 
+_RATINGS = "A run (the object or its folder), a file of ratings, or a pandas or Polars data frame of them."
+
 # -- What several questions are asked with --------------------------------------------------------------
 
 
@@ -225,7 +227,7 @@ class AgreeSettings(RatingsPart, Within, Seeded):
     )
 
 
-@question(AgreeSettings)
+@question(AgreeSettings, _RATINGS)
 def agree(source: RatingSource, settings: AgreeSettings) -> Tables[tuple[Agreement, ...]]:
     """Raises:
     BedsideError: an unknown name, or nothing that two raters rated.
@@ -278,7 +280,7 @@ class ValidateSettings(RatingsPart, Within, Seeded):
     )  # fmt: skip
 
 
-@question(ValidateSettings)
+@question(ValidateSettings, _RATINGS)
 def validate(source: RatingSource, settings: ValidateSettings) -> Tables[tuple[JudgeCard, ...]]:
     """Raises:
     BedsideError: an unknown name, or nothing that a judge and people rated.
@@ -336,7 +338,7 @@ class EstimateSettings(Matched, Within):
     )  # fmt: skip
 
 
-@question(EstimateSettings)
+@question(EstimateSettings, _RATINGS)
 def estimate(source: RatingSource, settings: EstimateSettings) -> Tables[tuple[Estimate, ...]]:
     """Raises:
     BedsideError: an unknown name, no such judge, or nothing that it and people rated.
@@ -421,7 +423,7 @@ class CompareSettings(Matched, Within, Chosen, Seeded):
     )
 
 
-@question(CompareSettings)
+@question(CompareSettings, _RATINGS)
 def compare(source: RatingSource, settings: CompareSettings) -> Tables[Comparisons]:
     """Raises:
     BedsideError: an unknown name, or no metric that can be compared, with the reason for each.
@@ -488,7 +490,7 @@ class PreferencesSettings(RatingsPart, Within, Seeded):
     raters: Names | None = _RATERS
 
 
-@question(PreferencesSettings)
+@question(PreferencesSettings, _RATINGS)
 def preferences(source: RatingSource, settings: PreferencesSettings) -> Tables[PreferenceAnswer]:
     """Raises:
     BedsideError: an unknown name, or no two conversations were compared.
@@ -538,7 +540,7 @@ class GateSettings(Matched):
     )  # fmt: skip
 
 
-@question(GateSettings)
+@question(GateSettings, _RATINGS)
 def gate(source: RatingSource, settings: GateSettings) -> Tables[Gate]:
     """Returns:
         The table; ``results.passed`` says whether it may pass.
@@ -593,7 +595,7 @@ class DeviationSettings(Matched, Within):
     raters: Names | None = _RATERS
 
 
-@question(DeviationSettings)
+@question(DeviationSettings, _RATINGS)
 def deviation(source: RatingSource, settings: DeviationSettings) -> Tables[tuple[Deviation, ...]]:
     """Raises:
     BedsideError: an unknown name, no such run or system, or no metric that both have.
@@ -649,7 +651,7 @@ class DriftSettings(RatingsPart, Within, Chosen, Seeded):
     )  # fmt: skip
 
 
-@question(DriftSettings)
+@question(DriftSettings, _RATINGS)
 def drift(source: RatingSource, settings: DriftSettings) -> Tables[Drift]:
     """Raises:
     BedsideError: an unknown name, not two lengths, or no case that was run at both.
@@ -701,7 +703,7 @@ class TrendSettings(RatingsPart, Within, Chosen):
     )  # fmt: skip
 
 
-@question(TrendSettings)
+@question(TrendSettings, _RATINGS)
 def trend(source: RatingSource, settings: TrendSettings) -> Tables[tuple[Trend, ...]]:
     """Raises:
     BedsideError: an unknown name, or ratings without a metric called turns.
@@ -736,7 +738,7 @@ class TablesSettings(Matched, Within, Seeded):
     )  # fmt: skip
 
 
-@question(TablesSettings)
+@question(TablesSettings, _RATINGS)
 def tables(source: RatingSource, settings: TablesSettings) -> Tables[None]:
     """Raises:
     BedsideError: an unknown name, or a table that has nothing to show.
@@ -760,7 +762,7 @@ class FigureSettings(RatingsPart, Seeded):
     name: str = option("The figure: one of the run's suites, or a kind of figure.", heading=WHICH, kw_only=False)
 
 
-@question(FigureSettings)
+@question(FigureSettings, _RATINGS)
 def figure(source: RatingSource, settings: FigureSettings) -> Drawing:
     """Raises:
     BedsideError: an unknown name (the nearest are given), or a figure that has nothing to show.
@@ -792,7 +794,7 @@ class ExplainSettings(Matched, Within, Seeded):
     )
 
 
-@question(ExplainSettings)
+@question(ExplainSettings, _RATINGS)
 def explain(source: RatingSource, settings: ExplainSettings) -> Explanation:
     """Raises:
     BedsideError: an unknown table or cell; the nearest are given.

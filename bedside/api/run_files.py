@@ -190,7 +190,7 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
         return None if self.suite is None else SUITES.find(self.suite)
 
 
-@question(ReportWriting)
+@question(ReportWriting, "The run, or its folder.")
 def report(run: RunOrFolder, settings: ReportWriting) -> Report:
     """Raises:
     BedsideError: no such run, round, factor, level, table, suite, system or format, no case that is complete, no suite
@@ -228,7 +228,7 @@ class ReadRatingsSettings(FileReading):
     )  # fmt: skip
 
 
-@question(ReadRatingsSettings)
+@question(ReadRatingsSettings, "A table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.")
 def read_ratings(file: str | os.PathLike[str], settings: ReadRatingsSettings) -> RatingFile:
     """Raises:
     AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
@@ -281,7 +281,7 @@ class ImportSettings(ReadRatingsSettings):
     )  # fmt: skip
 
 
-@question(ImportSettings)
+@question(ImportSettings, "The run, or its folder.")
 def import_ratings(run: RunOrFolder, settings: ImportSettings) -> SheetImport:
     """Raises:
     BedsideError: no such run, or a file that doesn't fit it.

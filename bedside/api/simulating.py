@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from bedside.transcripts.transcript import Transcript
 
 
+_CASES = "Files or folders of cases, or cases themselves; None for the protocol's own, which are invented."
+
 # -- Having conversations made by a protocol's simulator ------------------------------------------------
 
 
@@ -103,7 +105,9 @@ class SimulateSettings(PreviewedTalks, TalkLimits, Replaying, Batched):
     )
 
 
-@question(SimulateSettings)
+@question(
+    SimulateSettings, "Files or folders of cases, or cases themselves; None for the protocol's own, which are invented."
+)
 def simulate(cases: CaseInput | None, settings: SimulateSettings) -> Simulation:
     """Without cases, the protocol's own are taken, which are invented. A clinician, patient or evaluator may be a
     function, too. With ``batch_out``, all conversations go as far as the log does, and wait; ``max_calls`` is then how
@@ -137,7 +141,9 @@ def simulate(cases: CaseInput | None, settings: SimulateSettings) -> Simulation:
     return Simulation(folder, simulate_apart(plan, folder, asked, settings.engine, settings.progress))
 
 
-@question(PreviewedTalks)
+@question(
+    PreviewedTalks, "Files or folders of cases, or cases themselves; None for the protocol's own, which are invented."
+)
 def preview_simulation(cases: CaseInput | None, settings: PreviewedTalks) -> SimulationPreview:
     """Raises:
     BedsideError: a name that is none, or a file that can't be read.
@@ -208,7 +214,7 @@ class QualitySettings(Requests):
     progress: JudgingWatch | None = option("Called with the judge and how far it is.", default=None, heading=None)
 
 
-@question(QualitySettings)
+@question(QualitySettings, "The folder of a simulation.")
 def simulation_quality(talks: str | os.PathLike[str], settings: QualitySettings) -> Tables[tuple[QualityMeasure, ...]]:
     """The conversations are scored by the suite ``simulated-patient`` into a run of their own, which people can rate
     too: their ratings stand in the table then. The same call again asks a judge only what it hasn't answered.

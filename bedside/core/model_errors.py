@@ -13,6 +13,8 @@ from bedside.core.errors import BedsideError, InputError, nearest
 #: Keys of an object, and positions in a list counted from 0.
 KeyPath = tuple[int | str, ...]
 Model = TypeVar("Model", bound=BaseModel)
+#: Ends pydantic's path where not the value but the key itself is wrong.
+_OF_KEY = "[key]"
 #: What pydantic's kinds of errors mean to a person, with what its context says.
 _WORDS = {
     "greater_than": "it must be above {gt:g}",
@@ -25,6 +27,7 @@ _WORDS = {
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "it must be a whole number"),
     **dict.fromkeys(("float_type", "float_parsing"), "it must be a number"),
     "string_type": "it must be text",
+    "too_short": "it must have {min_length} or more",
     **dict.fromkeys(("bool_type", "bool_parsing"), "it must be true or false"),
     **dict.fromkeys(("list_type", "tuple_type"), "it must be a list"),
     **dict.fromkeys(("dict_type", "model_type"), "it must hold keys and values"),
@@ -38,7 +41,7 @@ def complaints(error: ValidationError, model: type[BaseModel]) -> list[tuple[Key
     """
     details = error.errors(include_url=False, include_input=False)
     details.sort(key=lambda detail: detail["type"] != "extra_forbidden")
-    return [(detail["loc"], _text(detail, model)) for detail in details]
+    return [_complaint(detail, model) for detail in details]
 
 
 def first_complaint(error: ValidationError, model: type[BaseModel]) -> tuple[KeyPath, str]:
@@ -77,6 +80,13 @@ def to_model(
 def key_name(path: KeyPath) -> str:
     """A path as messages write it: ``hidden.concerns.0.text``."""
     return ".".join(map(str, path))
+
+
+def _complaint(detail: ErrorDetails, model: type[BaseModel]) -> tuple[KeyPath, str]:
+    path, text = detail["loc"], _text(detail, model)
+    if path and path[-1] == _OF_KEY:
+        return path[:-1], text.replace("it must", "the key must", 1)
+    return path, text
 
 
 def _text(detail: ErrorDetails, model: type[BaseModel]) -> str:

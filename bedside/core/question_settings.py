@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
+from textwrap import dedent, indent
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
 
 Source = TypeVar("Source", contravariant=True)
@@ -144,6 +145,7 @@ class Answering(Protocol[Source, Fields, Asked, Answer]):
 
 def question(
     kind: Callable[Fields, Asked],
+    source: str,
 ) -> Callable[[Callable[[Source, Asked], Answer]], Answering[Source, Fields, Asked, Answer]]:
     """Make a function of a source and settings one that takes the fields of the settings, too.
 
@@ -151,6 +153,7 @@ def question(
 
     Args:
         kind: the class of the settings.
+        source: what the question is put to.
     """
     named = options(cast(type[Any], kind))
 
@@ -159,12 +162,13 @@ def question(
         def ask(source: Source, /, *given: Fields.args, **named: Fields.kwargs) -> Answer:
             return answer(source, kind(*given, **named))
 
-        about, returned = _about(cast(type[Any], kind)), inspect.cleandoc(answer.__doc__ or "")
+        about, (more, sections) = _about(cast(type[Any], kind)), _parts(answer.__doc__ or "")
         first = next(iter(inspect.signature(answer).parameters.values()))
         own = inspect.signature(cast(Callable[..., Any], kind)).parameters
         by_place = [each for each in own.values() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
         by_name = [own[name] for name in named if own[name] not in by_place]
-        ask.__doc__ = "\n\n".join(part for part in (about, _arguments(named), returned) if part) + "\n"
+        written = (about, more, _arguments(named, first.name, source), sections)
+        ask.__doc__ = "\n\n".join(part for part in written if part) + "\n"
         ask.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [first.replace(kind=inspect.Parameter.POSITIONAL_ONLY), *by_place, *by_name],
             return_annotation=inspect.signature(answer).return_annotation,
@@ -180,5 +184,15 @@ def _about(kind: type[Any]) -> str:
     return inspect.cleandoc(kind.__doc__ or "").partition("Examples:")[0].strip()
 
 
-def _arguments(named: Mapping[str, Option]) -> str:
-    return "\n".join(["Args:", *(f"    {name}: {each.help}" for name, each in named.items())])
+def _parts(text: str) -> tuple[str, str]:
+    """What a function's own docstring says, and its sections; the first of these is indented as the others are."""
+    lines = inspect.cleandoc(text).split("\n")
+    at = next((place for place, line in enumerate(lines) if line in ("Returns:", "Raises:")), len(lines))
+    section, blank, others = "\n".join(lines[at + 1 :]).partition("\n\n")
+    return "\n".join(lines[:at]).strip(), "\n".join(
+        [*lines[at : at + 1], indent(dedent(section), "    ")]
+    ) + blank + others
+
+
+def _arguments(named: Mapping[str, Option], first: str, source: str) -> str:
+    return "\n".join(["Args:", f"    {first}: {source}", *(f"    {name}: {each.help}" for name, each in named.items())])

@@ -76,6 +76,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "merge": {"runs": str(TALKS), "systems": "steady"},
     "simulation_quality": {"judges": "", "reference": str(TALKS)},
     "read_account": {"paths": str(TALKS)},
+    "sample": {"raters": "anna", "rubrics": "empathy", "show": "tools", "by": "system", "systems": "steady"},
     "scrub": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip

@@ -211,19 +211,19 @@ GOLDEN = {
         "FOLDER/labels.jsonl:1: in transcript 't1' turn 1 is not the clinician's; turns count from 0",
     "no such turn": "FOLDER/labels.jsonl:1: transcript 't1' has no turn 9; turns count from 0",
     "feature above 1":
-        "FOLDER/labels.jsonl:1: turns.0.z.partnership: Input should be less than or equal to 1; see "
+        "FOLDER/labels.jsonl:1: turns.0.z.partnership: it must be 1 or less; see "
         "docs/medconceal.md",
     "true for a number":
-        "FOLDER/labels.jsonl:1: turns.0.z.partnership: Input should be a valid number; see docs/medconceal.md",
+        "FOLDER/labels.jsonl:1: turns.0.z.partnership: it must be a number; see docs/medconceal.md",
     "no features": "FOLDER/labels.jsonl:1: turns.0.z.data_gathering: it is missing; see docs/medconceal.md",
     "no such category":
-        "FOLDER/labels.jsonl:1: findings.0.category: Input should be 'misinformation or misconception', 'emotional "
+        "FOLDER/labels.jsonl:1: findings.0.category: it must be 'misinformation or misconception', 'emotional "
         "discomfort or fear', 'communication barrier' or 'financial or insurance concern'; see docs/medconceal.md",
     "finding below 0":
-        "FOLDER/labels.jsonl:1: matches.0.finding: Input should be greater than or equal to 0; see "
+        "FOLDER/labels.jsonl:1: matches.0.finding: it must be 0 or more; see "
         "docs/medconceal.md",
     "text for labels":
-        "FOLDER/labels.jsonl:1: Input should be a valid dictionary or instance of ConcernLabels; see "
+        "FOLDER/labels.jsonl:1: it must hold keys and values; see "
         "docs/medconceal.md",
     "labels of others":
         "FOLDER/labels.jsonl: there are labels of 1 transcripts that aren't there ('t1'); check the ids",
@@ -233,14 +233,14 @@ GOLDEN = {
     "no clinician": "no clinician turn",
     "unknown key": "FOLDER/bad.yaml: reveal.hihg: unknown key; did you mean high?; mend this key",
     "low above high": "FOLDER/bad.yaml: reveal: low must not exceed high; mend this key",
-    "decay": "FOLDER/bad.yaml: reveal.decay: Input should be less than 1; mend this key",
+    "decay": "FOLDER/bad.yaml: reveal.decay: it must be below 1; mend this key",
     "no such feature":
         "FOLDER/bad.yaml: reveal.weights: no feature is called 'overlapp'; did you mean overlap?; mend this key",
     "category of parameters":
-        "FOLDER/bad.yaml: reveal.by_category.money.[key]: Input should be 'misinformation or misconception', "
+        "FOLDER/bad.yaml: reveal.by_category.money: the key must be 'misinformation or misconception', "
         "'emotional discomfort or fear', 'communication barrier' or 'financial or insurance concern'; mend this key",
-    "lag": "FOLDER/bad.yaml: address.lag: Input should be greater than or equal to 0; mend this key",
-    "meta probe": "FOLDER/bad.yaml: meta_probe: Input should be a valid number; mend this key",
+    "lag": "FOLDER/bad.yaml: address.lag: it must be 0 or more; mend this key",
+    "meta probe": "FOLDER/bad.yaml: meta_probe: it must be a number; mend this key",
     "no weight": "FOLDER/bad.yaml: address.weights: no weight of plan_specificity; mend this key",
     "no parameter file": "FOLDER/none.yaml: there is no such parameter file; check its path",
     "no YAML": "FOLDER/bad.yaml:1: the file is not plain YAML (expected the node content, but found '<stream end>')",

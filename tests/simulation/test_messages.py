@@ -258,7 +258,7 @@ GOLDEN = {
         "FOLDER/a.yaml:1: the file is not plain YAML (the tag tag:yaml.org,2002:python/object:os.system is not "
         "allowed)",
     "no cases in a file": "there are no cases; see docs/cases.md",
-    "no case": "FOLDER/a.json:1: Input should be a valid dictionary or instance of Case; see docs/cases.md",
+    "no case": "FOLDER/a.json:1: it must hold keys and values; see docs/cases.md",
     "id": "FOLDER/a.json:1: id: String should match pattern '^[^\\s/][^/\\r\\n]*$'; see docs/cases.md",
     "ending": "FOLDER/a.txt: a case file ends in .json, .jsonl, .ndjson, .yaml, .yml, .csv or .tsv; call it so",
     "no id": "FOLDER/a.json:1: id: it is missing; see docs/cases.md",
@@ -290,7 +290,7 @@ GOLDEN = {
     "no id of a vignette": "FOLDER/a.csv:2: id: String should match pattern '^[^\\s/][^/\\r\\n]*$'; see docs/cases.md",
     "short row": "FOLDER/a.csv:4: the row has 2 cells, and the header 3; check its quotation marks",
     "sex": "FOLDER/pa20.json:1: 性别 is neither 女 nor 男; see docs/simulators/mdd5k.md, Cases",
-    "age": "FOLDER/pa20.json:1: age: Input should be a valid integer; see docs/simulators/mdd5k.md, Cases",
+    "age": "FOLDER/pa20.json:1: age: it must be a whole number; see docs/simulators/mdd5k.md, Cases",
     "unknown part of a record":
         "FOLDER/pa20.json:1: MDD-5k's form has no part '就诊日期'; rename or remove it: what it is for can't be known",
     "record that lacks something":
@@ -353,13 +353,13 @@ GOLDEN = {
         "docs/simulators/mdd5k.md, Trees",
     "no such tree": "FOLDER/male_teen.json: there is no such tree; see docs/simulators/mdd5k.md, Trees",
     "group of a graph":
-        "FOLDER/graphs.yaml: woman.[key]: Input should be 'female' or 'male'; see docs/simulators/mdd5k.md, Story",
+        "FOLDER/graphs.yaml: woman: the key must be 'female' or 'male'; see docs/simulators/mdd5k.md, Story",
     "age of a graph":
-        "FOLDER/graphs.yaml: female.15.[key]: Input should be '10', '20', '30', '40' or '50'; see "
+        "FOLDER/graphs.yaml: female.15: the key must be '10', '20', '30', '40' or '50'; see "
         "docs/simulators/mdd5k.md, Story",
     "no experience": "FOLDER/graphs.yaml: female.20.experience: it is missing; see docs/simulators/mdd5k.md, Story",
     "no time":
-        "FOLDER/graphs.yaml: female.20.time: Tuple should have at least 1 item after validation, not 0; see "
+        "FOLDER/graphs.yaml: female.20.time: it must have 1 or more; see "
         "docs/simulators/mdd5k.md, Story",
     "no people of a category":
         "FOLDER/graphs.yaml: female.20: the category 'd' has no people; see docs/simulators/mdd5k.md, Story",
@@ -368,7 +368,7 @@ GOLDEN = {
     "no doctors": "FOLDER/doctors.yaml: there are no doctors; see docs/simulators/mdd5k.md, Doctors",
     "no age of a doctor": "FOLDER/doctors.yaml: 0.age: it is missing; see docs/simulators/mdd5k.md, Doctors",
     "speed of a doctor":
-        "FOLDER/doctors.yaml: 0.speed: Input should be 'fast', 'normal' or 'slow'; see docs/simulators/mdd5k.md, "
+        "FOLDER/doctors.yaml: 0.speed: it must be 'fast', 'normal' or 'slow'; see docs/simulators/mdd5k.md, "
         "Doctors",
     "variable is missing":
         "FOLDER/reply.en.yaml, key variables: the variable 'most' is missing; it holds this: Most sentences.",
@@ -384,7 +384,7 @@ GOLDEN = {
     "prompt's id": "FOLDER/reply.en.yaml: id: the file is called reply.en.yaml; call it replay.en.yaml",
     "schema of a list": "FOLDER/reply.en.yaml: schema: it must be the schema of an object, with its properties",
     "nothing to ask": "FOLDER/reply.en.yaml: brief: there is neither a brief nor an instruction",
-    "language of a prompt": "FOLDER/reply.en.yaml: language: Input should be 'en' or 'zh'; see CONTRIBUTING.md",
+    "language of a prompt": "FOLDER/reply.en.yaml: language: it must be 'en' or 'zh'; see CONTRIBUTING.md",
     "id twice in a prompt": "FOLDER/reply.en.yaml:13: the file is not plain YAML (the key id is there twice)",
     "language is missing": "FOLDER/ask.en.yaml: language: the prompt is missing in 'zh', which others are in",
     "other variables": "FOLDER/reply.zh.yaml: variables: they differ from those of reply.en.yaml",
