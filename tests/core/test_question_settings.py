@@ -1,0 +1,103 @@
+"""Questions are their settings: the function, its text and its command have the same fields and defaults."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bedside
+from bedside.cli import command_line
+from bedside.core.errors import InputError
+from bedside.core.question_settings import changed_fields, option, options, question, settings_class
+
+STUDY = bedside.EXAMPLES / "study.csv"
+SCALES = ("empathy=1-5", "safe=0,1")
+QUESTIONS = {name: getattr(bedside, name) for name in bedside.__all__ if hasattr(getattr(bedside, name), "settings")}
+#: The commands of the functions that have another name.
+COMMANDS = {
+    "judge_pairs": "judge pairs", "tune_judge": "judge tune", "learn_rater": "judge learn", "jury": "judge jury",
+    "import_ratings": "ratings import", "benchmark": "benchmark run", "extend_benchmark": "benchmark add",
+    "simulation_quality": "simulation quality",
+}  # fmt: skip
+#: Functions that no command has, but with others.
+ALONE = {"judge", "probe", "tables", "figure", "read_ratings"}
+COMMANDED = sorted(name for name in QUESTIONS if name not in ALONE and not name.startswith("preview_"))
+
+
+def command(name: str) -> Any:
+    found: Any = command_line()
+    for word in COMMANDS.get(name, name).split():
+        found = found.commands[word]
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(QUESTIONS))
+def test_a_function_takes_and_names_each_field(name: str) -> None:
+    ask = QUESTIONS[name]
+    taken = inspect.signature(ask).parameters
+    for each in fields(ask.settings):
+        assert each.name in taken
+        if each.default is not MISSING:
+            assert taken[each.name].default == each.default
+        assert f"    {each.name}: {options(ask.settings)[each.name].help}" in ask.__doc__
+
+
+@pytest.mark.parametrize("name", COMMANDED)
+def test_a_command_takes_what_can_be_typed(name: str) -> None:
+    typed = {parameter.name: parameter for parameter in command(name).params}
+    for field, each in options(QUESTIONS[name].settings).items():
+        if each.heading is not None:
+            assert typed[field].help.startswith(each.help) or "{" in each.help
+
+
+def test_settings_as_an_object_give_the_same_answer() -> None:
+    asked = bedside.agree.settings(icc="2,k", scales=SCALES)
+    assert bedside.agree.with_settings(STUDY, asked) == bedside.agree(STUDY, icc="2,k", scales=SCALES)
+    assert changed_fields(asked) == ["scales", "icc"]
+    with pytest.raises(AttributeError):
+        asked.icc = "1,1"
+
+
+def test_what_says_how_a_file_is_read_is_refused_of_a_run(tmp_path: Path) -> None:
+    """It was ignored: the run was read as it is, whatever was said."""
+    run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", metrics="turns").run
+    for source in (run, run.path):
+        with pytest.raises(InputError, match="`columns` and `sheet` say how a file of ratings is read"):
+            bedside.tables(source, columns={"item": "id"}, sheet="two")
+    with pytest.raises(InputError, match="`exact` says"):
+        bedside.agree(bedside.read_ratings(STUDY), exact=True)
+
+
+def test_how_a_file_is_read_is_said_to_any_question(tmp_path: Path) -> None:
+    renamed = tmp_path / "renamed.csv"
+    renamed.write_text(STUDY.read_text().replace("item,", "Session,", 1))
+    (table, *_) = bedside.agree(renamed, columns={"item": "Session"}, rename={"anna": "ada"}, scales=SCALES)
+    (same, *_) = bedside.agree(STUDY, scales=SCALES)
+    assert "ada" in str(table)
+    assert str(table).count("ada") == str(same).count("anna") > 0
+
+
+def test_a_field_without_a_default_must_be_given() -> None:
+    @settings_class
+    class Needed:
+        """What is needed."""
+
+        word: str = option("A word.", heading=None)
+
+    @question(Needed, "Where it is said.")
+    def said(place: str, settings: Needed) -> str:
+        """Raises:
+        ValueError: never.
+        """
+        return place + settings.word
+
+    assert said("a", word="b") == "ab"
+    assert said.__doc__ == (
+        "What is needed.\n\nArgs:\n    place: Where it is said.\n    word: A word.\n\nRaises:\n    ValueError: never.\n"
+    )
+    with pytest.raises(TypeError, match="word"):
+        said("a")  # type: ignore[call-arg]
