@@ -220,11 +220,11 @@ SAME_QUESTION = {
 
 #: What the package may take at most; each falls whenever something new makes something else unnecessary.
 BUDGET = {
-    "lines": 152_000,
-    "modules": 694,
-    "lines of imports, per mille": 71,
-    "modules that one neighbour uses": 75,
-    "functions with more than ten parameters": 59,
+    "lines": 149_500,
+    "modules": 691,
+    "lines of imports, per mille": 70,
+    "modules that one neighbour uses": 41,
+    "functions with more than ten parameters": 12,
 }
 
 
