@@ -265,7 +265,7 @@ class JudgingCall:
                 todo="name a run, or with `out` the folder that the transcripts' run goes into",
             )
         if self.folder is not None and is_run(self.folder):
-            self.run = Run(self.folder)
+            self.run = open_run(self.folder)
         self.transcripts = several_times(transcripts)
 
     def _suite(self, suite: str | Suite | None) -> Suite:

@@ -14,9 +14,9 @@ import stat
 import uuid
 import zlib
 from asyncio import Future, get_running_loop
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -150,36 +150,53 @@ class Judgement:
         """Whether a run with this limit of tokens asks for it again."""
         return self.state == "failed" or (self.cut_at is not None and self.cut_at < max_tokens)
 
-    def row(self) -> tuple[Any, ...]:
-        """The cells of its row."""
-        return (
-            self.key, self.model, self.parameters, self.prompt, self.number, self.transcript, self.unit,
-            None if self.items is None else _json(self.items), self.rubric, self.version, self.state,
-            None if self.answer is None else _json(self.answer), self.error, self.expected, self.expected_note,
-            zlib.compress(orjson.dumps(self.replies), 1), _json(self.faults), self.calls, self.input_tokens,
-            self.output_tokens, self.cost, self.started, self.finished, self.endpoint, self.cached_tokens,
-            self.reasoning_tokens, _json(self.unsent) if self.unsent else None, self.cut_at,
-        )  # fmt: skip
-
-
-#: Place of the parameters that were not sent among the cells of a row.
-_UNSENT = 26
+    def cells(self) -> dict[str, Any]:
+        """The cells of its row, by column."""
+        return {column: _WRITTEN.get(name, _as_it_is)(getattr(self, name)) for name, column in _COLUMNS.items()}
 
 
 def _json(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def _judgement(row: Sequence[Any]) -> Judgement:
-    cells = list(row)
-    for place in (7, 11):
-        cells[place] = None if cells[place] is None else orjson.loads(cells[place])
-    cells[7] = None if cells[7] is None else tuple(cells[7])
-    cells[15] = tuple(orjson.loads(unpacked(cells[15])))
-    cells[16] = tuple(orjson.loads(cells[16]))
-    if len(cells) > _UNSENT:
-        cells[_UNSENT] = tuple(orjson.loads(cells[_UNSENT] or "[]"))
-    return Judgement(*cells)
+def _json_or_null(value: object) -> str | None:
+    return None if value is None else _json(value)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+#: How an attribute becomes its cell, and a cell its attribute, where they differ.
+_WRITTEN: Mapping[str, Callable[[Any], Any]] = {
+    "items": _json_or_null,
+    "answer": _json_or_null,
+    "replies": lambda replies: zlib.compress(orjson.dumps(replies), 1),
+    "faults": _json,
+    "unsent": lambda unsent: _json(unsent) if unsent else None,
+}
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "items": lambda cell: None if cell is None else tuple(orjson.loads(cell)),
+    "answer": lambda cell: None if cell is None else orjson.loads(cell),
+    "replies": lambda cell: tuple(orjson.loads(unpacked(cell))),
+    "faults": lambda cell: tuple(orjson.loads(cell)),
+    "unsent": lambda cell: tuple(orjson.loads(cell or "[]")),
+}
+
+
+def _judgement(row: sqlite3.Row) -> Judgement:
+    there = set(row.keys())  # earlier formats have fewer
+    return Judgement(
+        **{name: _READ.get(name, _as_it_is)(row[column]) for name, column in _COLUMNS.items() if column in there}
+    )
+
+
+#: The column of each attribute.
+_COLUMNS = {each.name: "pass" if each.name == "number" else each.name for each in fields(Judgement)}
+_INSERT = (
+    f"INSERT OR REPLACE INTO judgements ({', '.join(_COLUMNS.values())}) "
+    f"VALUES ({', '.join(f':{column}' for column in _COLUMNS.values())})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +259,7 @@ class Store:
 
     async def finish(self, judgement: Judgement, pieces: Sequence[PromptPiece], schema: PromptPiece) -> None:
         """Write a judgement; it is on disk when this returns. Its claim ends."""
-        await self._do(lambda: self._finish(judgement.row(), pieces, schema))
+        await self._do(lambda: self._finish(judgement, pieces, schema))
 
     async def release(self, keys: Sequence[str]) -> None:
         """Give up claims."""
@@ -307,15 +324,14 @@ class Store:
             self._reap()
         return claims
 
-    def _finish(self, row: tuple[Any, ...], pieces: Sequence[PromptPiece], schema: PromptPiece) -> None:
-        marks = ",".join("?" * len(row))
-        self._connection.execute(f"INSERT OR REPLACE INTO judgements VALUES ({marks})", row)
-        self._delete_claims([row[0]])
+    def _finish(self, judgement: Judgement, pieces: Sequence[PromptPiece], schema: PromptPiece) -> None:
+        self._connection.execute(_INSERT, judgement.cells())
+        self._delete_claims([judgement.key])
         if not self.text:
             return
         digests = _json([piece.digest for piece in pieces])
         new = self._connection.execute(
-            "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)", (row[3], digests, schema.digest)
+            "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)", (judgement.prompt, digests, schema.digest)
         )
         if not new.rowcount:
             return
@@ -377,6 +393,7 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
     with suppress(OSError):  # SQLite says it better
         path.touch(0o600)
     connection = sqlite3.connect(sqlite_address(path.absolute()), timeout=60, isolation_level=None, uri=True)
+    connection.row_factory = sqlite3.Row
     try:
         if alone:  # then no memory is shared, which machines could not
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -483,7 +500,7 @@ def read_prompt_pieces(path: Path, prompt: str) -> list[tuple[str, str]] | None:
         if row is None:
             return None
         pieces = []
-        for digest in orjson.loads(row[0]):
+        for digest in orjson.loads(row["pieces"]):
             (text,) = connection.execute("SELECT text FROM pieces WHERE digest = ?", (digest,)).fetchone()
             pieces.append((digest, unpacked(text).decode()))
         return pieces
@@ -519,11 +536,13 @@ def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
     """Open a store's file to read it, waiting ``patience`` seconds at most for whoever uses it."""
     try:
         connection = sqlite3.connect(address_to_read(path), timeout=patience, uri=True)
+        connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA query_only = 1")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             connection.close()  # whoever made it was killed before anything was in it
             connection = sqlite3.connect(":memory:")
+            connection.row_factory = sqlite3.Row
             connection.executescript(TABLES)
             return connection
     except sqlite3.Error as error:
