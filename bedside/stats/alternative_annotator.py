@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bedside.core.errors import DataError, one_of
+from bedside.core.words import counted
 from bedside.stats._ratios import cluster_ratio
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import Array, Indices, Mask, vector
@@ -192,7 +193,7 @@ class _Items:
 def _checked_weights(weights: Any, size: int) -> Array:
     values = vector(weights, "weights")
     if values.size != size or not (values > 0).all():
-        raise DataError(f"{size} items need {size} weights above 0")
+        raise DataError(f"a weight above 0 is needed for each of {counted(size, 'item')}")
     return values
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
+from bedside.core.words import counted
 from bedside.stats._ratios import ClusterRatio, cluster_ratio, with_rate_interval, with_t_interval
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import Array, Mask, vector
@@ -320,7 +321,7 @@ class _Rows:
 def _rows(kept: Mask, clusters: Any, weights: Any) -> _Rows:
     loads = np.ones(kept.size) if weights is None else vector(weights, "weights")
     if loads.size != kept.size or not (loads > 0).all():
-        raise DataError(f"{kept.size} rows need {kept.size} weights above 0")
+        raise DataError(f"a weight above 0 is needed for each of {counted(kept.size, 'row')}")
     return _Rows(loads[kept], None if clusters is None else aligned(clusters, kept.size)[kept])
 
 

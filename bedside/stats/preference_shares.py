@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
+from bedside.core.words import counted
 from bedside.stats._ratios import with_rate_interval
 from bedside.stats._resampling import aligned, rows_in_order, sign_flip_p_values
 from bedside.stats.arrays import Array, vector
@@ -114,7 +115,7 @@ def order_verdicts(shares: Any, swapped: Any, *, clusters: Any, level: float = 0
     """
     straight, crosswise = vector(shares, "shares"), vector(swapped, "swapped")
     if straight.size != crosswise.size:
-        raise DataError(f"{straight.size} pairs can't stand beside {crosswise.size} in the other order")
+        raise DataError(f"{counted(straight.size, 'pair')} can't stand beside {crosswise.size:,} in the other order")
     both = ~np.isnan(straight) & ~np.isnan(crosswise)
     same = straight + crosswise == 1
     turned = both & (straight == crosswise) & (straight != 0.5)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bedside.core.errors import DataError
+from bedside.core.words import counted
 from bedside.stats._ratios import with_rate_interval
 from bedside.stats._resampling import aligned
 from bedside.stats.arrays import vector
@@ -34,7 +35,7 @@ def share(hits: Any, *, clusters: Any = None, weights: Any = None, level: float 
         raise DataError("a share needs values of 0 and 1")
     loads = np.ones(values.size) if weights is None else vector(weights, "weights")
     if loads.size != values.size or not (loads > 0).all():
-        raise DataError(f"{values.size} items need {values.size} weights above 0")
+        raise DataError(f"a weight above 0 is needed for each of {counted(values.size, 'item')}")
     members = None if clusters is None else aligned(clusters, values.size)
     blank = Result(
         name="share",

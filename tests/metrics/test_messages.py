@@ -226,7 +226,7 @@ GOLDEN = {
         "FOLDER/labels.jsonl:1: it must hold keys and values; see "
         "docs/medconceal.md",
     "labels of others":
-        "FOLDER/labels.jsonl: there are labels of 1 transcripts that aren't there ('t1'); check the ids",
+        "FOLDER/labels.jsonl: there are labels of 1 transcript that is not there ('t1'); check the ids",
     "labels of no JSON": "FOLDER/labels.jsonl:2: not JSON (expecting value at column 1); mend or remove it",
     "no label file": "FOLDER/none.jsonl: there is no such label file; check its path",
     "turns without labels": "no labels of 1 of the 2 clinician turns (2)",

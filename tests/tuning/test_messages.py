@@ -112,9 +112,8 @@ GOLDEN = {
         "string starting at: line 1 column 48 (char 47)); remove it and probe again: answers are kept in the run's "
         "judgements",
     "key of probes":
-        "FOLDER/run/probes.json: the record of what the run's judges were probed with can't be read "
-        "(ProbeObservation.__init__() got an unexpected keyword argument 'befor'); remove it and probe again: "
-        "answers are kept in the run's judgements",
+        "FOLDER/run/probes.json: the record of what the run's judges were probed with has keys that are none; remove "
+        "it and probe again: answers are kept in the run's judgements",
     "passes of probes":
         "FOLDER/run/probes.json: the record of what the run's judges were probed with can't be read "
         "(records.0.passes); remove it and probe again: answers are kept in the run's judgements",

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bedside.core.errors import DataError, InputError
 from bedside.core.records import FileRecord, file_records
+from bedside.core.words import counted
 from bedside.transcripts.transcript import Role, Transcript
 
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
@@ -99,8 +100,9 @@ class LabelForm(Generic[Labels]):
         if unplaced:
             some = ", ".join(map(repr, list(unplaced)[:3]))
             more = ", …" if len(unplaced) > 3 else ""
+            absent = counted(len(unplaced), "transcript")
             raise DataError(
-                f"there are labels of {len(unplaced)} transcripts that aren't there ({some}{more})",
+                f"there are labels of {absent} that {'is' if len(unplaced) == 1 else 'are'} not there ({some}{more})",
                 where=str(path),
                 todo="check the ids",
             )

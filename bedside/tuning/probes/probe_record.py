@@ -123,8 +123,8 @@ def probe_records(folder: Path) -> tuple[ProbeRecord, ...]:
         if kept["format"] != _FORMAT:
             raise TypeError("format")
         return tuple(_record(entry) for entry in kept["records"])
-    except TypeError as error:  # keys that are none
-        raise RunError(f"the {noun} can't be read ({error})", where=str(path), todo=todo) from error
+    except TypeError as error:
+        raise RunError(f"the {noun} has keys that are none", where=str(path), todo=todo) from error
 
 
 def _record(entry: dict[str, Any]) -> ProbeRecord:
