@@ -121,7 +121,7 @@ def probe_records(folder: Path) -> tuple[ProbeRecord, ...]:
     kept = read_json(path, noun, _SHAPE, todo=todo)
     try:
         if kept["format"] != _FORMAT:
-            raise TypeError("format")
+            raise RunError(f"the {noun} can't be read (format)", where=str(path), todo=todo)
         return tuple(_record(entry) for entry in kept["records"])
     except TypeError as error:
         raise RunError(f"the {noun} has keys that are none", where=str(path), todo=todo) from error
