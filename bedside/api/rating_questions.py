@@ -664,7 +664,7 @@ def drift(source: RatingSource, settings: DriftSettings) -> Tables[Drift]:
     if lengths is not None and len(lengths) != 2:
         raise InputError(
             f"{', '.join(f'{length:g}' for length in lengths)} is not two lengths", where="`lengths`",
-            todo="give two, such as 20 and 80",
+            todo="give two, such as 20,80",
         )  # fmt: skip
 
     def answer(view: RatingsView) -> Tables[Drift]:

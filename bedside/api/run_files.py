@@ -130,7 +130,7 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
     )  # fmt: skip
     formats: Names | None = option(
         "Formats of the files: md, latex, html, csv, docx (Word), xlsx (Excel), svg, pdf, png. Without it, all of "
-        "them; with a named table, md, latex and csv.",
+        "them; with named tables, md, latex and csv.",
         "--format", default=None, heading=OUTPUT, metavar="A,B", form="names", offers="table_formats",
     )  # fmt: skip
     columns: Literal[1, 2] = option(
@@ -200,6 +200,7 @@ def report(run: RunOrFolder, settings: ReportWriting) -> Report:
     from bedside.reports.renderers.latex import LatexPaper
     from bedside.reports.table import Tables
 
+    one_of(settings.columns, (1, 2), "choice", InputError, where="`columns`")
     opened = open_run(run)
     view = settings.view(opened)
     written, files = write_report(

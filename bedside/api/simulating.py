@@ -195,7 +195,8 @@ class QualitySettings(Requests):
         "--out", "-o", default=Path("quality"), heading=OUTPUT, metavar="RUN", kw_only=False,
     )  # fmt: skip
     judges: Names = option(
-        "Language models that rate contradictions, inventions and the trait that stands out.",
+        "Language models that rate contradictions, inventions and the trait that stands out: openai/MODEL, "
+        "http://host:port/v1#MODEL …, or YAML files of addresses.",
         "--judge", default=(), heading=JUDGES, metavar="MODEL", form="repeated", offers="judges",
     )  # fmt: skip
     nli: str = option(

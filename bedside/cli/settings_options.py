@@ -120,7 +120,10 @@ def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> in
     elif base is str and isinstance(default, int | float):
         shown = f"{default:g}"
     offers: Any = getattr(completion, option.offers) if option.offers else None
-    if choices:
+    least, most = option.least, option.most
+    if choices and base is int:
+        least, most = min(choices), max(choices)
+    elif choices:
         offers = completion.choices(*choices)
     if option.heading == ARGUMENTS:
         argument = typer.Argument(metavar=option.metavar, help=option.help, autocompletion=offers)
@@ -133,8 +136,8 @@ def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> in
             metavar=option.metavar,
             autocompletion=offers,
             rich_help_panel=option.heading,
-            min=option.least,
-            max=option.most,
+            min=least,
+            max=most,
         ),
     ]
     return inspect.Parameter(
@@ -143,7 +146,7 @@ def _parameter(name: str, option: Option, hint: Any, of_class: Field[Any]) -> in
     )  # fmt: skip
 
 
-def _typed(hint: Any, option: Option) -> tuple[Any, tuple[str, ...]]:
+def _typed(hint: Any, option: Option) -> tuple[Any, tuple[Any, ...]]:
     """What is typed for a field of a type, and the choices of one that has some."""
     if option.form in REPEATED:
         return list[str], ()
@@ -155,7 +158,7 @@ def _typed(hint: Any, option: Option) -> tuple[Any, tuple[str, ...]]:
     kinds = [kind for kind in several if kind is not NoneType]
     if get_origin(kinds[0]) is Literal:
         choices = get_args(kinds[0])
-        return (str, choices) if isinstance(choices[0], str) else (int, ())
+        return (str, choices) if isinstance(choices[0], str) else (int, choices)
     if any(get_origin(kind) is os.PathLike for kind in kinds):
         return (str if str in kinds else Path), ()
     return kinds[0], ()

@@ -160,7 +160,12 @@ def question(
     def made(answer: Callable[[Source, Asked], Answer]) -> Answering[Source, Fields, Asked, Answer]:
         @wraps(answer)
         def ask(source: Source, /, *given: Fields.args, **named: Fields.kwargs) -> Answer:
-            return answer(source, kind(*given, **named))
+            try:
+                settings = kind(*given, **named)
+            except TypeError as error:
+                init = f"{cast(type[Any], kind).__qualname__}.__init__()"
+                raise TypeError(str(error).replace(init, f"{answer.__name__}()")) from None
+            return answer(source, settings)
 
         about, (more, sections) = _about(cast(type[Any], kind)), _parts(answer.__doc__ or "")
         first = next(iter(inspect.signature(answer).parameters.values()))

@@ -59,7 +59,10 @@ class Requests(Seeded):
         default=8, heading=COST, metavar="NUMBER",
     )  # fmt: skip
     max_calls: int | None = option(
-        "Most requests to send before stopping; the same call goes on.", default=None, heading=COST, metavar="NUMBER"
+        "Most requests to send before stopping; the same again goes on from there.",
+        default=None,
+        heading=COST,
+        metavar="NUMBER",
     )
     price: Dollars | None = option(
         "US dollars for a million tokens, where bedside doesn't know the price, such as in=0.25,out=2; cached is that "
@@ -82,7 +85,7 @@ class ModelAsking(Requests):
         default=None, heading=JUDGES, metavar="NAME",
     )  # fmt: skip
     max_cost: float | None = option(
-        "US dollars after which nothing more is sent; the same call goes on.",
+        "US dollars after which nothing more is sent; the same again goes on from there.",
         default=None, heading=COST, metavar="DOLLARS",
     )  # fmt: skip
     max_prompt_tokens: int | None = option(

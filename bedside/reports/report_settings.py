@@ -37,7 +37,7 @@ class ReportSettings:
         """Raise DataError where a choice is unknown."""
         for name, value, choices in (("spread", self.spread, SPREADS), ("best", self.best, BESTS)):
             if value is not None:
-                one_of(value, choices, name, DataError, where=f"`{name}`")
+                one_of(value, choices, "choice", DataError, where=f"`{name}`")
 
     def applied(self, options: Options) -> Options:
         """The options with what is set here in place of theirs, where they have it."""

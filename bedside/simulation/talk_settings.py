@@ -96,10 +96,13 @@ class RequestLimits:
         default=8, heading=COST, metavar="NUMBER",
     )  # fmt: skip
     max_calls: int | None = option(
-        "Most requests to send before stopping; the same call goes on.", default=None, heading=COST, metavar="NUMBER"
+        "Most requests to send before stopping; the same again goes on from there.",
+        default=None,
+        heading=COST,
+        metavar="NUMBER",
     )
     max_cost: float | None = option(
-        "US dollars after which nothing more is sent; the same call goes on.",
+        "US dollars after which nothing more is sent; the same again goes on from there.",
         default=None, heading=COST, metavar="DOLLARS",
     )  # fmt: skip
     time_limit: float = option(

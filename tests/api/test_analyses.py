@@ -105,7 +105,7 @@ def test_tables_and_report(run: bedside.Run, tmp_path: Path) -> None:
     assert paper.page is None
     assert {file.suffix for file in paper.files} == {".tex", ".csv"}
     assert "siunitx" in next(file for file in paper.files if file.suffix == ".tex").read_text("utf-8")
-    with pytest.raises(bedside.BedsideError, match="there is no spread 'si'; did you mean sd or ci"):
+    with pytest.raises(bedside.BedsideError, match="there is no choice 'si'; did you mean sd or ci"):
         bedside.report(run, tmp_path / "paper", spread="si")  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.cli import command_line
+from bedside.cli import command_line, main
 from bedside.core.errors import InputError
 from bedside.core.question_settings import changed_fields, option, options, question, settings_class
 
@@ -99,5 +99,21 @@ def test_a_field_without_a_default_must_be_given() -> None:
     assert said.__doc__ == (
         "What is needed.\n\nArgs:\n    place: Where it is said.\n    word: A word.\n\nRaises:\n    ValueError: never.\n"
     )
-    with pytest.raises(TypeError, match="word"):
+    with pytest.raises(TypeError, match=r"^said\(\) missing 1 required keyword-only argument: 'word'$"):
         said("a")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^said\(\) got an unexpected keyword argument 'words'$"):
+        said("a", words="b")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("columns", [0, 3])
+def test_a_number_that_is_no_choice_is_refused(
+    tmp_path: Path, columns: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was taken for a paper of two columns."""
+    run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", metrics="turns").run
+    with pytest.raises(InputError, match="`columns`: there is no choice"):
+        bedside.report(run, tmp_path / "report", columns=columns)
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(run.path), "--columns", str(columns)])
+    assert ended.value.code == 2
+    assert not (tmp_path / "report").exists()
