@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.api.judge_tuning import TuneSettings
 from bedside.judges.rubrics.rubric_files import parse_rubric
 from bedside.ratings.run import Run
 from bedside.reports.table import Tables
@@ -111,13 +112,13 @@ def test_what_cannot_be_tuned_is_refused_before_anything_is_asked(call: Call, tm
 
 
 def test_the_price_of_cached_tokens_is_taken(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, object] = {}
+    given: list[TuneSettings] = []
 
-    def preview(run: Path, judge: str, **how: object) -> Tables[None]:
-        given.update(how)
+    def preview(run: Path, settings: TuneSettings) -> Tables[None]:
+        given.append(settings)
         return Tables([], None)
 
-    monkeypatch.setattr("bedside.api.judge_tuning.preview_tuning", preview)
+    monkeypatch.setattr(bedside.preview_tuning, "with_settings", preview)
     command = ("judge", "tune", ".", "--judge", "openai/gpt-5-mini", "--rubric", "empathy", "--dry-run")
     done(call, *command, "--price", "in=1,out=2,cached=0.1")
-    assert given["price"] == (1, 2, 0.1)
+    assert given[0].price == (1, 2, 0.1)
