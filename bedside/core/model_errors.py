@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from bedside.core.errors import BedsideError, InputError, nearest
 
@@ -82,14 +81,14 @@ def key_name(path: KeyPath) -> str:
     return ".".join(map(str, path))
 
 
-def _complaint(detail: ErrorDetails, model: type[BaseModel]) -> tuple[KeyPath, str]:
+def _complaint(detail: Any, model: type[BaseModel]) -> tuple[KeyPath, str]:
     path, text = detail["loc"], _text(detail, model)
     if path and path[-1] == _OF_KEY:
         return path[:-1], text.replace("it must", "the key must", 1)
     return path, text
 
 
-def _text(detail: ErrorDetails, model: type[BaseModel]) -> str:
+def _text(detail: Any, model: type[BaseModel]) -> str:
     path, kind = detail["loc"], detail["type"]
     if kind == "extra_forbidden":
         known = _keys(model.model_json_schema(), path[:-1])
@@ -99,7 +98,7 @@ def _text(detail: ErrorDetails, model: type[BaseModel]) -> str:
     context = detail.get("ctx", {})
     if kind in _WORDS and (kind != "string_too_short" or context["min_length"] == 1):
         return _WORDS[kind].format(**context)
-    return detail["msg"].removeprefix("Value error, ")
+    return str(detail["msg"]).removeprefix("Value error, ")
 
 
 def _keys(schema: dict[str, Any], path: Sequence[int | str]) -> list[str]:
