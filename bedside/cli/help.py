@@ -99,9 +99,6 @@ def _split(text: str | None) -> tuple[str, list[str]]:
 
 #: Arguments of the library that the commands call by another name.
 _OTHER_NAMES = {
-    "scales": "scale",
-    "format": "format_",
-    "formats": "format_",
     "judges": "judge",
     "speakers": "roles",
     "folder": "out",
