@@ -222,7 +222,7 @@ def test_what_a_killed_judge_left_is_read_and_left(tmp_path: Path, kept: tuple[s
     connection.close()
     before = {path.name: path.read_bytes() for path in store.iterdir() if not path.name.endswith("-shm")}
     reader = open_to_read(store / "judgements.sqlite")
-    assert reader.execute("SELECT key FROM claims").fetchall() == [("key",)]
+    assert [key for (key,) in reader.execute("SELECT key FROM claims")] == ["key"]
     reader.close()
     after = {path.name: path.read_bytes() for path in store.iterdir() if not path.name.endswith("-shm")}
     assert after == before
