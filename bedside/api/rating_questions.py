@@ -50,7 +50,7 @@ _RATINGS = "A run (the object or its folder), a file of ratings, or a pandas or 
 # -- What several questions are asked with --------------------------------------------------------------
 
 
-#: Fields that settings_class of several kinds have.
+#: Fields that settings of several kinds have.
 ROUNDS: Any = option(
     "Rounds of annotation whose ratings by people count; all takes every round together. Needed where people rated "
     "a metric in several rounds.",
@@ -127,18 +127,13 @@ class Within:
 class Chosen:
     """The systems, metrics and raters of a question about quality."""
 
-    systems: Names | None = option(
-        "Systems to look at. Without it, all of them.", default=None, heading=WHICH, metavar="A,B", form="names"
-    )
+    systems: Names | None = _SYSTEMS
     metrics: Names | None = option(
         "Metrics or rubrics to look at; * stands for any letters. Without it, those that people rated, and those of "
         "which higher or lower is better.",
         "--metrics", "--rubric", "--rubrics", default=None, heading=WHICH, metavar="A,B*", form="names", offers="rated",
     )  # fmt: skip
-    raters: Names | None = option(
-        "Raters whose ratings count, such as human:anna or judge:*. Without it, all of them.",
-        default=None, heading=WHICH, metavar="A,B*", form="names", offers="raters",
-    )  # fmt: skip
+    raters: Names | None = _RATERS
 
 
 def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:

@@ -145,6 +145,14 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
         "--out", "-o", default=None, heading=OUTPUT, metavar="FOLDER", kw_only=False,
     )  # fmt: skip
 
+    def __post_init__(self) -> None:
+        one_of(self.columns, (1, 2), "choice", InputError, where="`columns`")
+        if self.published_numbers and not self.as_published:
+            raise InputError(
+                "published numbers stand in the tables of the source", where="`published_numbers`",
+                todo="add `as_published`",
+            )  # fmt: skip
+
     def view(self, run: Run) -> RatingsView:
         """The ratings that the report is about."""
         from bedside.analysis.ratings_view import open_ratings_view
@@ -163,11 +171,6 @@ class ReportWriting(PartOfStudy, MatchedBy, Seeded):
         from bedside.analysis.selection import chosen_systems
         from bedside.reports.report_settings import ReportSettings as TableSettings
 
-        if self.published_numbers and not self.as_published:
-            raise InputError(
-                "published numbers stand in the tables of the source", where="`published_numbers`",
-                todo="add `as_published`",
-            )  # fmt: skip
         return TableSettings(
             against=None if self.against is None else chosen_systems(view, [self.against], fewest=1)[0],
             spread=self.spread,
@@ -200,7 +203,6 @@ def report(run: RunOrFolder, settings: ReportWriting) -> Report:
     from bedside.reports.renderers.latex import LatexPaper
     from bedside.reports.table import Tables
 
-    one_of(settings.columns, (1, 2), "choice", InputError, where="`columns`")
     opened = open_run(run)
     view = settings.view(opened)
     written, files = write_report(

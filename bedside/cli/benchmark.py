@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -22,7 +21,7 @@ from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.progress import judging_progress, scoring_progress, simulation_progress
-from bedside.cli.settings_options import takes_settings
+from bedside.cli.settings_options import takes_settings, takes_settings_with
 from bedside.cli.simulate import (
     CasesArgument,
     ModelPriceOption,
@@ -34,7 +33,6 @@ from bedside.cli.simulate import (
     say_failures,
     simulator_options,
 )
-from bedside.core.question_settings import OPTIONS, option, settings_class
 from bedside.core.words import counted, listed, typed
 from bedside.ratings.names import is_human
 
@@ -65,24 +63,11 @@ ProtocolArgument = Annotated[
 BenchmarkArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside benchmark made.")]
 
 
-@settings_class
-class _TypedBenchmark(BenchmarkSettings):
-    """What was typed of a benchmark."""
-
-    out: str | os.PathLike[str] = option(
-        "Folder of the benchmark; the same command goes on where it was stopped.",
-        "--out", "-o", default=Path("bench"), heading=OPTIONS, metavar="FOLDER", form="path",
-    )  # fmt: skip
-
-
-_TypedBenchmark.__doc__ = BenchmarkSettings.__doc__
-
-
 @benchmark_app.command("run")
-@takes_settings
+@takes_settings_with(out=Path("bench"))
 def benchmark_run(
     protocol: ProtocolArgument,
-    settings: _TypedBenchmark,
+    settings: BenchmarkSettings,
     cases: CasesArgument = None,
     set_: SimulatorSetOption = None,
     price: ModelPriceOption = None,

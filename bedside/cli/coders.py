@@ -11,7 +11,6 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.help import App
-from bedside.cli.options import HOW, JUDGES
 from bedside.cli.output import (
     is_json,
     list_entries,
@@ -25,6 +24,7 @@ from bedside.cli.parsing import read_names
 from bedside.cli.progress import fold_progress
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
+from bedside.core.question_settings import HOW, JUDGES
 from bedside.transcripts.read_options import ReadOptions
 
 if TYPE_CHECKING:

@@ -23,10 +23,9 @@ from bedside.cli.judges import JURY_HELP, DryRunOption, read_jury
 from bedside.cli.options import OutOption
 from bedside.cli.output import in_options, note, say, say_limit, show_and_write, show_tables
 from bedside.cli.progress import judging_progress
-from bedside.cli.settings_options import takes_settings
+from bedside.cli.settings_options import takes_settings, takes_settings_with
 from bedside.core.errors import DataError
-from bedside.core.question_settings import option, settings_class
-from bedside.core.words import Names, typed
+from bedside.core.words import typed
 
 
 @takes_settings
@@ -74,22 +73,11 @@ def pairs(
         say("Not everything was answered: the same command asks what is missing.")
 
 
-@settings_class
-class _TypedJury(JurySettings):
-    """A jury whose name and members one option has."""
-
-    name: str = option("The jury's name.", default="", heading=None)
-    judges: Names = option("Its members.", default=(), heading=None)
-
-
-_TypedJury.__doc__ = JurySettings.__doc__
-
-
-@takes_settings
+@takes_settings_with(name="", judges=())
 def jury(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that judges have rated.")],
     jury: Annotated[str, typer.Option("--jury", metavar="NAME=A,B,C", help=JURY_HELP)],
-    settings: _TypedJury,
+    settings: JurySettings,
     out: OutOption = None,
 ) -> None:
     name, members = read_jury(jury)

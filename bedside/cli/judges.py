@@ -21,31 +21,10 @@ from bedside.ratings.names import JURY_RULES
 if TYPE_CHECKING:
     from bedside.reports.table import Table
     from bedside.transcripts.read_options import ReadOptions
-    from bedside.transcripts.transcript import ProvenanceKind
 
 
 # -- The options that say what judges are asked ---------------------------------------------------------
 
-JudgeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="MODEL",
-        help="Language model that rates by the suite's rubrics: openai/MODEL, http://host:port/v1#MODEL …, or a YAML "
-        "file of addresses. May be repeated; addresses of one model share its requests.",
-        autocompletion=complete.judges,
-        rich_help_panel=JUDGES,
-    ),
-]
-ShowOption = Annotated[
-    str | None,
-    typer.Option(
-        "--show",
-        metavar="system,tools",
-        help="Show raters system messages, or calls of tools, too. Without it nobody who rates sees them; the report "
-        "says so where they do.",
-        rich_help_panel=JUDGES,
-    ),
-]
 BatchOutOption = Annotated[
     Path | None,
     typer.Option(
@@ -83,20 +62,6 @@ def check_no_judge_options(judging: ScoredJudging, **others: object) -> None:
     ]
     if of_judges:
         raise InputError("no judge is named", where=f"`{of_judges[0]}`", todo="add --judge MODEL")
-
-
-def read_shown(text: str | None) -> tuple[ProvenanceKind, ...]:
-    """``system,tools`` as kinds of provenance.
-
-    Raises:
-        InputError: there is none of a name.
-    """
-    from bedside.transcripts.transcript import PROVENANCE_KINDS
-
-    names = read_names(text) or []
-    for name in names:
-        check_choice(name, PROVENANCE_KINDS, "--show")
-    return tuple(kind for kind in PROVENANCE_KINDS if kind in names)
 
 
 # -- What ``bedside score`` says of juries ----------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bedside.core.errors import InputError, one_of
 
 if TYPE_CHECKING:
-    from bedside.analysis.ratings_view import RatingSource, RatingsView
+    pass
 
 
 def either(names: Iterable[str]) -> str:
@@ -148,24 +148,3 @@ def read_settings(
                 f"{value!r} can't be read as a value", where=f"--set {name}", todo="quote it as YAML"
             ) from error
     return settings
-
-
-def open_source(
-    source: RatingSource,
-    scale: list[str] | None = None,
-    *,
-    rounds: str | None = None,
-    where: list[str] | None = None,
-    match: str | None = None,
-) -> RatingsView:
-    """The ratings of a run, or those read from a file, chosen as the options of that name say."""
-    from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.ratings.scales import parse_scales
-
-    return open_ratings_view(
-        source,
-        scales=parse_scales(scale or []),
-        rounds=read_rounds(rounds),
-        where=read_where(where),
-        match=read_names(match),
-    )

@@ -10,9 +10,10 @@ import typer
 
 from bedside.cli.completion import choices
 from bedside.cli.help import App
-from bedside.cli.options import HOW, SeedOption
+from bedside.cli.options import SeedOption
 from bedside.cli.output import note, note_account, say, show_records
 from bedside.cli.settings_options import takes_settings
+from bedside.core.question_settings import HOW
 from bedside.core.words import counted, typed
 from bedside.transcripts.read_options import ReadOptions
 

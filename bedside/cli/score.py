@@ -27,12 +27,12 @@ from bedside.cli.judges import (
     rate_with,
     read_scored_juries,
 )
-from bedside.cli.options import OUTPUT, READING
 from bedside.cli.output import in_options, note, note_account, say, say_limit, show_records, show_tables
 from bedside.cli.parsing import read_names, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.settings_options import takes_settings
 from bedside.core.errors import InputError
+from bedside.core.question_settings import OUTPUT, READING
 from bedside.core.words import counted, listed, typed
 from bedside.ratings.run_folder import MANIFEST
 from bedside.transcripts.read_options import ReadOptions

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.options import (
-    HOW,
-    OUTPUT,
-)
 from bedside.cli.output import in_options, is_json, note, say, show_tables
 from bedside.cli.score import ScoredFilesArgument
 from bedside.cli.settings_options import takes_settings
+from bedside.core.question_settings import HOW, OUTPUT
 from bedside.core.words import counted
 from bedside.transcripts.read_options import ReadOptions
 

@@ -27,7 +27,7 @@ from bedside.cli.parsing import (
     read_where,
     read_whole_numbers,
 )
-from bedside.core.question_settings import ARGUMENTS, REPEATED, Form, Option, is_settings, options
+from bedside.core.question_settings import ARGUMENTS, REPEATED, Form, Option, is_settings, options, with_defaults
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -64,9 +64,18 @@ def takes_settings(command: Command) -> Command:
 
     A command without a docstring says what the first of its settings does.
     """
+    return _made(command, {})
+
+
+def takes_settings_with(**defaults: Any) -> Callable[[Command], Command]:
+    """As :func:`takes_settings`; fields that the function must be given have these defaults."""
+    return lambda command: _made(command, defaults)
+
+
+def _made(command: Command, defaults: Mapping[str, Any]) -> Command:
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters
-    classes = {name: hints[name] for name in own if is_settings(hints[name])}
+    classes = {name: _kind(hints[name], defaults) for name in own if is_settings(hints[name])}
     parameters: list[inspect.Parameter] = []
     for name, parameter in own.items():
         if name in classes:
@@ -84,6 +93,11 @@ def takes_settings(command: Command) -> Command:
     with_settings.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     with_settings.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return with_settings  # type: ignore[return-value]
+
+
+def _kind(kind: type[Any], defaults: Mapping[str, Any]) -> type[Any]:
+    own = {name: default for name, default in defaults.items() if name in options(kind)}
+    return with_defaults(kind, **own) if own else kind
 
 
 def _typed_options(kind: type[Any]) -> dict[str, Option]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +15,9 @@ from bedside.cli.judgements import say_wave
 from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.parsing import read_numbers, read_pairs, read_settings
 from bedside.cli.progress import simulation_progress
-from bedside.cli.settings_options import takes_settings
+from bedside.cli.settings_options import takes_settings_with
 from bedside.core.errors import InputError
-from bedside.core.question_settings import HOW, OPTIONS, option, settings_class
+from bedside.core.question_settings import HOW
 from bedside.core.words import counted, typed
 from bedside.ratings.names import is_human
 from bedside.simulation.talk_settings import COST, TalkSettings
@@ -65,22 +64,9 @@ PreviewOption = Annotated[
 ]
 
 
-@settings_class
-class _TypedTalks(SimulateSettings):
-    """What was typed of a simulation."""
-
-    out: str | os.PathLike[str] = option(
-        "Folder of the simulation; the same command goes on where it was stopped.",
-        "--out", "-o", default=Path("talks"), heading=OPTIONS, metavar="FOLDER", form="path",
-    )  # fmt: skip
-
-
-_TypedTalks.__doc__ = SimulateSettings.__doc__
-
-
-@takes_settings
+@takes_settings_with(out=Path("talks"))
 def simulate(
-    settings: _TypedTalks,
+    settings: SimulateSettings,
     cases: CasesArgument = None,
     set_: SimulatorSetOption = None,
     price: ModelPriceOption = None,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.options import WHICH, SeedOption, SystemsOption, WhereOption
+from bedside.cli.options import SeedOption, SystemsOption, WhereOption
 from bedside.cli.output import note, refuse_json, say, show_records
 from bedside.cli.parsing import read_names, read_where
 from bedside.cli.progress import task_progress
 from bedside.core.errors import InputError
+from bedside.core.question_settings import WHICH
 from bedside.core.words import counted
 
 if TYPE_CHECKING:

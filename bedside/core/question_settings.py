@@ -111,6 +111,15 @@ def options(kind: type[Any]) -> dict[str, Option]:
     return {name: by_name[name] for name in dict.fromkeys(order)}
 
 
+def with_defaults(kind: type[Kind], **defaults: Any) -> type[Kind]:
+    """The same settings with other defaults, as the command line has them for what the function must be given."""
+    of_kind = {each.name: each for each in fields(cast(Any, kind))}
+    own = {name: field(default=value, metadata=of_kind[name].metadata) for name, value in defaults.items()}
+    kept = {"__doc__": kind.__doc__, "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    annotations = {name: of_kind[name].type for name in defaults}
+    return settings_class(type(kind.__name__, (kind,), {**kept, **own, "__annotations__": annotations}))
+
+
 def changed_fields(asked: Any, kind: type[Any] | None = None) -> list[str]:
     """The fields of settings that have not their defaults: all, or those of a class that they derive from."""
     own = fields(asked if kind is None else kind)

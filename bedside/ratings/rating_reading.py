@@ -11,6 +11,7 @@ from bedside.core.question_settings import READING, option, settings_class
 from bedside.core.words import Names, listed
 from bedside.ratings.scales import Scale, number_in, parse_scales, scale_from
 from bedside.ratings.spellings import folded, metric_key, plain, without_ends
+from bedside.transcripts.read_options import ENCODING, HEADER_ROW, SHEET
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +101,9 @@ class FileReading(CellReading):
         "Which columns of the file hold what bedside needs, such as item=Session,rater=Coder.",
         default=None, heading=READING, metavar="NAME=COLUMN,…", form="pairs",
     )  # fmt: skip
-    sheet: str | None = option(
-        "Worksheet of a workbook; all takes every one that holds a table.",
-        default=None, heading=READING, metavar="NAME",
-    )  # fmt: skip
-    header_row: int | None = option(
-        "Line or row of a table's column names, from 1. Without it, it is found.",
-        default=None, heading=READING, metavar="NUMBER", least=1,
-    )  # fmt: skip
-    encoding: str | None = option(
-        "Encoding of a text file, such as cp1252. Without it, it is recognised.",
-        default=None, heading=READING, metavar="NAME",
-    )  # fmt: skip
+    sheet: str | None = SHEET
+    header_row: int | None = HEADER_ROW
+    encoding: str | None = ENCODING
     rename: Mapping[str, str] | None = option(
         "Names of a file's metrics and raters, and those that they get: Empathy=empathy,AK=anna.",
         default=None, heading=READING, metavar="OLD=NEW,…", form="pairs",

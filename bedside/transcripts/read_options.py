@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 from bedside.core.errors import InputError, one_of
 from bedside.core.question_settings import READING, option, settings_class
 from bedside.transcripts.transcript import NO_SPEAKER_BUT_TEXT, ROLES, Role
+
+#: Fields that whatever reads a table has.
+SHEET: Any = option(
+    "Worksheet of a workbook; all takes every one that holds a table.",
+    default=None, heading=READING, metavar="NAME",
+)  # fmt: skip
+HEADER_ROW: Any = option(
+    "Line or row of a table's column names, from 1. Without it, it is found.",
+    default=None, heading=READING, metavar="NUMBER", least=1,
+)  # fmt: skip
+ENCODING: Any = option(
+    "Encoding of a text file, such as cp1252. Without it, it is recognised.",
+    default=None, heading=READING, metavar="NAME",
+)  # fmt: skip
 
 
 @settings_class
@@ -32,18 +46,9 @@ class ReadOptions:
         "What the files' paths say, such as '{system}/{case_id}'; other names become factors.",
         default=None, heading=READING, metavar="PATTERN",
     )  # fmt: skip
-    sheet: str | None = option(
-        "Worksheet of a workbook; all takes every one that holds a table.",
-        default=None, heading=READING, metavar="NAME",
-    )  # fmt: skip
-    header_row: int | None = option(
-        "Line or row of a table's column names, from 1. Without it, it is found.",
-        default=None, heading=READING, metavar="NUMBER", least=1,
-    )  # fmt: skip
-    encoding: str | None = option(
-        "Encoding of a text file, such as cp1252. Without it, it is recognised.",
-        default=None, heading=READING, metavar="NAME",
-    )  # fmt: skip
+    sheet: str | None = SHEET
+    header_row: int | None = HEADER_ROW
+    encoding: str | None = ENCODING
     drop_empty: bool = option("Leave turns without text out, and count them.", default=False, heading=READING)
     drop_tags: bool = option(
         "Take a transcriber's tags, such as <UNIN/> and [inaudible], out of the text, and count them.",

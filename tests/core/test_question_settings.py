@@ -117,3 +117,14 @@ def test_a_number_that_is_no_choice_is_refused(
         main(["report", str(run.path), "--columns", str(columns)])
     assert ended.value.code == 2
     assert not (tmp_path / "report").exists()
+
+
+@pytest.mark.parametrize("part", ["--card", "--methods", "--checklist"])
+def test_published_numbers_are_those_of_the_source_whatever_is_printed(
+    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", metrics="turns").run
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(run.path), part, "--published-numbers"])
+    assert ended.value.code == 2
+    assert "--published-numbers: published numbers stand in the tables of the source" in capsys.readouterr().err
