@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from bedside.analysis.averaging import EnteredCases
 from bedside.analysis.ratings_view import PEOPLE
 from bedside.ratings.values import Direction
+from bedside.reports.table_content import DASH as DASH
 from bedside.stats.result import Interval, Result
 
 # -- What a cell is called ------------------------------------------------------------------------------
@@ -32,9 +33,6 @@ ARROWS: Mapping[Direction, str] = {"higher": " ↑", "lower": " ↓", "none": ""
 
 
 # -- Numbers --------------------------------------------------------------------------------------------
-
-#: Shown where there is no value.
-DASH = "–"
 
 
 def number(value: float | None, digits: int = 2) -> str:

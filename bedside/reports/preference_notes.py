@@ -23,6 +23,8 @@ from bedside.core.words import counted
 from bedside.ratings.names import is_human, person_name
 from bedside.ratings.rubric_metrics import preference_metric
 from bedside.ratings.table import frame_of
+from bedside.reports.columns import Part, recorded
+from bedside.reports.notes import note
 from bedside.reports.number_text import p_value, rater_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_notes import averaging_notes
@@ -58,9 +60,15 @@ def heading(facts: MetricFacts, raters: str) -> str:
     return f"{facts.title} ({rater_words(raters)})"
 
 
-def record_head(facts: MetricFacts, raters: str) -> dict[str, str]:
-    """What every record begins with."""
-    return {"metric": preference_metric(facts.name), "rubric": facts.name, "raters": raters}
+def heading_of_part(row: Part) -> str:
+    """The heading of a row about a part of preferences."""
+    return heading(row.whole.facts, row.whole.raters)
+
+
+#: What every record of preferences begins with.
+PREFERENCE_RECORD = recorded(
+    metric=lambda item: preference_metric(item.facts.name), rubric="facts.name", raters="raters"
+)
 
 
 def reasons(results: Collection[Result]) -> Iterator[str]:
@@ -81,7 +89,8 @@ def position_words(bias: PositionBias) -> str:
     return f"{words}; the verdict was the same in both orders on {share_words(bias.orders.same)} of the pairs"
 
 
-def left_out_words(shown: Sequence[SystemPreferences]) -> Iterator[str]:
+@note("preferences.left out")
+def left_out(shown: Sequence[SystemPreferences]) -> Iterator[str]:
     """Preferences that aren't counted."""
     for preferences in shown:
         for why, number in preferences.left_out.items():

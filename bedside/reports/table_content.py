@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal, Self
+
+#: Shown where there is no value.
+DASH = "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +30,68 @@ class Cell:
     record: int | None = None
 
 
+def plainly(value: Any) -> str:
+    """A text as it is, a count with commas between its thousands, yes or no; a dash where there is nothing."""
+    if value is None:
+        return DASH
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its title, its alignment, and the heading it shares with the columns beside it."""
+    """One column: its heading, and what it prints and records of what a row is about.
+
+    Attributes:
+        title: its heading.
+        align: left or right.
+        group: the heading it shares with the columns beside it.
+        field: its name in the records; empty where they don't have it. A value with an interval has the names with
+            ``_low`` and ``_high``, too.
+        value: what is recorded: an attribute of what the row is about, dots for those of attributes, or what gives it;
+            the attribute that is called as the field unless given.
+        form: how the value is printed.
+        text: what is printed, where it is more than the value.
+        marks: what is printed raised after it.
+        note: what the column is, below the table.
+        dash: why a cell may be a dash; of a result the reason that it gives itself unless given.
+        optional: whether it is left out where no row has a value.
+    """
 
     title: str
     align: Literal["left", "right"] = "right"
     group: str | None = None
+    field: str = ""
+    value: str | Callable[[Any], Any] = ""
+    form: Callable[[Any], str] = plainly
+    text: Callable[[Any], str] | None = None
+    marks: Callable[[Any], str] | None = None
+    note: str = ""
+    dash: str = ""
+    optional: bool = False
+
+    def value_of(self, item: Any) -> Any:
+        """What it holds of what a row is about."""
+        if callable(self.value):
+            return self.value(item)
+        path = self.value or self.field
+        return attrgetter(path)(item) if path else None
+
+    def text_of(self, item: Any) -> str:
+        """What it prints of it."""
+        return self.text(item) if self.text is not None else self.form(self.value_of(item))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What records have and the table doesn't print, in its place among the columns.
+
+    Attributes:
+        of: the names and values of what a row is about.
+    """
+
+    of: Callable[[Any], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

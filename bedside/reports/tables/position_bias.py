@@ -2,90 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bedside.analysis.pair_preferences import PositionBias
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.words import counted
-from bedside.reports.number_text import DASH, bounded_record, p_value, rater_words, share_words
-from bedside.reports.preference_notes import heading, preferences_of, record_head
+from bedside.reports.columns import recorded, table_of
+from bedside.reports.notes import Note, note
+from bedside.reports.number_text import DASH, p_value, rater_words, share_words
+from bedside.reports.preference_notes import PREFERENCE_RECORD, heading, preferences_of
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_content import Column
 from bedside.reports.table_kind import TableKind
 
 _TITLE = "Preferences: whether the place counts"
 
 
-def position_table(shown: Sequence[PositionBias]) -> Table:
-    """The table of position biases already analysed."""
-    return Table(
-        name="position_bias",
-        title=_TITLE,
-        columns=(
-            Column("Raters", "left"), Column("Comparisons"), Column("Ties"), Column("First won [95 % CI]"), Column("p"),
-            Column("Pairs in both orders"), Column("Same verdict [95 % CI]"), Column("Reversed [95 % CI]"),
-            Column("to first, second"), Column("Same in two passes [95 % CI]"),
-        ),
-        rows=tuple(
-            Row(tuple(_cells(bias, record)), bias.facts.title) for record, bias in enumerate(shown)
-        ),
-        notes=tuple(_notes(shown)),
-        records=tuple(map(_record, shown)),
-    )  # fmt: skip
+def _of_orders(name: str) -> Callable[[PositionBias], Any]:
+    """What there is of pairs asked in both orders."""
+    return lambda bias: getattr(bias.orders, name) if bias.orders else None
 
 
-def _cells(bias: PositionBias, record: int) -> Iterator[Cell]:
-    orders = bias.orders
-    yield Cell(rater_words(bias.raters))
-    for text in (
-        f"{bias.comparisons:,}",
-        f"{bias.ties:,}",
-        share_words(bias.first),
-        p_value(bias.first.p),
-        f"{orders.same.n:,}" if orders else DASH,
-        share_words(orders.same if orders else None),
-        share_words(orders.reversed if orders else None),
-        f"{orders.to_first:,}, {orders.to_second:,}" if orders else DASH,
-        share_words(bias.passes),
-    ):
-        yield Cell(text, record=record)
+COLUMNS = (
+    PREFERENCE_RECORD,
+    recorded(cell=lambda bias: f"{bias.metric}@{bias.raters}"),
+    Column("Raters", "left", text=lambda bias: rater_words(bias.raters)),
+    Column("Comparisons", field="comparisons"),
+    Column("Ties", field="ties"),
+    Column("First won [95 % CI]", field="first", form=share_words),
+    Column("p", field="p", value="first.p", form=p_value),
+    recorded("balanced", "one_order"),
+    Column("Pairs in both orders", field="both_orders", value=lambda bias: bias.orders.same.n if bias.orders else 0,
+           text=lambda bias: f"{bias.orders.same.n:,}" if bias.orders else DASH),
+    Column("Same verdict [95 % CI]", field="same", value=_of_orders("same"), form=share_words),
+    Column("Reversed [95 % CI]", field="reversed", value=_of_orders("reversed"), form=share_words),
+    Column("to first, second",
+           text=lambda bias: f"{bias.orders.to_first:,}, {bias.orders.to_second:,}" if bias.orders else DASH),
+    recorded(**{name: _of_orders(name) for name in ("to_first", "to_second", "with_tie")}),
+    Column("Same in two passes [95 % CI]", field="same_in_passes", value="passes", form=share_words),
+    recorded(method="first.method", missing="first.missing"),
+)  # fmt: skip
+MEANING = Note(
+    "position bias.meaning",
+    "First won: of the comparisons with a winner, the share that the conversation shown first won; .5 where the place "
+    "doesn't count. Same verdict: of the pairs asked in both orders (by each rater, in each pass), the share with the "
+    "same winner, or a tie, in both; Reversed: the share in which the other one won when the order changed, and how "
+    "many of them went to the one shown first each time, and to the second. The rest had a tie in one order. Same in "
+    "two passes: the same order asked again; verdicts that change there too change without any help of the order. All "
+    "intervals are over cases.",
+)
 
 
-def _record(bias: PositionBias) -> Mapping[str, Any]:
-    orders = bias.orders
-    return {
-        **record_head(bias.facts, bias.raters),
-        "cell": f"{bias.metric}@{bias.raters}",
-        "comparisons": bias.comparisons,
-        "ties": bias.ties,
-        **bounded_record("first", bias.first),
-        "p": bias.first.p,
-        "balanced": bias.balanced,
-        "one_order": bias.one_order,
-        "both_orders": orders.same.n if orders else 0,
-        **bounded_record("same", orders.same if orders else None),
-        **bounded_record("reversed", orders.reversed if orders else None),
-        "to_first": orders.to_first if orders else None,
-        "to_second": orders.to_second if orders else None,
-        "with_tie": orders.with_tie if orders else None,
-        **bounded_record("same_in_passes", bias.passes),
-        "method": bias.first.method,
-        "missing": bias.first.missing,
-    }
-
-
-def _notes(shown: Sequence[PositionBias]) -> Iterator[str]:
-    yield (
-        "First won: of the comparisons with a winner, the share that the conversation shown first won; .5 where the "
-        "place doesn't count. Same verdict: of the pairs asked in both orders (by each rater, in each pass), the share "
-        "with the same winner, or a tie, in both; Reversed: the share in which the other one won when the order "
-        "changed, and how many of them went to the one shown first each time, and to the second. The rest had a tie in "
-        "one order. Same in two passes: the same order asked again; verdicts that change there too change without any "
-        "help of the order. All intervals are over cases."
-    )
+@note("position bias.p", "p")
+def tests(shown: Sequence[PositionBias]) -> Iterator[str]:
+    """How p came to be."""
     for method in dict.fromkeys(bias.first.method.partition("; ")[2] for bias in shown if bias.first.p is not None):
         yield f"p: {method.replace('cluster', 'case')}."
+
+
+@note("position bias.orders", "First won [95 % CI]")
+def orders(shown: Sequence[PositionBias]) -> Iterator[str]:
+    """What it means that pairs were shown in one order."""
     for bias in shown:
         if not bias.balanced:
             yield (
@@ -97,6 +75,12 @@ def _notes(shown: Sequence[PositionBias]) -> Iterator[str]:
                 f"{heading(bias.facts, bias.raters)}: First won leaves out {counted(bias.one_order, 'pair')} that "
                 "were shown in one order only."
             )
+
+
+def position_table(shown: Sequence[PositionBias]) -> Table:
+    """The table of position biases already analysed."""
+    return table_of("position_bias", _TITLE, shown, COLUMNS, group=lambda bias: bias.facts.title,
+                    notes=(MEANING, tests, orders))  # fmt: skip
 
 
 def _build(view: RatingsView, seed: int) -> Table | None:
