@@ -135,9 +135,9 @@ def dash_texts(columns: Sequence[Column], rows: Sequence[Row], items: Sequence[A
                 continue
             value = column.value_of(item)
             missing = value.missing if isinstance(value, Result) else None
-            reason = column.dash or missing
+            reason = missing or column.dash
             if reason:
-                titles_by_reason.setdefault((reason, bool(column.dash)), {})[column.title] = None
+                titles_by_reason.setdefault((reason, not missing), {})[column.title] = None
     return tuple(
         NoteText(f"{DASH}: {reason} ({', '.join(titles)})." if is_of_column else f"{DASH}: {reason}.", "dash",
                  tuple(titles))

@@ -30,10 +30,10 @@ from bedside.api.annotating import keep_plan
 from bedside.core.errors import DataError
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.run import Run
-from bedside.reports.agreement_notes import unit_notes
 from bedside.reports.annotation import status_tables
 from bedside.reports.estimation import estimate_table
 from bedside.reports.renderers.markdown import markdown
+from bedside.reports.tables.agreement import unit_notes
 from bedside.reports.validation import validation_tables
 from tests.annotation.builders import QUESTION, copy_of, fill_csv, people, rater_answer
 from tests.annotation.study import EMPATHY, JUDGE, rating_plan

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.agreement_notes import sample_notes
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.figure_parts import height_of_names, name_rows, new_figure, style, width_of_names
-from bedside.reports.tables.agreement import AgreementOptions, agreements_of
+from bedside.reports.tables.agreement import AgreementOptions, agreements_of, sample_notes
 
 #: Letters in a line beside a row.
 _LETTERS = 46

@@ -3,89 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, RatedApart, agree, rated_apart
+from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.errors import DataError
 from bedside.core.words import counted
-from bedside.reports.agreement_notes import (
-    constant_notes,
-    form_notes,
-    interval_notes,
-    is_of_two,
-    sample_notes,
-    unit_notes,
-)
+from bedside.reports.columns import table_of
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, decimal, n_of, number, rater_words
+from bedside.reports.notes import Note, noted
+from bedside.reports.number_text import DASH, decimal, n_of, number, rater_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.reports.table_notes import absent_notes, dash_notes, preferences_apart
+from bedside.reports.table_notes import absent_notes, preferences_apart
 from bedside.stats.kappa_bands import reading
+from bedside.stats.reliability import ICC_MODELS
 from bedside.stats.result import Result
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.
 MOST_PERSONS = 4
+#: Fewer cases than this make a rough interval.
+_FEW = 10
+#: Metrics that a note names one by one.
+_MOST_TITLES = 6
 #: Headings that come before those of raters.
 _HEADINGS = {"people": "People among themselves", "ceiling": "One person against the consensus of the others"}
 
 
 @dataclass(frozen=True, slots=True)
-class _AgreementRow:
+class AgreementRow:
     """A row of the table: an agreement, and people's kappa that it stands beside; None where there is none."""
 
     agreement: Agreement
     ceiling: Result | None
+    place: int
 
 
 @dataclass(frozen=True, slots=True)
-class FactColumn:
-    """A column of what is known of an agreement, not a statistic of its own.
+class StatisticColumn(Column):
+    """A column of one statistic, left out where no row has it; each statistic is a record of its own.
 
     Attributes:
-        title: its heading.
-        text: the cell's text.
-        align: left or right.
-        note: what the column is, below the table.
-    """
-
-    title: str
-    text: Callable[[_AgreementRow], str]
-    align: Literal["left", "right"] = "right"
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StatisticColumn:
-    """A column of one statistic.
-
-    Attributes:
-        title: its heading; the first word is the statistic's sign, as notes name it.
         statistic: its name in :data:`~bedside.analysis.agreement_statistics.STATISTICS`, which says where it applies.
         interval: whether its interval is shown.
-        form: how its numbers are printed.
-        note: what the statistic is, below the table, after its sign.
     """
 
-    title: str
-    statistic: str
+    statistic: str = ""
     interval: bool = False
-    form: Callable[[float], str] = decimal
-    note: str = ""
 
-    @property
-    def sign(self) -> str:
-        """What notes call the statistic."""
-        return self.title.partition(" ")[0]
+    def value_of(self, row: AgreementRow) -> Result | None:
+        """The statistic; None of rows that it doesn't apply to."""
+        return row.agreement.statistics.get(self.statistic)
 
-    def text(self, row: _AgreementRow) -> str:
-        """The cell's text, with the number of units that the statistic rests on where they are fewer than the row's."""
-        result = row.agreement.statistics.get(self.statistic)
+    def text_of(self, row: AgreementRow) -> str:
+        """Its value, with the number of units that it rests on where they are fewer than the row's."""
+        result = self.value_of(row)
         text = _estimate(result, self.form, interval=self.interval)
         if result is None or text == DASH or result.n >= row.agreement.units:
             return text
@@ -101,111 +79,274 @@ def _estimate(result: Result | None, form: Callable[[float], str] = decimal, *, 
     return f"{text} [{form(result.interval.low)}, {form(result.interval.high)}]"
 
 
-def _title(row: _AgreementRow) -> str:
-    return row.agreement.title
+def _statistic(title: str, statistic: str, dash: str = "", *, plain: bool = False, note: str = "") -> StatisticColumn:
+    """A column of a statistic, with its interval where the title says so."""
+    return StatisticColumn(title, statistic=statistic, dash=dash, form=number if plain else decimal, note=note,
+                           interval="CI" in title, optional=True)  # fmt: skip
 
 
-def _rater_count(row: _AgreementRow) -> str:
-    return str(len(row.agreement.raters))
-
-
-def _unit_count(row: _AgreementRow) -> str:
-    """The units, of all that the raters compared rated."""
-    return n_of(row.agreement.units, row.agreement.of)
-
-
-def _reading(row: _AgreementRow) -> str:
+def _reading(row: AgreementRow) -> str:
     statistics = row.agreement.statistics
     main = statistics.get("kappa") or statistics.get("alpha")
     return reading(main.estimate if main is not None else None) or DASH
 
 
-def _ceiling(row: _AgreementRow) -> str:
-    return _estimate(row.ceiling)
+_BESIDE_PEOPLE = "of two raters on numbers, one of whom is no person, and not a mean over persons"
+_ORDERED = "of ordered scales, and not a mean over persons"
+_NOT_A_MEAN = "not a mean over persons"
+_LIMITS = (
+    "Lower and upper limit: 95 % of differences, the rater minus people, lie between them if they are normal (Bland "
+    "and Altman): bias ± 1.96 standard deviations."
+)
 
-
-#: In order; a column that no row has a value in is left out.
-COLUMNS: tuple[FactColumn | StatisticColumn, ...] = (
-    FactColumn("Metric", _title, align="left"),
-    FactColumn("Raters", _rater_count),
-    FactColumn("Units", _unit_count),
-    StatisticColumn("Agreement", "percent agreement"),
-    StatisticColumn("κ [95 % CI]", "kappa", interval=True),
-    FactColumn("Reading", _reading, align="left"),
-    FactColumn(
+COLUMNS: tuple[Column, ...] = (
+    Column("Metric", "left", text=lambda row: row.agreement.title, optional=True),
+    Column("Raters", text=lambda row: str(len(row.agreement.raters)), optional=True),
+    Column("Units", text=lambda row: n_of(row.agreement.units, row.agreement.of), optional=True),
+    _statistic("Agreement", "percent agreement"),
+    _statistic("κ [95 % CI]", "kappa"),
+    Column("Reading", "left", text=_reading, optional=True),
+    Column(
         "Ceiling",
-        _ceiling,
+        text=lambda row: _estimate(row.ceiling),
+        optional=True,
+        dash="it exists only in rows that compare a rater with two or more people who rated the same units",
         note="Ceiling: what people reach among themselves. It is the mean of their pairs beside a rater's mean over "
         "persons, and one person against the consensus of the others beside a rater's against the consensus. It rests "
         "on the units that several people rated.",
     ),
-    StatisticColumn("Fleiss κ", "fleiss"),
-    StatisticColumn("AC [95 % CI]", "ac", interval=True),
-    StatisticColumn("α [95 % CI]", "alpha", interval=True),
-    StatisticColumn("ICC", "icc"),
-    StatisticColumn("ρ", "spearman", note="Spearman's."),
-    StatisticColumn("Bias [95 % CI]", "bias", interval=True, form=number, note="mean of the rater minus people."),
-    StatisticColumn("Lower limit [95 % CI]", "lower limit", interval=True, form=number),
-    StatisticColumn("Upper limit [95 % CI]", "upper limit", interval=True, form=number),
+    _statistic("Fleiss κ", "fleiss", "of people among themselves"),
+    _statistic("AC [95 % CI]", "ac", _NOT_A_MEAN),
+    _statistic("α [95 % CI]", "alpha", _NOT_A_MEAN),
+    _statistic("ICC", "icc", _ORDERED),
+    _statistic("ρ", "spearman", _ORDERED, note="ρ: Spearman's."),
+    _statistic("Bias [95 % CI]", "bias", _BESIDE_PEOPLE, plain=True, note="Bias: mean of the rater minus people."),
+    _statistic("Lower limit [95 % CI]", "lower limit", _BESIDE_PEOPLE, plain=True, note=_LIMITS),
+    _statistic("Upper limit [95 % CI]", "upper limit", _BESIDE_PEOPLE, plain=True),
 )
 
-_BESIDE_PEOPLE = "of two raters on numbers, one of whom is no person, and not a mean over persons"
-_ORDERED = "of ordered scales, and not a mean over persons"
-_NOT_A_MEAN = "not a mean over persons"
-#: What a statistic is of, where a row has none.
-_NOT_OF_ROW = {
-    "Ceiling": "it exists only in rows that compare a rater with two or more people who rated the same units",
-    "Fleiss κ": "of people among themselves",
-    "AC [95 % CI]": _NOT_A_MEAN,
-    "α [95 % CI]": _NOT_A_MEAN,
-    "ICC": _ORDERED,
-    "ρ": _ORDERED,
-    "Bias [95 % CI]": _BESIDE_PEOPLE,
-    "Lower limit [95 % CI]": _BESIDE_PEOPLE,
-    "Upper limit [95 % CI]": _BESIDE_PEOPLE,
-}
+
+def _form_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """In which form the statistics are: weights, alpha's distance, which intraclass correlation."""
+    notes = []
+    ordered = [a for a in agreements if a.level == "ordinal" and "kappa" in a.statistics]
+    alphas = dict.fromkeys(
+        (a.level, str(a.statistics["alpha"].options["metric"])) for a in agreements if "alpha" in a.statistics
+    )
+    kinds = {"nominal": "of labels", "ordinal": "on ordered scales", "interval": "of other numbers"}
+    words = [f"{metric} {kinds[level]}" for level, metric in alphas]
+    if ordered:
+        weights = " and ".join(
+            dict.fromkeys(str(a.statistics["kappa"].options["weights"]).replace("unweighted", "no") for a in ordered)
+        )
+        fleiss = ", Fleiss κ" if any("fleiss" in a.statistics for a in ordered) else ""
+        notes.append(f"On ordered scales κ{fleiss} and AC (AC2) have {weights} weights.")
+        for title, levels in dict.fromkeys((a.title, a.statistics["kappa"].options["scale"]) for a in ordered):
+            if isinstance(levels[0], str) and len(levels) > 2:
+                notes.append(
+                    f"{title}: labels by their place, from 0 for {levels[0]} to {len(levels) - 1} for {levels[-1]}."
+                )
+    if words and (ordered or len(words) > 1 or any(level != metric for level, metric in alphas)):
+        notes.append(f"α is {', '.join(words)}.")
+    forms = dict.fromkeys(
+        (r.name, int(r.options["model"]), bool(r.options["average"]))
+        for a in agreements
+        if (r := a.statistics.get("icc")) is not None
+    )
+    notes += [
+        f"ICC: {name}, {ICC_MODELS[model]}, {'the mean of all raters' if average else 'single ratings'}."
+        for name, model, average in forms
+    ]
+    return notes
+
+
+def unit_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """On which units statistics rest, and what is left out."""
+    notes = []
+    if any(r.estimate is not None and r.n < a.units for a in agreements for r in a.statistics.values()):
+        notes.append("n: the units that a statistic rests on, where they are fewer: ICC and Fleiss κ need all raters.")
+    if any(
+        a.kind in ("people", "mean") and len(a.raters) > 2 and r.estimate is not None and r.n < a.units
+        for a in agreements
+        for r in a.statistics.values()
+    ):
+        notes.append(
+            "Agreement is the mean over units of the share of raters who say the same, κ the mean over pairs of "
+            "raters: where not everybody rated everything, they are not means of the same."
+        )
+    people = [a for a in agreements if a.kind == "people" and not a.title.endswith(": any or none")]
+    beside = [a for a in agreements if a.kind == "consensus" and not a.title.endswith(": any or none")]
+    alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)
+    if alone:
+        used = ", but for the shares of levels in AC" if any("ac" in a.statistics for a in people) else ""
+        notes.append(f"Left out among people, as only one person rated them{used}: {counted(alone, 'unit')}.")
+    if ties:
+        notes.append(f"Left out of comparisons with the consensus, as people tie: {counted(ties, 'unit')}.")
+    settled = {a.title: max(b.adjudicated for b in beside if b.title == a.title) for a in beside if a.adjudicated}
+    if settled:
+        counts = ", ".join(f"{title} {counted(count, 'unit')}" for title, count in settled.items())
+        notes.append(
+            f"The consensus is the final label of an adjudicator where there is one ({counts}). All else, the ceiling "
+            "too, is of what the raters said themselves."
+        )
+    if any(a.ties and _is_of_two(a) for a in beside):
+        notes.append(
+            "The consensus of two people is what both say: units on which anybody agrees more easily. Look at the mean "
+            "over persons first."
+        )
+    return notes
+
+
+def _constant_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """Who gives a single level to everything, what that makes of kappa, and what it is without them."""
+    notes = []
+    for agreement in agreements:
+        kappa = agreement.statistics.get("kappa")
+        if not agreement.constant or kappa is None or kappa.estimate is None or agreement.kind == "person":
+            continue
+        who = ", ".join(f"{rater_words(rater)} only {level}" for rater, level in agreement.constant.items())
+        without = agreement.statistics.get("kappa without constant raters")
+        rest = "no pair is left without."
+        if without is not None and without.estimate is not None:
+            rest = f"of the other pairs κ is {share_words(without)}."
+        notes.append(
+            f"{agreement.title}, {agreement.between}: κ with a rater who gives one level to everything ({who}) is 0, "
+            f"whatever the others say; {rest}"
+        )
+    return notes
+
+
+def _interval_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """How intervals are made, and which are rough."""
+    titles_of: dict[str, dict[str, None]] = {}
+    for agreement in agreements:
+        for name in ("kappa", "alpha"):
+            result = agreement.statistics.get(name)
+            if result is not None and result.interval is not None:
+                rated = "turns" if agreement.units > agreement.transcripts else "transcripts"
+                method = result.interval.method.replace("clusters", _drawn_words(agreement))
+                titles_of.setdefault(f"where {rated} are rated: {method}", {})[agreement.title] = None
+    several = len(titles_of) > 1
+    notes = [
+        f"Intervals of κ and α {words}{f' ({_listed(list(titles))})' if several else ''}."
+        for words, titles in titles_of.items()
+    ]
+    few = [a for a in agreements if 1 < a.cases < _FEW and a.units > a.cases]
+    if few:
+        fewest = min(few, key=lambda agreement: agreement.cases)
+        notes.append(f"Some rest on units of only {fewest.cases} {_drawn_words(fewest)}: their intervals are rough.")
+    return notes
+
+
+def _listed(titles: Sequence[str]) -> str:
+    """Titles as a note names them; of many the first."""
+    more = f" and {len(titles) - _MOST_TITLES} more" if len(titles) > _MOST_TITLES else ""
+    return ", ".join(titles[:_MOST_TITLES]) + more
+
+
+def _drawn_words(agreement: Agreement) -> str:
+    """What is drawn as one."""
+    return "cases" if agreement.cases < agreement.transcripts else "transcripts"
+
+
+def sample_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """How the units were drawn, where not with one chance, and what that makes of the figures."""
+    notes = []
+    by_strata: dict[tuple[str, ...], list[str]] = {}
+    for agreement in agreements:
+        titles = by_strata.setdefault(agreement.by, []) if agreement.chances == "unequal" else []
+        if agreement.title not in titles:
+            titles.append(agreement.title)
+    for by, titles in by_strata.items():
+        notes.append(
+            f"{', '.join(titles)}: the units that people rated were drawn with unequal chances, by {' and '.join(by)}. "
+            "Every figure is of all units that they were drawn from, with each weighted by how many it stands for, "
+            f"and intervals are by strata.{_unweighted_words(agreements, titles)}"
+        )
+    unknown = list(dict.fromkeys(a.title for a in agreements if a.partly_known))
+    if unknown:
+        notes.append(
+            f"{', '.join(unknown)}: with what chance units were drawn is not known of all of them, or they are of "
+            "several rounds, so that nothing is weighted. Figures are about the units rated."
+        )
+    picked = {a.title: a.picked for a in agreements if a.picked}
+    if picked:
+        listed = ", ".join(f"{title} {count:,}" for title, count in picked.items())
+        notes.append(
+            f"Units left out because they were picked for what they are, such as disagreement, and not drawn: {listed}."
+        )
+    notes += dict.fromkeys(
+        learnt_words(a.title, str(a.rater), counted(a.learnt, "unit")) for a in agreements if a.learnt
+    )
+    none = list(dict.fromkeys(a.title for a in agreements if a.chances == "none"))
+    if none:
+        notes.append(
+            f"{', '.join(none)}: the units that people rated were picked for what they are, such as disagreement, and "
+            "not drawn. Figures are about these units, and would differ if all had been rated."
+        )
+    return notes
+
+
+def _unweighted_words(agreements: Sequence[Agreement], titles: Sequence[str]) -> str:
+    """People's kappa of the units rated alone."""
+    words = []
+    for agreement in agreements:
+        kappa = agreement.statistics.get("kappa of rated units")
+        if agreement.kind == "people" and agreement.title in titles and kappa is not None:
+            title = f"{agreement.title} " if len(titles) > 1 else ""
+            words.append(f"{title}{share_words(kappa)}")
+    return f" Of the units rated alone, unweighted, κ among people is {', '.join(words)}." if words else ""
+
+
+def _is_of_two(agreement: Agreement) -> bool:
+    """Whether a consensus is that of two people."""
+    return len(agreement.raters) == 3
+
+
+NOTES = (
+    Note(
+        "agreement.meaning",
+        "Agreement: share of pairs of raters that say the same. κ: Cohen's kappa, the mean over pairs of raters.",
+        ("Agreement", "κ [95 % CI]"),
+    ),
+    Note("agreement.forms", _form_notes),
+    Note("agreement.units", unit_notes, ("Units",)),
+    Note("agreement.constant raters", _constant_notes, ("κ [95 % CI]",)),
+    Note("agreement.intervals", _interval_notes),
+    Note("agreement.sample", sample_notes),
+    Note("agreement.reading", "Reading after Landis and Koch (1977); a word is no verdict.", ("Reading",)),
+)
 
 
 def agreement_table(agreements: Sequence[Agreement], apart: Sequence[RatedApart] = ()) -> Table:
     """The table of agreements already computed, and what is said of the metrics that no two people both rated."""
-    records: list[Mapping[str, Any]] = []
-    positions: dict[tuple[int, str], int] = {}
-    for place, agreement in enumerate(agreements):
-        for record in _records(agreement):
-            positions[place, str(record["statistic"])] = len(records)
-            records.append(record)
     ceilings = _ceilings(agreements)
-    shown = [
-        (place, agreement)
+    rows = [
+        AgreementRow(agreement, ceilings.get((agreement.metric, agreement.title, agreement.kind)), place)
         for place, agreement in enumerate(agreements)
         if agreement.kind != "person" or _persons(agreements, agreement) <= MOST_PERSONS
     ]
-    rows = []
-    for heading in _headings([agreement for _, agreement in shown]):
-        for place, agreement in shown:
-            if _heading(agreement) != heading:
-                continue
-            ceiling = ceilings.get((agreement.metric, agreement.title, agreement.kind))
-            rows.append(_table_row(_AgreementRow(agreement, ceiling), heading, place, positions))
-    # A column nobody has a value in says nothing.
-    used = [i for i in range(len(COLUMNS)) if any(row.cells[i].text != DASH for row in rows)]
-    columns = [COLUMNS[i] for i in used]
-    table_columns = tuple(
-        Column(column.title, column.align) if isinstance(column, FactColumn) else Column(column.title)
-        for column in columns
-    )
-    table_rows = tuple(Row(tuple(row.cells[i] for i in used), row.group) for row in rows)
-    return Table(
-        name="agreement",
-        title="Agreement of raters",
-        columns=table_columns,
-        rows=table_rows,
-        notes=(
-            *_apart_notes(apart),
-            *_notes(agreements, columns),
-            *dash_notes(table_columns, table_rows, _NOT_OF_ROW),
+    headings = _headings([row.agreement for row in rows])
+    rows.sort(key=lambda row: headings.index(_heading(row.agreement)))
+    table = table_of(
+        "agreement", "Agreement of raters", rows, COLUMNS,
+        group=lambda row: _heading(row.agreement),
+        notes=(*_apart_notes(apart), *noted(NOTES, agreements)),
+    )  # fmt: skip
+    records = [(place, record) for place, agreement in enumerate(agreements) for record in _records(agreement)]
+    positions = {(place, record["statistic"]): position for position, (place, record) in enumerate(records)}
+
+    def linked(row: AgreementRow, cell: Cell, column: Column) -> Cell:
+        statistic = column.statistic if isinstance(column, StatisticColumn) else None
+        return replace(cell, record=positions.get((row.place, statistic)))
+
+    return replace(
+        table,
+        rows=tuple(
+            replace(shown, cells=tuple(map(partial(linked, row), shown.cells, table.columns)))
+            for row, shown in zip(rows, table.rows, strict=True)
         ),
-        records=(*records, *map(_apart_record, apart)),
+        records=(*(record for _, record in records), *map(_apart_record, apart)),
     )
 
 
@@ -224,17 +365,6 @@ def _apart_record(each: RatedApart) -> Mapping[str, Any]:
         "between": PEOPLE, "raters": ", ".join(each.raters), "units": 0, "alone": each.units, "statistic": "kappa",
         "estimate": None, "n": 0, "missing": "no two people rated the same unit",
     }  # fmt: skip
-
-
-def _table_row(row: _AgreementRow, heading: str, place: int, positions: Mapping[tuple[int, str], int]) -> Row:
-    """A row with all columns; ``positions`` are those of records, by the agreement's place and the statistic."""
-    cells = []
-    for column in COLUMNS:
-        record = None
-        if isinstance(column, StatisticColumn):
-            record = positions.get((place, column.statistic))
-        cells.append(Cell(column.text(row), record=record))
-    return Row(tuple(cells), heading)
 
 
 def _ceilings(agreements: Sequence[Agreement]) -> dict[tuple[str, str, str], Result | None]:
@@ -265,7 +395,7 @@ def _headings(agreements: Sequence[Agreement]) -> list[str]:
     ordered: list[Agreement] = []
     for rater in dict.fromkeys(agreement.rater for agreement in agreements):
         of_rater = [agreement for agreement in agreements if agreement.rater == rater]
-        ordered += sorted(of_rater, key=lambda agreement: agreement.kind == "consensus" and is_of_two(agreement))
+        ordered += sorted(of_rater, key=lambda agreement: agreement.kind == "consensus" and _is_of_two(agreement))
     headings = dict.fromkeys(_heading(agreement) for agreement in ordered)
     return sorted(headings, key=lambda heading: first.index(heading) if heading in first else len(first))
 
@@ -279,28 +409,6 @@ def _heading(agreement: Agreement) -> str:
     if agreement.kind == "consensus":
         return f"{rater} and the consensus of people"
     return f"{rater} and {rater_words(agreement.raters[0])}"
-
-
-def _notes(agreements: Sequence[Agreement], columns: Sequence[FactColumn | StatisticColumn]) -> tuple[str, ...]:
-    notes = ["Agreement: share of pairs of raters that say the same. κ: Cohen's kappa, the mean over pairs of raters."]
-    notes += [column.note for column in columns if isinstance(column, FactColumn) and column.note]
-    notes += form_notes(agreements)
-    statistics = [column for column in columns if isinstance(column, StatisticColumn) and column.note]
-    if statistics:
-        notes.append(" ".join(f"{column.sign}: {column.note}" for column in statistics))
-    if any(isinstance(column, StatisticColumn) and column.statistic == "lower limit" for column in columns):
-        notes.append(
-            "Lower and upper limit: 95 % of differences, the rater minus people, lie between them if they are normal "
-            "(Bland and Altman): bias ± 1.96 standard deviations."
-        )
-    notes += unit_notes(agreements)
-    notes += constant_notes(agreements)
-    notes += interval_notes(agreements)
-    notes += sample_notes(agreements)
-    notes += [f"{DASH}: {reason}." for reason in dict.fromkeys(
-        r.missing for a in agreements for r in a.statistics.values() if r.missing and r.estimate is None)]  # fmt: skip
-    notes.append("Reading after Landis and Koch (1977); a word is no verdict.")
-    return tuple(notes)
 
 
 def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
