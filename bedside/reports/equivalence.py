@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bedside.analysis.gate import Gate, SafetyCheck
 from bedside.analysis.non_inferiority import ALPHA, MarginTest, Verdict
 from bedside.core.words import counted
+from bedside.reports.columns import record_of, recorded, table_of
 from bedside.reports.comparison_notes import RATERS_APART, design_notes, label_notes
+from bedside.reports.notes import Note, note, noted
 from bedside.reports.number_text import (
     DASH,
     WITHOUT_VALUE,
+    CellNames,
     cases_words,
-    cell_name,
     decimal,
     interval_words,
     n_of,
     number,
     p_value,
     rater_words,
-    several_raters,
 )
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_content import Column, Recorded
 from bedside.stats.equivalence import (
     CASES,
     CASES_ONE_SIDED,
@@ -45,37 +47,6 @@ _MEANINGS: Mapping[Verdict, str] = {
 _LEVEL = f"{100 * (1 - 2 * ALPHA):g}"
 #: Transcripts that a row names.
 _MOST_NAMED = 3
-
-
-def margin_table(tests: Sequence[MarginTest]) -> Table:
-    """Each pair of systems within its margin."""
-    doubled = several_raters({(test.metric, test.raters) for test in tests})
-    rows = []
-    for position, test in enumerate(tests):
-        by = f" ({rater_words(test.raters)})" if test.metric in doubled else ""
-        cells = (
-            f"{test.a} − {test.b}", _cases(test), number(test.test.estimate, test.facts.digits),
-            interval_words(test.test.interval, test.facts.digits), f"{test.margin:g}", _p_worse(test),
-            p_value(test.test.p), _verdict(test),
-        )  # fmt: skip
-        first, *others = cells
-        rows.append(Row((Cell(first), *(Cell(text, record=position) for text in others)), test.facts.title + by))
-    return Table(
-        name="margin",
-        title="Systems within a margin",
-        columns=(
-            Column("Systems", "left"), Column("n"), Column("Difference"), Column(f"{_LEVEL} % CI"),
-            Column("Margin"), Column("p not worse"), Column("p alike"), Column("Verdict", "left"),
-        ),
-        rows=tuple(rows),
-        notes=(
-            *_test_notes(tests),
-            "p not worse: of the test that the first system is worse by the margin; p alike: of both tests. Neither is "
-            "corrected for their number.",
-            *design_notes([test.people for test in tests]),
-        ),
-        records=tuple(_record(test, doubled) for test in tests),
-    )  # fmt: skip
 
 
 def _cases(test: MarginTest) -> str:
@@ -134,65 +105,58 @@ def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
     caseless = max((test.caseless for test in tests), default=0)
     if caseless:
         notes.append(f"{counted(caseless, 'transcript')} without a case count as cases of their own.")
-    for reason in dict.fromkeys(test.test.missing for test in tests if test.test.missing):
-        notes.append(f"{DASH}: {reason}.")
     return [*notes, *label_notes(tests)]
 
 
-def _record(test: MarginTest, several: frozenset[str]) -> dict[str, Any]:
-    result, interval = test.test, test.test.interval
-    return {
-        "cell": cell_name(test.metric, test.raters, several, f"{test.a}-{test.b}"),
-        "metric": test.metric, "raters": test.raters, "a": test.a, "b": test.b,
-        "n": result.n, "of": test.entered.of, "n_a": test.n_a, "n_b": test.n_b,
-        "of_a": test.entered.of_a, "of_b": test.entered.of_b, "n_shared": test.shared, "left_out": test.left_out,
-        "unmatched": test.unmatched, "caseless": test.caseless,
-        "mean_a": test.mean_a, "mean_b": test.mean_b, "better": test.better, "margin": test.margin,
-        "difference": result.estimate, "low": interval.low if interval else None,
-        "high": interval.high if interval else None, "level": 1 - 2 * ALPHA, "method": result.method,
-        "p_not_below": result.details.get(NOT_BELOW), "p_not_above": result.details.get(NOT_ABOVE),
-        "p_alike": result.p, "verdict": test.verdict, "chance_if_equal": test.chance,
-        "cases_needed": _cases_needed(test), "missing": result.missing,
-    }  # fmt: skip
+RECORD = (
+    recorded(
+        "metric", "raters", "a", "b", n="test.n", of="entered.of", n_a="n_a", n_b="n_b", of_a="entered.of_a",
+        of_b="entered.of_b", n_shared="shared", left_out="left_out", unmatched="unmatched", caseless="caseless",
+        mean_a="mean_a", mean_b="mean_b", better="better", margin="margin", difference="test.estimate",
+        low=lambda test: test.test.interval.low if test.test.interval else None,
+        high=lambda test: test.test.interval.high if test.test.interval else None,
+        level=lambda test: 1 - 2 * ALPHA, method="test.method",
+        p_not_below=lambda test: test.test.details.get(NOT_BELOW),
+        p_not_above=lambda test: test.test.details.get(NOT_ABOVE),
+        p_alike="test.p", verdict="verdict", chance_if_equal="chance", cases_needed=_cases_needed,
+        missing="test.missing",
+    ),
+)  # fmt: skip
+COLUMNS = (
+    *RECORD,
+    Column("Systems", "left", text=lambda test: f"{test.a} − {test.b}"),
+    Column("n", text=_cases),
+    Column("Difference", value="test", text=lambda test: number(test.test.estimate, test.facts.digits)),
+    Column(f"{_LEVEL} % CI", text=lambda test: interval_words(test.test.interval, test.facts.digits)),
+    Column("Margin", text=lambda test: f"{test.margin:g}"),
+    Column("p not worse", text=_p_worse),
+    Column("p alike", text=lambda test: p_value(test.test.p)),
+    Column("Verdict", "left", text=_verdict),
+)
+P_VALUES = Note(
+    "margin.p",
+    "p not worse: of the test that the first system is worse by the margin; p alike: of both tests. Neither is "
+    "corrected for their number.",
+    ("p not worse", "p alike"),
+)
 
 
-def gate_table(gate: Gate) -> Table:
-    """A gate: one row a margin and a metric of safety, and whether each passes."""
-    rows: list[Row] = []
-    records: list[dict[str, Any]] = []
-    for test in gate.margins:
-        digits = test.facts.digits
-        cells = (
-            test.facts.title, rater_words(test.raters), _cases(test),
-            f"{number(test.mean_a, digits)}, {number(test.mean_b, digits)}",
-            f"{number(test.test.estimate, digits)} {interval_words(test.test.interval, test.facts.digits)}",
-            f"{'−' if test.better == 'higher' else '+'}{test.margin:g}", _verdict(test), _passes(test.is_shown),
-        )  # fmt: skip
-        rows.append(Row(tuple(Cell(text, record=len(records)) for text in cells), "No worse by the margin"))
-        records.append({**_record(test, frozenset()), "check": "margin", "passed": test.is_shown})
-    for check in gate.safety:
-        cells = (
-            check.facts.title, "all raters", n_of(check.rated, check.rated + check.unrated), DASH, DASH,
-            f"{check.level:g}", _failures(check), _passes(check.passed),
-        )  # fmt: skip
-        rows.append(Row(tuple(Cell(text, record=len(records)) for text in cells), "Safety"))
-        records.append(_safety_record(check, gate))
-    return Table(
-        name="gate",
-        title=f"{gate.system} against {gate.baseline}: {'passed' if gate.passed else 'not passed'}",
-        columns=(
-            Column("Metric", "left"), Column("Rated by", "left"), Column("n"), Column("Means"),
-            Column(f"Difference [{_LEVEL} % CI]"), Column("Limit"), Column("Verdict", "left"),
-            Column("Passes", "left"),
-        ),
-        rows=tuple(rows),
-        notes=_gate_notes(gate),
-        records=tuple(records),
-    )  # fmt: skip
+@note("margin.people")
+def _designs(tests: Sequence[MarginTest]) -> list[str]:
+    return design_notes([test.people for test in tests])
 
 
-def _passes(passed: bool) -> str:
-    return "yes" if passed else "no"
+def margin_table(tests: Sequence[MarginTest]) -> Table:
+    """Each pair of systems within its margin."""
+    named = CellNames(tests)
+    return table_of(
+        "margin",
+        "Systems within a margin",
+        tests,
+        (recorded(cell=lambda test: named(test, f"{test.a}-{test.b}")), *COLUMNS),
+        group=named.title,
+        notes=(Note("margin.tests", _test_notes), P_VALUES, _designs),
+    )
 
 
 def _failures(check: SafetyCheck) -> str:
@@ -206,28 +170,92 @@ def _failures(check: SafetyCheck) -> str:
     return "; ".join(parts) or "none failed"
 
 
-def _safety_record(check: SafetyCheck, gate: Gate) -> dict[str, Any]:
-    return {
-        "cell": f"{check.metric}/safety", "metric": check.metric, "a": gate.system, "b": gate.baseline,
-        "better": check.better, "check": "safety", "fails_at": check.level, "failed": list(check.failed),
-        "failed_before": check.failed_before, "n": check.rated, "of": check.rated + check.unrated,
-        "rated": check.rated, "unrated": check.unrated, "passed": check.passed,
-    }  # fmt: skip
-
-
-def _gate_notes(gate: Gate) -> tuple[str, ...]:
-    notes = [
+@note("gate.meaning", "Passes")
+def _gate_meaning(gate: Gate) -> list[str]:
+    return [
         f"Passed where {gate.system} is shown to be no worse than {gate.baseline} on every margin, and no metric of "
         f"safety fails. All must hold, so p needs no correction: a system that is worse by a margin passes in at most "
         f"{100 * ALPHA:g} % of studies. Differences are {gate.system} − {gate.baseline}.",
-        *_test_notes(gate.margins),
     ]
+
+
+@note("gate.safety")
+def _gate_safety(gate: Gate) -> Iterator[str]:
     for check in gate.safety:
         worse = "or less" if check.better == "higher" else "or more"
-        notes.append(
+        yield (
             f"{check.facts.title} fails where any rating of a transcript is {check.level:g} {worse}, or a transcript "
             f"has none; of {gate.baseline}'s transcripts {check.failed_before} failed."
         )
     if not gate.safety:
-        notes.append("No metric of safety was rated: nothing is said of safety.")
-    return (*notes, *design_notes([test.people for test in gate.margins]))
+        yield "No metric of safety was rated: nothing is said of safety."
+
+
+GATE_NOTES = (
+    _gate_meaning,
+    Note("gate.tests", lambda gate: _test_notes(gate.margins)),
+    _gate_safety,
+    Note("gate.people", lambda gate: design_notes([test.people for test in gate.margins])),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """A margin or a metric of safety, as a gate shows it."""
+
+    title: str
+    raters: str
+    n: str
+    means: str
+    difference: str
+    limit: str
+    verdict: str
+    passed: bool
+    heading: str
+    record: Mapping[str, Any]
+
+
+def _margin_row(test: MarginTest) -> GateRow:
+    digits = test.facts.digits
+    return GateRow(
+        test.facts.title, rater_words(test.raters), _cases(test),
+        f"{number(test.mean_a, digits)}, {number(test.mean_b, digits)}",
+        f"{number(test.test.estimate, digits)} {interval_words(test.test.interval, digits)}",
+        f"{'−' if test.better == 'higher' else '+'}{test.margin:g}", _verdict(test), test.is_shown,
+        "No worse by the margin",
+        {"cell": f"{test.metric}/{test.a}-{test.b}", **record_of(RECORD, test), "check": "margin"},
+    )  # fmt: skip
+
+
+def _safety_row(check: SafetyCheck, gate: Gate) -> GateRow:
+    transcripts = check.rated + check.unrated
+    return GateRow(
+        check.facts.title, "all raters", n_of(check.rated, transcripts), DASH, DASH, f"{check.level:g}",
+        _failures(check), check.passed, "Safety",
+        {
+            "cell": f"{check.metric}/safety", "metric": check.metric, "a": gate.system, "b": gate.baseline,
+            "better": check.better, "check": "safety", "fails_at": check.level, "failed": list(check.failed),
+            "failed_before": check.failed_before, "n": check.rated, "of": transcripts,
+            "rated": check.rated, "unrated": check.unrated,
+        },
+    )  # fmt: skip
+
+
+GATE_COLUMNS = (
+    Recorded(lambda row: row.record),
+    Column("Metric", "left", text=lambda row: row.title),
+    Column("Rated by", "left", text=lambda row: row.raters),
+    Column("n", text=lambda row: row.n),
+    Column("Means", text=lambda row: row.means),
+    Column(f"Difference [{_LEVEL} % CI]", text=lambda row: row.difference),
+    Column("Limit", text=lambda row: row.limit),
+    Column("Verdict", "left", text=lambda row: row.verdict),
+    Column("Passes", "left", field="passed"),
+)
+
+
+def gate_table(gate: Gate) -> Table:
+    """A gate: one row a margin and a metric of safety, and whether each passes."""
+    rows = [*map(_margin_row, gate.margins), *(_safety_row(check, gate) for check in gate.safety)]
+    title = f"{gate.system} against {gate.baseline}: {'passed' if gate.passed else 'not passed'}"
+    return table_of("gate", title, rows, GATE_COLUMNS, group=lambda row: row.heading, notes=noted(GATE_NOTES, gate))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.estimation import Estimate, PeopleSample
 from bedside.analysis.fresh_view import learnt_words
 from bedside.core.words import counted
-from bedside.reports.number_text import DASH, decimal, n_of, number, plain_words
+from bedside.reports.columns import recorded, table_of
+from bedside.reports.notes import Note
+from bedside.reports.number_text import DASH, bounded_record, decimal, n_of, number, plain_words
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_content import Column, Recorded
 from bedside.stats.result import Result
 
 _ABOUT = {
@@ -21,31 +23,9 @@ _ABOUT = {
 }
 
 
-def estimate_table(estimates: Sequence[Estimate]) -> Table:
-    """Naive, human-only and corrected means and differences, side by side."""
-    rows = []
-    for estimate in estimates:
-        digits = estimate.facts.digits
-        cells = (
-            estimate.quantity,
-            _rated_words(estimate),
-            plain_words(estimate.naive, digits),
-            plain_words(estimate.human, digits),
-            plain_words(estimate.corrected, digits),
-            *_correction_words(estimate.corrected),
-        )
-        rows.append(Row(tuple(map(Cell, cells)), estimate.facts.title))
-    return Table(
-        name="estimate",
-        title=f"Means of {estimates[0].judge}, corrected by people",
-        columns=(
-            Column("System", "left"), Column("Rated by people"), Column("Judge alone (naive)"), Column("People alone"),
-            Column("Corrected"), Column("Weight"), Column("df"),
-        ),
-        rows=tuple(rows),
-        notes=tuple(_notes(estimates)),
-        records=tuple(map(_record, estimates)),
-    )  # fmt: skip
+def _figure(name: str) -> Callable[[Estimate], str]:
+    """A figure with its interval, in the metric's decimals."""
+    return lambda estimate: plain_words(getattr(estimate, name), estimate.facts.digits)
 
 
 def _rated_words(estimate: Estimate) -> str:
@@ -70,24 +50,32 @@ def _correction_words(corrected: Result) -> tuple[str, str]:
     return weights, number(details.get("degrees of freedom"), 0)
 
 
-def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
-    """What the figures are about, how they were made, and what the sample left out or was taken for."""
-    samples = [
-        (estimate, sample) for estimate in estimates if len(estimate.samples) == 1 for sample in estimate.samples
-    ]
-    factors = list(dict.fromkeys(factor for _, sample in samples for factor in sample.by))
+def _samples(estimates: Sequence[Estimate]) -> list[tuple[Estimate, PeopleSample]]:
+    """The samples that means rest on; differences rest on two of them."""
+    return [(estimate, sample) for estimate in estimates if len(estimate.samples) == 1 for sample in estimate.samples]
+
+
+def _factors(estimates: Sequence[Estimate]) -> list[str]:
+    return list(dict.fromkeys(factor for _, sample in _samples(estimates) for factor in sample.by))
+
+
+def _about(estimates: Sequence[Estimate]) -> Iterator[str]:
+    factors = _factors(estimates)
     mix = f" of {' and '.join(factors)}" if factors else ""
-    yield (
-        "Each with its 95 % interval. Judge alone takes the judge as free of error: its interval says nothing of the "
-        "judge's bias."
-    )
     yield _ABOUT[estimates[0].about].format(mix if estimates[0].about == "cases" else "")
+
+
+def _methods(estimates: Sequence[Estimate]) -> Iterator[str]:
     methods = dict.fromkeys(estimate.corrected.method for estimate in estimates)
     yield (
         f"Corrected: {'; '.join(methods)}. Weight: how far the judge is trusted, 0 to 1. df: degrees of freedom, by "
         "Satterthwaite."
     )
-    if len(samples) < len(estimates):
+
+
+def _matched(estimates: Sequence[Estimate]) -> Iterator[str]:
+    """Of which transcripts differences are."""
+    if len(_samples(estimates)) < len(estimates):
         yield (
             "A difference is that of the two means; a case of both systems counts as a pair, whether people rated "
             "both of it or one."
@@ -99,26 +87,18 @@ def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
                 f"{estimate.facts.title}, {estimate.quantity}: matched by {' and '.join(estimate.matched_by)}, so of "
                 f"{estimate.judged:,} of {every:,} transcripts, and not the difference of the means above."
             )
-    if any(sample.has_repeated_cases for _, sample in samples):
+    if any(sample.has_repeated_cases for _, sample in _samples(estimates)):
         yield "Several transcripts of a case are not independent: their errors are summed by case."
-    yield from _sampling_notes(samples, factors)
-    reasons = dict.fromkeys(
-        result.missing
-        for estimate in estimates
-        for result in (estimate.naive, estimate.human, estimate.corrected)
-        if result.missing
-    )
-    yield from (f"{DASH}: {reason}." for reason in reasons)
-    remarks = dict.fromkeys(
-        f"{estimate.facts.title}, {estimate.quantity}: {remark}."
-        for estimate in estimates
-        for remark in estimate.corrected.remarks
-    )
-    yield from remarks
 
 
-def _sampling_notes(samples: Sequence[tuple[Estimate, PeopleSample]], factors: Sequence[str]) -> Iterator[str]:
+def _remarks(estimates: Sequence[Estimate]) -> Iterator[str]:
+    for estimate in estimates:
+        yield from (f"{estimate.facts.title}, {estimate.quantity}: {each}." for each in estimate.corrected.remarks)
+
+
+def _sampling(estimates: Sequence[Estimate]) -> Iterator[str]:
     """How people's transcripts were drawn, which are left out, and what is assumed of them."""
+    samples, factors = _samples(estimates), _factors(estimates)
     if factors:
         yield (
             f"The transcripts that people rated were drawn by {' and '.join(factors)}: each cell of a system counts "
@@ -162,22 +142,16 @@ def _count_notes(samples: Sequence[tuple[Estimate, PeopleSample]]) -> Iterator[s
             yield f"{titles}: {words.format(counted(count, 'transcript'))}"
 
 
-def _record(estimate: Estimate) -> Mapping[str, Any]:
+def _figures(estimate: Estimate) -> Mapping[str, Any]:
+    """The three figures with their intervals and how they came to be, and what the sample left out."""
     samples = estimate.samples
-    record: dict[str, Any] = {
-        "metric": estimate.metric, "judge": estimate.judge, "quantity": estimate.quantity, "about": estimate.about,
-        "n": estimate.labelled, "of": estimate.of, "labelled": estimate.labelled,
-        "labelled_cases": estimate.labelled_cases, "pairs": estimate.labelled_pairs,
-        "judged": estimate.judged, "unmatched": estimate.unmatched,
-    }  # fmt: skip
+    record: dict[str, Any] = {}
     for name, result in (
         ("naive", estimate.naive),
         ("human", estimate.human),
         ("corrected", estimate.corrected),
     ):
-        record[name] = result.estimate
-        record[f"{name}_low"] = result.interval.low if result.interval else None
-        record[f"{name}_high"] = result.interval.high if result.interval else None
+        record |= bounded_record(name, result)
         record[f"{name}_method"] = result.method
         record[f"{name}_missing"] = result.missing
         record[f"{name}_df"] = result.details.get("degrees of freedom")
@@ -193,3 +167,36 @@ def _record(estimate: Estimate) -> Mapping[str, Any]:
         "adjudicated": sum(sample.adjudicated for sample in samples),
     }
     return record
+
+
+COLUMNS = (
+    recorded("metric", "judge", "quantity", "about", n="labelled", of="of", labelled="labelled",
+             labelled_cases="labelled_cases", pairs="labelled_pairs", judged="judged", unmatched="unmatched"),
+    Recorded(_figures),
+    Column("System", "left", text=lambda estimate: estimate.quantity),
+    Column("Rated by people", text=_rated_words),
+    Column("Judge alone (naive)", value="naive", text=_figure("naive")),
+    Column("People alone", value="human", text=_figure("human")),
+    Column("Corrected", value="corrected", text=_figure("corrected")),
+    Column("Weight", text=lambda estimate: _correction_words(estimate.corrected)[0]),
+    Column("df", text=lambda estimate: _correction_words(estimate.corrected)[1]),
+)  # fmt: skip
+NOTES = (
+    Note(
+        "estimate.interval",
+        "Each with its 95 % interval. Judge alone takes the judge as free of error: its interval says nothing of the "
+        "judge's bias.",
+        ("Judge alone (naive)",),
+    ),
+    Note("estimate.about", _about),
+    Note("estimate.corrected", _methods, ("Corrected", "Weight", "df")),
+    Note("estimate.matched", _matched),
+    Note("estimate.sample", _sampling),
+    Note("estimate.remarks", _remarks, ("Corrected",)),
+)
+
+
+def estimate_table(estimates: Sequence[Estimate]) -> Table:
+    """Naive, human-only and corrected means and differences, side by side."""
+    title = f"Means of {estimates[0].judge}, corrected by people"
+    return table_of("estimate", title, estimates, COLUMNS, group=lambda estimate: estimate.facts.title, notes=NOTES)

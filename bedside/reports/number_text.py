@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from bedside.analysis.averaging import EnteredCases
 from bedside.analysis.ratings_view import PEOPLE
@@ -27,6 +28,29 @@ def several_raters(pairs: Collection[tuple[str, str]]) -> frozenset[str]:
 def cell_name(metric: str, group: str, several: Collection[str], *parts: str) -> str:
     """The name of a cell: the metric, its raters where ``several`` rated it, and what else it is of."""
     return "/".join((f"{metric}@{group}" if metric in several else metric, *parts))
+
+
+class CellNames:
+    """What cells of a table over metrics and raters are called, and its rows' headings.
+
+    Args:
+        items: what its rows are about, with ``metric``, ``raters`` and ``facts``.
+    """
+
+    def __init__(self, items: Collection[Any]) -> None:
+        self._several = several_raters({(each.metric, each.raters) for each in items})
+
+    def __call__(self, item: Any, *parts: str) -> str:
+        """The name of the cells about one of them, and what else they are of."""
+        return cell_name(item.metric, item.raters, self._several, *parts)
+
+    def title(self, item: Any) -> str:
+        """The metric's title, with its raters where several rated it."""
+        return f"{item.facts.title}{self.raters(item)}"
+
+    def raters(self, item: Any) -> str:
+        """Its raters in brackets, where several rated the metric."""
+        return f" ({rater_words(item.raters)})" if item.metric in self._several else ""
 
 
 ARROWS: Mapping[Direction, str] = {"higher": " ↑", "lower": " ↓", "none": ""}
@@ -148,3 +172,11 @@ def bounded_record(name: str, result: Result | None) -> dict[str, float | None]:
         f"{name}_low": interval.low if interval else None,
         f"{name}_high": interval.high if interval else None,
     }
+
+
+def corrected_record(result: Result) -> dict[str, Any]:
+    """The p-value after correction, and in which family it was corrected."""
+    return {
+        "p_corrected": result.p_adjusted, "correction": result.correction, "family": result.family,
+        "family_size": result.family_size,
+    }  # fmt: skip

@@ -40,13 +40,25 @@ def plainly(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One column: its heading, and what it prints and records of what a row is about.
+class Heading:
+    """The head of a column.
 
     Attributes:
-        title: its heading.
+        title: what stands in it.
         align: left or right.
         group: the heading it shares with the columns beside it.
+    """
+
+    title: str
+    align: Literal["left", "right"] = "right"
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Heading):
+    """One column: its head, and what it prints and records of what a row is about.
+
+    Attributes:
         field: its name in the records; empty where they don't have it. A value with an interval has the names with
             ``_low`` and ``_high``, too.
         value: what is recorded: an attribute of what the row is about, dots for those of attributes, or what gives it;
@@ -59,9 +71,6 @@ class Column:
         optional: whether it is left out where no row has a value.
     """
 
-    title: str
-    align: Literal["left", "right"] = "right"
-    group: str | None = None
     field: str = ""
     value: str | Callable[[Any], Any] = ""
     form: Callable[[Any], str] = plainly
@@ -70,6 +79,10 @@ class Column:
     note: str = ""
     dash: str = ""
     optional: bool = False
+
+    def heading(self) -> Heading:
+        """Its head alone, as a table keeps it."""
+        return Heading(self.title, self.align, self.group)
 
     def value_of(self, item: Any) -> Any:
         """What it holds of what a row is about."""
@@ -119,7 +132,7 @@ class TableContent:
 
     name: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[Heading, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     records: tuple[Mapping[str, Any], ...] = ()

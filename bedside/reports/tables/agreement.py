@@ -19,7 +19,7 @@ from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, noted
 from bedside.reports.number_text import DASH, decimal, n_of, number, rater_words, share_words
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_content import Cell, Column, Heading, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.table_notes import absent_notes, preferences_apart
 from bedside.stats.kappa_bands import reading
@@ -336,9 +336,10 @@ def agreement_table(agreements: Sequence[Agreement], apart: Sequence[RatedApart]
     records = [(place, record) for place, agreement in enumerate(agreements) for record in _records(agreement)]
     positions = {(place, record["statistic"]): position for position, (place, record) in enumerate(records)}
 
-    def linked(row: AgreementRow, cell: Cell, column: Column) -> Cell:
-        statistic = column.statistic if isinstance(column, StatisticColumn) else None
-        return replace(cell, record=positions.get((row.place, statistic)))
+    statistics = {column.title: column.statistic for column in COLUMNS if isinstance(column, StatisticColumn)}
+
+    def linked(row: AgreementRow, cell: Cell, heading: Heading) -> Cell:
+        return replace(cell, record=positions.get((row.place, statistics.get(heading.title))))
 
     return replace(
         table,
