@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 from bedside.analysis.comparison import Comparison, Overall
 from bedside.analysis.non_inferiority import MarginTest
 from bedside.analysis.rater_effects import (
     RaterDesign,
-    RaterSeverity,
     confounding_in_words,
     names_of,
     people_of,
@@ -20,12 +18,10 @@ from bedside.analysis.rater_effects import (
 )
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.words import counted
-from bedside.ratings.names import person_name
-from bedside.reports.number_text import DASH, WITHOUT_VALUE, interval_words, number, signed
+from bedside.reports.number_text import DASH, WITHOUT_VALUE, number
 from bedside.reports.results_notes import CORRECTION_WORDS
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_notes import chance_notes, chances_by_title, dash_notes, said_once
+from bedside.reports.table_notes import chance_notes, chances_by_title, said_once
 from bedside.stats.crossed_raters import SD_RATERS
 
 # -- People as raters in tables -------------------------------------------------------------------------
@@ -43,53 +39,6 @@ RATERS_APART = (
 )
 #: Warnings and scopes that notes give one by one.
 _MOST_RATERS = 4
-
-
-def severity_table(severities: Sequence[RaterSeverity]) -> Table:
-    """How each person rates beside the others, metric by metric."""
-    rows: list[Row] = []
-    records: list[dict[str, Any]] = []
-    for severity in severities:
-        deviation, digits = severity.deviation, severity.facts.digits
-        interval = deviation.interval
-        rated = ", ".join(f"{system} {count}" if system else f"{count}" for system, count in severity.ratings)
-        cells = (
-            person_name(severity.rater), rated, f"{severity.shared}", f"{deviation.n}",
-            number(severity.mean, digits), signed(deviation.estimate, digits),
-            interval_words(interval, digits),
-        )  # fmt: skip
-        rows.append(Row(tuple(Cell(text, record=len(records)) for text in cells), severity.facts.title))
-        records.append(
-            {
-                "cell": f"{severity.metric}/{person_name(severity.rater)}", "metric": severity.metric,
-                "rater": severity.rater, "mean": severity.mean, "n_shared": severity.shared, "n_cases": deviation.n,
-                **{f"n_{system or 'all'}": count for system, count in severity.ratings},
-                "deviation": deviation.estimate, "low": interval.low if interval else None,
-                "high": interval.high if interval else None, "missing": deviation.missing,
-            }
-        )  # fmt: skip
-    columns = (
-        Column("Rater", "left"), Column("Rated", "left"), Column("Shared"), Column("Cases"), Column("Mean"),
-        Column("Deviation"), Column("95 % CI"),
-    )  # fmt: skip
-    reasons = {
-        "Deviation": "nobody else rated the same",
-        "95 % CI": "fewer than two cases that others rated, too, or the same deviation on all of them",
-    }
-    return Table(
-        name="raters",
-        title="How people rate beside each other",
-        columns=columns,
-        rows=tuple(rows),
-        notes=(
-            "Deviation: the person's ratings less the mean of the others' on the same units, averaged by case, with a "
-            "t interval over cases. Above zero: gives higher values than the others.",
-            "Rated: units by system. Where people rated different systems, a difference of people looks like one of "
-            "systems.",
-            *dash_notes(columns, rows, reasons),
-        ),
-        records=tuple(records),
-    )  # fmt: skip
 
 
 def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:

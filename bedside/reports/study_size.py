@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bedside.analysis.study_size import DifferenceSizes, KappaSizes, PairedTestSize
+from bedside.reports.columns import recorded, table_of
 from bedside.reports.number_text import decimal, number, rater_words
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_content import Column
 
+_whole = partial(number, digits=0)
 _TEST_WORDS = {"t": "paired t", "wilcoxon": "Wilcoxon signed-rank"}
 
 
 _READINGS = {"near": "Raters who miss by a level or so", "guessing": "Raters who guess where they disagree"}
 
 
+KAPPA_COLUMNS = (
+    recorded("disagreement"),
+    Column("Raters", "left", field="raters"),
+    Column("By formula", field="items_formula", value=lambda size: size.formula.n if size.formula else None,
+           form=_whole),
+    Column("By simulation", field="items", value="simulation.n", form=_whole),
+    Column("Ratings in all", field="ratings", form=_whole),
+    Column("Half-width reached", field="half_width_reached", value="simulation.reached",
+           form=partial(decimal, digits=3)),
+    recorded(simulations="simulation.simulations", method="simulation.method", missing="simulation.missing"),
+)  # fmt: skip
+
+
 def kappa_table(sizes: KappaSizes) -> Table:
     """Items needed for kappa's interval, for each number of raters, under each way to disagree."""
     how = "unweighted" if sizes.weights == "none" else sizes.weights
     several = len({size.disagreement for size in sizes.by_raters}) > 1
-    rows, records = [], []
-    for size in sizes.by_raters:
-        formula, simulation = size.formula, size.simulation
-        cells = (f"{size.raters}", number(formula.n if formula else None, 0), number(simulation.n, 0),
-                 number(size.ratings, 0), decimal(simulation.reached, 3))  # fmt: skip
-        rows.append(Row(tuple(map(Cell, cells)), _READINGS[size.disagreement] if several else None))
-        records.append(
-            {
-                "disagreement": size.disagreement, "raters": size.raters,
-                "items_formula": formula.n if formula else None, "items": simulation.n, "ratings": size.ratings,
-                "half_width_reached": simulation.reached, "simulations": simulation.simulations,
-                "method": simulation.method, "missing": simulation.missing,
-            }
-        )  # fmt: skip
-    return Table(
-        name="plan",
-        title=f"Transcripts for kappa ± {sizes.half_width:g} where kappa is {sizes.kappa:g}",
-        columns=(
-            Column("Raters", "left"), Column("By formula"), Column("By simulation"), Column("Ratings in all"),
-            Column("Half-width reached"),
-        ),
-        rows=tuple(rows),
+    return table_of(
+        "plan",
+        f"Transcripts for kappa ± {sizes.half_width:g} where kappa is {sizes.kappa:g}",
+        sizes.by_raters,
+        KAPPA_COLUMNS,
+        group=lambda size: _READINGS[size.disagreement] if several else None,
         notes=(
             f"Kappa {how}, mean over pairs of raters; {len(sizes.shares)} levels with shares "
             f"{', '.join(decimal(share) for share in sizes.shares)}; every rater rates every transcript; "
@@ -47,8 +48,7 @@ def kappa_table(sizes: KappaSizes) -> Table:
             "By formula: large-sample variance (Fleiss, Cohen and Everitt 1969). By simulation: mean half-width of the "
             f"interval that bedside agree reports, 200 studies or more, seed {sizes.seed}.",
         ),
-        records=tuple(records),
-    )  # fmt: skip
+    )
 
 
 def _reading_notes(several: bool) -> tuple[str, ...]:
@@ -63,20 +63,17 @@ def _reading_notes(several: bool) -> tuple[str, ...]:
     )
 
 
+DIFFERENCE_COLUMNS = (
+    Column("Test", "left", field="test", value=lambda size: _TEST_WORDS[size.test]),
+    Column("Cases", field="pairs", value="cases.n", form=_whole),
+    Column("Power", field="power", value="cases.reached", form=decimal),
+    Column("Power on the pilot", field="power_on_pilot", value="pilot_power", form=decimal),
+    recorded(fewest_pairs="fewest", simulations="cases.simulations", method="cases.method", missing="cases.missing"),
+)
+
+
 def difference_table(sizes: DifferenceSizes) -> Table:
     """Pairs needed to find a mean difference with two tests, checked on the pilot where there is one."""
-    rows, records = [], []
-    for size in sizes.by_test:
-        cases, words = size.cases, _TEST_WORDS[size.test]
-        cells = (words, number(cases.n, 0), decimal(cases.reached), decimal(size.pilot_power))
-        rows.append(Row(tuple(map(Cell, cells))))
-        records.append(
-            {
-                "test": words, "pairs": cases.n, "power": cases.reached, "power_on_pilot": size.pilot_power,
-                "fewest_pairs": size.fewest, "simulations": cases.simulations, "method": cases.method,
-                "missing": cases.missing,
-            }
-        )  # fmt: skip
     pilot = sizes.pilot
     source = (
         f"of a pilot of {len(pilot.differences)} cases rated by {rater_words(pilot.raters)}"
@@ -85,11 +82,11 @@ def difference_table(sizes: DifferenceSizes) -> Table:
     )
     family = f" (.05 over {sizes.tests} tests)" if sizes.tests > 1 else ""
     on_pilot = "Power on the pilot: t test on 2000 samples drawn from the pilot, moved to the difference asked for."
-    return Table(
-        name="plan",
-        title=f"Cases to find a mean difference of {sizes.difference:g} with power {sizes.power:g}",
-        columns=(Column("Test", "left"), Column("Cases"), Column("Power"), Column("Power on the pilot")),
-        rows=tuple(rows),
+    return table_of(
+        "plan",
+        f"Cases to find a mean difference of {sizes.difference:g} with power {sizes.power:g}",
+        sizes.by_test,
+        DIFFERENCE_COLUMNS,
         notes=(
             f"Standard deviation of the differences {sizes.sd:.3g}, {source}; two-sided, alpha "
             f"{sizes.alpha:.3g}{family}.",
@@ -98,7 +95,6 @@ def difference_table(sizes: DifferenceSizes) -> Table:
             *(_signed_rank_note(size, sizes) for size in sizes.by_test if size.test == "wilcoxon"),
             *((on_pilot,) if pilot is not None else ()),
         ),
-        records=tuple(records),
     )
 
 

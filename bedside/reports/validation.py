@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
-from itertools import groupby
+from dataclasses import dataclass, fields, replace
+from operator import itemgetter
 from typing import Any
 
+from bedside.analysis.agreement import Agreement
 from bedside.analysis.checked_units import Chances
 from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL, LevelAccuracy
@@ -19,6 +20,8 @@ from bedside.analysis.validation import FEWEST_CASES, FEWEST_UNITS, JudgeCard, V
 from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.judges.rubrics.rubric import Rubric
+from bedside.reports.columns import recorded, table_of
+from bedside.reports.notes import Note, note
 from bedside.reports.number_text import (
     DASH,
     bounded_record,
@@ -30,8 +33,7 @@ from bedside.reports.number_text import (
 )
 from bedside.reports.preference_notes import position_words
 from bedside.reports.table import Table
-from bedside.reports.table_content import Cell, Column, Row
-from bedside.reports.table_notes import dash_notes
+from bedside.reports.table_content import Column, Recorded
 from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
 from bedside.stats.equivalence import CASES, PLANNED_POWER
 from bedside.stats.kappa_bands import reading
@@ -53,32 +55,12 @@ def self_preference_words(preference: SelfPreference) -> str:
     )
 
 
-def self_preference_table(preferences: Sequence[SelfPreference]) -> Table | None:
-    """What a judge's levels are beside others' on its own systems and on the rest; None where nothing is known."""
-    if not preferences:
-        return None
-    rows = [
-        Row(tuple(map(Cell, (
-            preference.facts.title, "people" if preference.beside == "people" else "other judges",
-            ", ".join(preference.own), f"{preference.cases:,}", number(preference.of_own),
-            number(preference.of_others), plain_words(preference.preference), p_value(preference.preference.p),
-        ))))
-        for preference in preferences
-    ]  # fmt: skip
-    return Table(
-        name="self_preference",
-        title=f"{preferences[0].rater}: self-preference",
-        columns=(
-            Column("Metric", "left"), Column("Beside", "left"), Column("Own systems", "left"), Column("Cases"),
-            Column("Own"), Column("Others"), Column("Preference [95 % CI]"), Column("p"),
-        ),
-        rows=tuple(rows),
-        notes=tuple(self_preference_notes(preferences)),
-        records=tuple(_self_preference_record(preference) for preference in preferences),
-    )  # fmt: skip
+def _beside(preference: SelfPreference) -> str:
+    return "people" if preference.beside == "people" else "other judges"
 
 
-def self_preference_notes(preferences: Sequence[SelfPreference]) -> Iterator[str]:
+@note("self-preference.meaning")
+def _preference_notes(preferences: Sequence[SelfPreference]) -> Iterator[str]:
     """What the columns are, and what can't be told."""
     yield (
         "Own, Others: mean of the judge's level minus the others' level of the same conversation, over cases, of "
@@ -93,48 +75,35 @@ def self_preference_notes(preferences: Sequence[SelfPreference]) -> Iterator[str
         )
 
 
-def _self_preference_record(preference: SelfPreference) -> dict[str, object]:
-    record = asdict(preference)
-    for name in ("facts", "preference"):
-        record.pop(name)
-    return {
-        "metric": preference.metric, **record, **bounded_record("preference", preference.preference),
-        "p": preference.preference.p,
-    }  # fmt: skip
+PREFERENCE_COLUMNS = (
+    recorded("metric"),
+    Recorded(lambda preference: {
+        each.name: getattr(preference, each.name)
+        for each in fields(preference) if each.name not in ("facts", "preference")
+    }),
+    Column("Metric", "left", text=lambda preference: preference.facts.title),
+    Column("Beside", "left", text=_beside),
+    Column("Own systems", "left", text=lambda preference: ", ".join(preference.own)),
+    Column("Cases", value="cases"),
+    Column("Own", value="of_own", form=number),
+    Column("Others", value="of_others", form=number),
+    Column("Preference [95 % CI]", field="preference", form=plain_words),
+    Column("p", field="p", value="preference.p", form=p_value),
+)  # fmt: skip
+
+
+def self_preference_table(preferences: Sequence[SelfPreference]) -> Table | None:
+    """What a judge's levels are beside others' on its own systems and on the rest; None where nothing is known."""
+    if not preferences:
+        return None
+    title = f"{preferences[0].rater}: self-preference"
+    return table_of("self_preference", title, preferences, PREFERENCE_COLUMNS, notes=(_preference_notes,))
 
 
 # -- The table of a judge's probes ----------------------------------------------------------------------
 
 #: Cases beyond this are said as more than so many.
 _MOST_CASES = 10_000
-
-
-def probe_table(record: ProbeRecord, rubrics: Mapping[str, Rubric] | None = None, *, name: str = "probes") -> Table:
-    """What each change does to a judge's levels.
-
-    Args:
-        record: what the judge was probed with.
-        rubrics: those of the user's own.
-        name: of the table's files.
-    """
-    effects = probe_effects(record)
-    rows = [
-        Row(tuple(map(Cell, _cells(effect))), facts(rubric, rubrics or {}).title)
-        for rubric, of_rubric in groupby(effects, key=lambda effect: effect.rubric)
-        for effect in of_rubric
-    ]
-    return Table(
-        name=name,
-        title=f"{record.rater}: probes",
-        columns=(
-            Column("Change", "left"), Column("Transcripts"), Column("Cases"), Column("Shift [95 % CI]"),
-            Column("In SDs"), Column("Moved"), Column("Beyond asking again [95 % CI]"), Column("Largest", "left"),
-            Column("What is seen", "left"),
-        ),
-        rows=tuple(rows),
-        notes=tuple(_notes(record, effects)),
-        records=tuple(_probe_record(record, effect) for effect in effects),
-    )  # fmt: skip
 
 
 def kept_probe_tables(view: RatingsView) -> dict[str, Table]:
@@ -147,22 +116,11 @@ def kept_probe_tables(view: RatingsView) -> dict[str, Table]:
     return {record.rater: probe_table(record, view.rubrics) for record in probe_records(view.run.path)}
 
 
-def _cells(effect: ProbeEffect) -> tuple[str, ...]:
-    largest = DASH
-    if effect.largest is not None:
-        transcript, before, after = effect.largest
-        largest = f"{number(before, 1)} → {number(after, 1)} ({transcript})"
-    return (
-        effect.title[0].upper() + effect.title[1:],
-        f"{effect.transcripts:,}",
-        f"{effect.cases:,}",
-        plain_words(effect.shift),
-        number(effect.standardised),
-        decimal(effect.moved),
-        plain_words(effect.unrest),
-        largest,
-        reading_words(effect),
-    )
+def _largest(effect: ProbeEffect) -> str:
+    if effect.largest is None:
+        return DASH
+    transcript, before, after = effect.largest
+    return f"{number(before, 1)} → {number(after, 1)} ({transcript})"
 
 
 def reading_words(effect: ProbeEffect) -> str:
@@ -250,11 +208,11 @@ def _missing_notes(effects: Sequence[ProbeEffect]) -> Iterator[str]:
         yield f"Not compared, {listed}: {reason}."
 
 
-def _probe_record(record: ProbeRecord, effect: ProbeEffect) -> dict[str, Any]:
+def _probe_record(effect: ProbeEffect) -> dict[str, Any]:
     equivalence = effect.equivalence.interval
     largest = effect.largest or (None, None, None)
     return {
-        "rater": record.rater, "rubric": effect.rubric, "probe": effect.probe, "variant": effect.variant,
+        "rubric": effect.rubric, "probe": effect.probe, "variant": effect.variant,
         "title": effect.title, "expects": effect.expects, "transcripts": effect.transcripts, "cases": effect.cases,
         **bounded_record("shift", effect.shift), "p": effect.tested.p, "p_adjusted": effect.tested.p_adjusted,
         "tests": effect.tested.family_size, "in_sds": effect.standardised, "of_scale": effect.share_of_scale,
@@ -270,6 +228,39 @@ def _probe_record(record: ProbeRecord, effect: ProbeEffect) -> dict[str, Any]:
         "reading": effect.reading,
         "words": reading_words(effect), "base_line": effect.probe == BASE_LINE,
     }  # fmt: skip
+
+
+PROBE_COLUMNS = (
+    Recorded(_probe_record),
+    Column("Change", "left", text=lambda effect: effect.title[0].upper() + effect.title[1:]),
+    Column("Transcripts", value="transcripts"),
+    Column("Cases", value="cases"),
+    Column("Shift [95 % CI]", value=lambda effect: effect.shift, form=plain_words),
+    Column("In SDs", value="standardised", form=number),
+    Column("Moved", value="moved", form=decimal),
+    Column("Beyond asking again [95 % CI]", value="unrest", form=plain_words),
+    Column("Largest", "left", text=_largest),
+    Column("What is seen", "left", text=reading_words),
+)
+
+
+def probe_table(record: ProbeRecord, rubrics: Mapping[str, Rubric] | None = None, *, name: str = "probes") -> Table:
+    """What each change does to a judge's levels.
+
+    Args:
+        record: what the judge was probed with.
+        rubrics: those of the user's own.
+        name: of the table's files.
+    """
+    effects = probe_effects(record)
+    return table_of(
+        name,
+        f"{record.rater}: probes",
+        effects,
+        (Recorded(lambda effect: {"rater": record.rater}), *PROBE_COLUMNS),
+        group=lambda effect: facts(effect.rubric, rubrics or {}).title,
+        notes=tuple(_notes(record, effects)),
+    )
 
 
 # -- Tables of how well a judge tells yes from no -------------------------------------------------------
@@ -301,103 +292,95 @@ def rarest_words(rarest: LevelAccuracy) -> str:
     )
 
 
-def _accuracy(rater: str, validations: Sequence[Validation], position: int) -> Table:
-    rows, records = [], []
+@dataclass(frozen=True, slots=True)
+class AccuracyRow:
+    """How well the judge, or one person, tells yes from no."""
+
+    validation: Validation
+    accuracy: LevelAccuracy
+    who: str
+    shares: DiagnosticAccuracy
+
+
+def _accuracy_rows(validations: Sequence[Validation]) -> Iterator[AccuracyRow]:
     for validation in validations:
-        accuracy = validation.accuracy
-        assert accuracy is not None
         for against in _AGAINST:
-            shares: DiagnosticAccuracy | None = getattr(accuracy, against)
-            if shares is None:
-                continue
-            cells = (
-                "the judge" if against == "judge" else "one person",
-                f"{accuracy.given:,} of {accuracy.units:,}",
-                share_words(shares.sensitivity),
-                share_words(shares.specificity),
-                share_words(shares.positive_predictive_value),
-                share_words(shares.negative_predictive_value),
-            )
-            title = f"{validation.facts.title}: {level_words(accuracy.level)}"
-            rows.append(Row(tuple(map(Cell, cells)), title))
-            records.append(_accuracy_record(validation, accuracy, against, shares))
-    columns = (
-        Column("Who", "left"), Column("Yes by people"), Column("Sensitivity [95 % CI]"),
-        Column("Specificity [95 % CI]"), Column("Predictive value of yes"), Column("Predictive value of no"),
-    )  # fmt: skip
-    return Table(
-        name=f"accuracy_{position}",
-        title=f"{rater}: yes or no beside people",
-        columns=columns,
-        rows=tuple(rows),
-        notes=(
-            "Each person in turn is the truth, and each unit has one vote. Sensitivity: of people's yeses, the share "
-            "to which it says yes, too; specificity: of their noes, the share to which it says no. One person: the "
-            "same of one person against each other person, the figure to set it against.",
-            "Yes by people: units to which at least one person said yes. Predictive values hold where yes is as "
-            "frequent as here. Intervals are by case (jackknife on the logit scale; Wilson's where each unit is a case "
-            "of its own with one rating).",
-            *dash_notes(columns, rows, {"": "no unit of that answer to take a share of"}),
-        ),
-        records=tuple(records),
-    )  # fmt: skip
+            shares: DiagnosticAccuracy | None = getattr(validation.accuracy, against)
+            if validation.accuracy is not None and shares is not None:
+                yield AccuracyRow(validation, validation.accuracy, against, shares)
 
 
-def _accuracy_record(
-    validation: Validation, accuracy: LevelAccuracy, against: str, shares: DiagnosticAccuracy
-) -> Mapping[str, Any]:
-    record: dict[str, Any] = {
-        "metric": validation.metric, "rater": validation.rater, "who": against, "level": level_words(accuracy.level),
-        "given_by_people": accuracy.given, "units": accuracy.units, "cases": validation.cases,
-    }  # fmt: skip
-    for name in (
-        "prevalence", "sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value",
-    ):  # fmt: skip
-        record |= bounded_record(name, getattr(shares, name))
-    return record
+def _share(title: str, name: str) -> Column:
+    return Column(title, field=name, value=f"shares.{name}", form=share_words,
+                  dash="no unit of that answer to take a share of")  # fmt: skip
+
+
+ACCURACY_COLUMNS = (
+    recorded(
+        metric="validation.metric", rater="validation.rater", who="who",
+        level=lambda row: level_words(row.accuracy.level), given_by_people="accuracy.given", units="accuracy.units",
+        cases="validation.cases",
+    ),
+    Column("Who", "left", text=lambda row: "the judge" if row.who == "judge" else "one person"),
+    Column("Yes by people", text=lambda row: f"{row.accuracy.given:,} of {row.accuracy.units:,}"),
+    Recorded(lambda row: bounded_record("prevalence", row.shares.prevalence)),
+    _share("Sensitivity [95 % CI]", "sensitivity"),
+    _share("Specificity [95 % CI]", "specificity"),
+    _share("Predictive value of yes", "positive_predictive_value"),
+    _share("Predictive value of no", "negative_predictive_value"),
+)  # fmt: skip
+ACCURACY_NOTES = (
+    Note(
+        "accuracy.meaning",
+        "Each person in turn is the truth, and each unit has one vote. Sensitivity: of people's yeses, the share to "
+        "which it says yes, too; specificity: of their noes, the share to which it says no. One person: the same of "
+        "one person against each other person, the figure to set it against.",
+    ),
+    Note(
+        "accuracy.yes",
+        "Yes by people: units to which at least one person said yes. Predictive values hold where yes is as frequent "
+        "as here. Intervals are by case (jackknife on the logit scale; Wilson's where each unit is a case of its own "
+        "with one rating).",
+    ),
+)
+
+
+def _accuracy(rater: str, validations: Sequence[Validation], position: int) -> Table:
+    return table_of(
+        f"accuracy_{position}",
+        f"{rater}: yes or no beside people",
+        _accuracy_rows(validations),
+        ACCURACY_COLUMNS,
+        group=lambda row: f"{row.validation.facts.title}: {level_words(row.accuracy.level)}",
+        notes=ACCURACY_NOTES,
+    )
+
+
+CALIBRATION_COLUMNS = (
+    Column("Metric", "left", text=lambda validation: validation.facts.title),
+    recorded("metric", "rater"),
+    Column("Units", field="units", value="calibration.units"),
+    Column("Expected − people [95 % CI]", field="surplus", value="calibration.curve.surplus", form=plain_words),
+    Column("Calibration error", field="calibration_error", value="calibration.curve.error.estimate", form=number),
+    Column("By chance", field="calibration_error_by_chance", value="calibration.curve.by_chance", form=number),
+    Column("AUC [95 % CI]", field="auc", value="calibration.area", form=share_words),
+    recorded(points=lambda validation: "; ".join(
+        f"{decimal(point.expected)} → {decimal(point.observed.estimate)}"
+        for point in validation.calibration.curve.points
+    )),
+)  # fmt: skip
+CALIBRATION_NOTE = Note(
+    "calibration.meaning",
+    "Expected: the mean of the levels by the judge's own probabilities; of 0 and 1 the probability of a 1. Calibration "
+    "error: how far people's mean lies from it, the mean over up to ten groups of units of like expectation, in "
+    "levels. By chance: the error that a judge whose expectations hold would show on as many units. AUC: how often a "
+    "yes of people is expected more than a no; of two levels only.",
+)
 
 
 def _calibration(rater: str, validations: Sequence[Validation], position: int) -> Table:
-    rows, records = [], []
-    for validation in validations:
-        calibration = validation.calibration
-        assert calibration is not None
-        curve = calibration.curve
-        cells = (
-            validation.facts.title,
-            f"{calibration.units:,}",
-            plain_words(curve.surplus),
-            number(curve.error.estimate),
-            number(curve.by_chance),
-            share_words(calibration.area),
-        )
-        rows.append(Row(tuple(map(Cell, cells))))
-        records.append(
-            {
-                "metric": validation.metric, "rater": validation.rater, "units": calibration.units,
-                **bounded_record("surplus", curve.surplus), "calibration_error": curve.error.estimate,
-                "calibration_error_by_chance": curve.by_chance, **bounded_record("auc", calibration.area),
-                "points": "; ".join(
-                    f"{decimal(point.expected)} → {decimal(point.observed.estimate)}" for point in curve.points
-                ),
-            }
-        )  # fmt: skip
-    return Table(
-        name=f"calibration_{position}",
-        title=f"{rater}: expected levels beside people",
-        columns=(
-            Column("Metric", "left"), Column("Units"), Column("Expected − people [95 % CI]"),
-            Column("Calibration error"), Column("By chance"), Column("AUC [95 % CI]"),
-        ),
-        rows=tuple(rows),
-        notes=(
-            "Expected: the mean of the levels by the judge's own probabilities; of 0 and 1 the probability of a 1. "
-            "Calibration error: how far people's mean lies from it, the mean over up to ten groups of units of like "
-            "expectation, in levels. By chance: the error that a judge whose expectations hold would show on as many "
-            "units. AUC: how often a yes of people is expected more than a no; of two levels only.",
-        ),
-        records=tuple(records),
-    )  # fmt: skip
+    title = f"{rater}: expected levels beside people"
+    return table_of(f"calibration_{position}", title, validations, CALIBRATION_COLUMNS, notes=(CALIBRATION_NOTE,))
 
 
 # -- Tables of a judge's validation ---------------------------------------------------------------------
@@ -450,50 +433,16 @@ def _card(card: JudgeCard, position: int) -> Table:
             for preference in card.self_preferences
         ),
     ]
-    return Table(
-        name=f"judge_card_{position}",
-        title=f"Judge card: {card.rater}",
-        columns=(Column("", "left"), Column("", "left")),
-        rows=tuple(Row((Cell(what), Cell(value))) for what, value in facts),
-        records=tuple({"rater": card.rater, "what": what, "value": value} for what, value in facts),
+    columns = (
+        Recorded(lambda fact: {"rater": card.rater, "what": fact[0], "value": fact[1]}),
+        Column("", "left", text=itemgetter(0)),
+        Column("", "left", text=itemgetter(1)),
     )
+    return table_of(f"judge_card_{position}", f"Judge card: {card.rater}", facts, columns)
 
 
 def _kappa(validation: Validation) -> Result | None:
-    return validation.mean.statistics.get("kappa") if validation.mean else None
-
-
-def _agreement(card: JudgeCard, position: int) -> Table:
-    rows = []
-    for validation in card.validations:
-        kappa = _kappa(validation)
-        beside = validation.consensus or validation.mean
-        test = validation.alternative
-        cells = (
-            validation.facts.title,
-            f"{validation.with_people:,}",
-            f"{validation.cases:,}",
-            share_words(kappa),
-            reading(kappa.estimate if kappa else None) or DASH,
-            share_words(validation.people.statistics.get("kappa") if validation.people else None),
-            share_words(beside.statistics.get("ac") if beside else None),
-            decimal(test.winning_rate if test else None),
-            decimal(test.advantage if test else None),
-            {True: "yes", False: "not shown", None: "can't be said"}[validation.stands_in],
-        )
-        rows.append(Row(tuple(map(Cell, cells))))
-    return Table(
-        name=f"validation_{position}",
-        title=f"{card.rater} beside people",
-        columns=(
-            Column("Metric", "left"), Column("Units"), Column("Cases"), Column("κ [95 % CI]"),
-            Column("Reading", "left"),
-            Column("People's κ"), Column("AC [95 % CI]"), Column("ω"), Column("ρ"), Column("May stand in", "left"),
-        ),
-        rows=tuple(rows),
-        notes=tuple(_agreement_notes(card)),
-        records=tuple(map(_record, card.validations)),
-    )  # fmt: skip
+    return _statistic(validation.mean, "kappa")
 
 
 def _agreement_notes(card: JudgeCard) -> Iterator[str]:
@@ -570,55 +519,7 @@ def _drawing_notes(validations: Sequence[Validation]) -> Iterator[str]:
             yield learnt_words(validation.facts.title, validation.rater, units)
 
 
-_NUMBERS = "of levels, and not of labels, on two units or more that differ"
-#: What a figure of a judge is of, where it is a dash.
-_NO_BIAS = {
-    "Bias [95 % CI]": _NUMBERS,
-    "Limits of agreement": _NUMBERS,
-    "Length r [95 % CI]": _NUMBERS,
-    "Own α [95 % CI]": "of a judge that was asked several times",
-    "Most used level": "of a metric that people rated too",
-}
-
-
-def _bias(card: JudgeCard, position: int) -> Table:
-    rows = []
-    for validation in card.validations:
-        limits = validation.limits.details if validation.limits else {}
-        low, high = limits.get("lower limit"), limits.get("upper limit")
-        beside = validation.consensus or validation.mean
-        shares = beside.prevalence if beside else {}
-        most = max(shares, key=lambda label: shares[label]) if shares else None
-        cells = (
-            validation.facts.title,
-            plain_words(validation.bias),
-            f"{number(low)} to {number(high)}" if low is not None and high is not None else DASH,
-            share_words(validation.length),
-            share_words(validation.self_agreement),
-            f"{most} ({decimal(shares[most])})" if most is not None else DASH,
-        )
-        rows.append(Row(tuple(map(Cell, cells))))
-    columns = (
-        Column("Metric", "left"), Column("Bias [95 % CI]"), Column("Limits of agreement"),
-        Column("Length r [95 % CI]"), Column("Own α [95 % CI]"), Column("Most used level"),
-    )  # fmt: skip
-    return Table(
-        name=f"bias_{position}",
-        title=f"{card.rater}: bias and steadiness",
-        columns=columns,
-        rows=tuple(rows),
-        notes=(
-            "Bias: mean of the judge minus people's mean, its interval by case. Limits of agreement: Bland and "
-            "Altman's, 1.96 standard deviations; their intervals stand in the files of this table. Length r: "
-            "Spearman's correlation of that difference, by transcript, with the number of turns. Own α: "
-            "Krippendorff's alpha of the judge's passes. Most used level: among the ratings compared, with its share.",
-            *dash_notes(columns, rows, _NO_BIAS),
-        ),
-        records=tuple(map(_record, card.validations)),
-    )  # fmt: skip
-
-
-def _record(validation: Validation) -> Mapping[str, Any]:
+def _validation_record(validation: Validation) -> Mapping[str, Any]:
     record: dict[str, Any] = {
         "metric": validation.metric, "rater": validation.rater, "rated": validation.rated,
         "with_people": validation.with_people, "cases": validation.cases, "chances": validation.chances,
@@ -629,10 +530,10 @@ def _record(validation: Validation) -> Mapping[str, Any]:
     }  # fmt: skip
     results: dict[str, Result | None] = {
         "kappa": _kappa(validation),
-        "kappa_people": validation.people.statistics.get("kappa") if validation.people else None,
-        "kappa_consensus": validation.consensus.statistics.get("kappa") if validation.consensus else None,
-        "kappa_ceiling": validation.ceiling.statistics.get("kappa") if validation.ceiling else None,
-        "ac_consensus": validation.consensus.statistics.get("ac") if validation.consensus else None,
+        "kappa_people": _statistic(validation.people, "kappa"),
+        "kappa_consensus": _statistic(validation.consensus, "kappa"),
+        "kappa_ceiling": _statistic(validation.ceiling, "kappa"),
+        "ac_consensus": _statistic(validation.consensus, "ac"),
         "self_alpha": validation.self_agreement,
         "bias": validation.bias,
         "length": validation.length,
@@ -649,7 +550,78 @@ def _record(validation: Validation) -> Mapping[str, Any]:
         "omega": test.winning_rate if test else None, "rho": test.advantage if test else None,
         "epsilon": test.epsilon if test else None,
     }  # fmt: skip
-    beside = validation.consensus or validation.mean
+    beside = _beside_people(validation)
     shares = beside.prevalence if beside else {}
     record["prevalence"] = "; ".join(f"{label} {share:.4f}" for label, share in shares.items())
     return record
+
+
+def _beside_people(validation: Validation) -> Agreement | None:
+    """The consensus of people, or else the mean over them, that a judge stands beside."""
+    return validation.consensus or validation.mean
+
+
+def _statistic(agreement: Agreement | None, name: str) -> Result | None:
+    return agreement.statistics.get(name) if agreement else None
+
+
+def _reading(validation: Validation) -> str:
+    kappa = _kappa(validation)
+    return reading(kappa.estimate if kappa else None) or DASH
+
+
+def _limits(validation: Validation) -> str:
+    limits = validation.limits.details if validation.limits else {}
+    low, high = limits.get("lower limit"), limits.get("upper limit")
+    return f"{number(low)} to {number(high)}" if low is not None and high is not None else DASH
+
+
+def _most_used(validation: Validation) -> str:
+    beside = _beside_people(validation)
+    if not beside or not beside.prevalence:
+        return DASH
+    most = max(beside.prevalence, key=lambda label: beside.prevalence[label])
+    return f"{most} ({decimal(beside.prevalence[most])})"
+
+
+_METRIC = (Recorded(_validation_record), Column("Metric", "left", text=lambda validation: validation.facts.title))
+AGREEMENT_COLUMNS = (
+    *_METRIC,
+    Column("Units", value="with_people"),
+    Column("Cases", value="cases"),
+    Column("κ [95 % CI]", text=lambda validation: share_words(_kappa(validation))),
+    Column("Reading", "left", text=_reading),
+    Column("People's κ", text=lambda validation: share_words(_statistic(validation.people, "kappa"))),
+    Column("AC [95 % CI]", text=lambda validation: share_words(_statistic(_beside_people(validation), "ac"))),
+    Column("ω", value=lambda validation: getattr(validation.alternative, "winning_rate", None), form=decimal),
+    Column("ρ", value=lambda validation: getattr(validation.alternative, "advantage", None), form=decimal),
+    Column("May stand in", "left",
+           text=lambda validation: {True: "yes", False: "not shown", None: "can't be said"}[validation.stands_in]),
+)  # fmt: skip
+_NUMBERS = "of levels, and not of labels, on two units or more that differ"
+BIAS_COLUMNS = (
+    *_METRIC,
+    Column("Bias [95 % CI]", text=lambda validation: plain_words(validation.bias), dash=_NUMBERS),
+    Column("Limits of agreement", text=_limits, dash=_NUMBERS),
+    Column("Length r [95 % CI]", text=lambda validation: share_words(validation.length), dash=_NUMBERS),
+    Column("Own α [95 % CI]", text=lambda validation: share_words(validation.self_agreement),
+           dash="of a judge that was asked several times"),
+    Column("Most used level", text=_most_used, dash="of a metric that people rated too"),
+)  # fmt: skip
+BIAS_NOTE = Note(
+    "bias.meaning",
+    "Bias: mean of the judge minus people's mean, its interval by case. Limits of agreement: Bland and Altman's, 1.96 "
+    "standard deviations; their intervals stand in the files of this table. Length r: Spearman's correlation of that "
+    "difference, by transcript, with the number of turns. Own α: Krippendorff's alpha of the judge's passes. Most used "
+    "level: among the ratings compared, with its share.",
+)
+
+
+def _agreement(card: JudgeCard, position: int) -> Table:
+    return table_of(f"validation_{position}", f"{card.rater} beside people", card.validations, AGREEMENT_COLUMNS,
+                    notes=tuple(_agreement_notes(card)))  # fmt: skip
+
+
+def _bias(card: JudgeCard, position: int) -> Table:
+    title = f"{card.rater}: bias and steadiness"
+    return table_of(f"bias_{position}", title, card.validations, BIAS_COLUMNS, notes=(BIAS_NOTE,))

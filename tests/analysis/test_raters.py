@@ -34,9 +34,10 @@ from bedside.ratings.names import human_rater
 from bedside.ratings.scales import Scale, parse_scales
 from bedside.ratings.table import frame_of
 from bedside.reports.build import build_tables
-from bedside.reports.comparison_notes import RATERS_APART, design_notes, severity_table, with_people_notes
+from bedside.reports.comparison_notes import RATERS_APART, design_notes, with_people_notes
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.tables.comparison import comparison_table, overall_table
+from bedside.reports.tables.raters import severity_table
 from bedside.reports.tables.retest import TABLE
 from bedside.reports.validation import self_preference_table, self_preference_words
 from bedside.scoring.score import score
