@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -82,7 +82,9 @@ class PlannedTable:
                 table = replace(table, name=self.name, title=options.title or table.title)
         if table is None:
             return None
-        noted = with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
+        noted = table
+        if self.kind.averages:
+            noted = with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
         if options is not None:
             on_source = tuple(source_notes(view, options, noted))
             noted = replace(noted, notes=(*noted.notes, *on_source), source_notes=on_source)
@@ -315,32 +317,6 @@ def check_suite(suite: Suite) -> list[str]:
 
 # -- What a report of a run shows -----------------------------------------------------------------------
 
-#: The kind of table that every report begins with, whatever suites it has.
-_FIRST = "leaderboard"
-#: Kinds of tables and figures that every report has at its end, whatever suites it has.
-_ALWAYS = (
-    "strengths",
-    "win_rates",
-    "position_bias",
-    "preference_agreement",
-    "preference_levels",
-    "agreement",
-    "audits",
-    "retest",
-    "raters",
-    "rater_quality",
-    "simulation_card",
-    "simulation_loss",
-    "simulation_flags",
-    "simulation_repeats",
-    "simulation_evaluator",
-    "intended_acts",
-    "rubrics",
-    "missing",
-    "missing_bounds",
-)
-#: What says below the tables of a source what their numbers are by, and what is missing.
-_BESIDE_PUBLISHED = ("rubrics", "missing")
 _OTHERS = "others"
 
 
@@ -498,18 +474,19 @@ def make_parts(
         for of_suite in suites
     ]
     if settings.as_published:
-        kinds = [TABLES.load(name) for name in _BESIDE_PUBLISHED]
-        parts += _general_parts(view, settings, figures, kinds, only=_BESIDE_PUBLISHED)
+        kinds = _kinds(lambda kind: kind.beside_published)
+        parts += _general_parts(view, settings, figures, kinds)
     elif suites:
         planned = [table for tables in by_suite.values() for table in tables]
-        first = [] if _FIRST in {table.kind.name for table in planned} else [TABLES.load(_FIRST)]
+        shown = {table.kind.name for table in planned}
+        first = _kinds(lambda kind: kind.shown == "first" and kind.name not in shown)
         parts = [
-            *_general_parts(view, settings, figures, first, only=[_FIRST]),
+            *_general_parts(view, settings, figures, first),
             *parts,
             *_other_parts(view, planned, settings, figures),
         ]
     else:
-        parts += _general_parts(view, settings, figures, _general_kinds())
+        parts += _general_parts(view, settings, figures, _kinds(lambda kind: kind.general))
     return tuple(_figures_named_once(part for part in parts if part.tables or part.figures or part.left_out))
 
 
@@ -524,9 +501,9 @@ def _figures_named_once(parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
         yield replace(part, figures=tuple(drawings))
 
 
-def _general_kinds() -> list[TableKind]:
-    kinds = (TABLES.load(name) for name in TABLES.names())
-    return sorted((kind for kind in kinds if kind.general), key=lambda kind: (kind.order, kind.name))
+def _kinds(chosen: Callable[[TableKind], bool]) -> list[TableKind]:
+    """The kinds of tables that are chosen, in the order of a report."""
+    return sorted(filter(chosen, TABLES.all().values()), key=lambda kind: (kind.order, kind.name))
 
 
 def _suite_part(
@@ -592,8 +569,8 @@ def _other_parts(
         table = PlannedTable(results, options).build(view, settings)
         yield ReportPart("Other metrics", tables=(table,) if table is not None else ())
     shown_kinds = {planned.kind.name for planned in planned_of_suites}
-    kinds = [TABLES.load(name) for name in _ALWAYS if name not in shown_kinds]
-    yield from _general_parts(view, settings, figures, kinds, only=[kind.name for kind in kinds])
+    kinds = _kinds(lambda kind: kind.shown == "always" and kind.name not in shown_kinds)
+    yield from _general_parts(view, settings, figures, kinds)
 
 
 def _general_parts(
@@ -601,14 +578,13 @@ def _general_parts(
     settings: ReportSettings,
     figures: bool,
     kinds: Sequence[TableKind],
-    only: Sequence[str] | None = None,
 ) -> Iterator[ReportPart]:
     """A part for each table, with the figures that go with it."""
     drawings: dict[str, list[Drawing]] = {}
     if figures:
         for kind in sorted(FIGURES.all().values(), key=lambda kind: (kind.order, kind.name)):
-            place = _FIGURE_PLACES.get(kind.name, kind.name)
-            if not kind.general or (only is not None and place not in only):
+            place = kind.beside or kind.name
+            if not kind.general or place not in {table_kind.name for table_kind in kinds}:
                 continue
             drawing = _drawn(view, kind, settings.applied(kind.options()), settings.seed)
             if drawing is not None:
@@ -620,41 +596,9 @@ def _general_parts(
             table = None
         table_figures = tuple(drawings.pop(table_kind.name, ()))
         if table is not None:
-            heading = _HEADINGS.get(table_kind.name, table_kind.title)
-            yield ReportPart(heading, tables=(table,), figures=table_figures)
+            yield ReportPart(table_kind.heading or table_kind.title, tables=(table,), figures=table_figures)
 
 
 def part_titles() -> tuple[str, ...]:
     """The headings of all parts that a report can have beside those of suites, in order."""
-    return tuple(_HEADINGS.get(kind.name, kind.title) for kind in _general_kinds())
-
-
-_HEADINGS: Mapping[str, str] = {
-    "leaderboard": "Leaderboard",
-    "results": "Results",
-    "comparison": "Comparison",
-    "strengths": "Preferences",
-    "win_rates": "Preferences: systems two by two",
-    "position_bias": "Preferences: the place",
-    "preference_agreement": "Preferences: agreement",
-    "preference_levels": "Preferences beside levels",
-    "agreement": "Agreement",
-    "audits": "Audits",
-    "simulation_card": "Simulation card",
-    "simulation_loss": "Simulation: completed and lost",
-    "simulation_flags": "Simulation: flagged",
-    "simulation_repeats": "Simulation: repeats",
-    "simulation_evaluator": "Simulation: the evaluator",
-    "intended_acts": "Simulation: what was meant",
-    "rubrics": "Rubrics",
-    "missing": "Missing",
-    "missing_bounds": "How far what is missing could move the means",
-}
-#: The table that a figure stands with, where that has another name.
-_FIGURE_PLACES: Mapping[str, str] = {
-    "points": "results",
-    "confusion": "agreement",
-    "scatter": "agreement",
-    "bland_altman": "agreement",
-    "calibration": "agreement",
-}
+    return tuple(kind.heading or kind.title for kind in _kinds(lambda kind: kind.general))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.core.errors import DataError
@@ -261,6 +261,9 @@ class FigureKind:
             nothing to show.
         options: what a suite can say of such a figure.
         general: whether every report has it, or only a suite that names it.
+        beside: the kind of table that it stands with; that of its own name unless given.
+        shows: systems, side by side; raters, beside each other; or counts, which average nothing.
+        weighted: whether its numbers are weighted by the chances with which units were drawn, and it says so itself.
     """
 
     name: str
@@ -269,6 +272,9 @@ class FigureKind:
     build: Callable[[RatingsView, int, Any], Drawing | None]
     options: type[Options]
     general: bool = False
+    beside: str = ""
+    shows: Literal["systems", "raters", "counts"] = "systems"
+    weighted: bool = False
 
 
 FIGURES: Registry[FigureKind] = Registry(

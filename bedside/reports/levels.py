@@ -12,6 +12,7 @@ from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.reports.comparison_notes import with_people_notes
 from bedside.reports.table import Results, Table, Tables
+from bedside.reports.table_kind import averages
 from bedside.reports.table_notes import with_averaging_notes
 
 # -- The words of tables in which groups of transcripts stand in the place of systems -------------------
@@ -88,7 +89,10 @@ def answered(
 
     def noted(part: RatingsView) -> Tables[Results]:
         tables = answer(part)
-        noted_tables = (with_people_notes(with_averaging_notes(table, part, besides=divided), part) for table in tables)
+        noted_tables = (
+            with_people_notes(with_averaging_notes(table, part, besides=divided) if averages(table) else table, part)
+            for table in tables
+        )
         return Tables((in_groups(table, part) for table in noted_tables), tables.results)
 
     return by_level(view, within, noted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -58,7 +58,11 @@ class TableKind:
         build: the table of a view's ratings, its random draws from a seed; None where the ratings have nothing for
             it. Where the kind has ``options``, they are the third argument.
         options: what a suite can say of such a table.
-        general: whether every report has it, or only a suite that names it.
+        heading: of its part of a report; the title unless given.
+        shown: where a report has it: as the first; always, below what suites show; alone, where no suite shows
+            anything; or as a suite names it.
+        beside_published: whether it stands below the tables of a suite's source, too.
+        averages: whether its numbers average over transcripts, and so what they average over is noted.
     """
 
     name: str
@@ -66,7 +70,15 @@ class TableKind:
     order: int
     build: Callable[..., Table | None]
     options: type[Options] | None = None
-    general: bool = True
+    heading: str = ""
+    shown: Literal["first", "always", "alone", "named"] = "alone"
+    beside_published: bool = False
+    averages: bool = True
+
+    @property
+    def general(self) -> bool:
+        """Whether reports have it without a suite that names it."""
+        return self.shown != "named"
 
     def make(self, view: RatingsView, seed: int = 0, options: Options | None = None) -> Table | None:
         """The table, as the options say."""
@@ -76,3 +88,8 @@ class TableKind:
 
 
 TABLES: Registry[TableKind] = Registry("bedside.reports.tables", "TABLE", "table", TableKind, group="bedside.tables")
+
+
+def averages(table: Table) -> bool:
+    """Whether a table's numbers average over transcripts, as its kind says; true of what is of no kind."""
+    return table.name not in TABLES or TABLES.load(table.name).averages

@@ -208,15 +208,6 @@ def dash_notes(columns: Sequence[Column], rows: Iterable[Row], reasons: Mapping[
 
 # -- Notes on what the numbers of a table or figure average over ----------------------------------------
 
-#: Tables and figures that count what there is and average nothing, or say themselves what they average over.
-_COUNTING = frozenset(
-    ("missing", "counts", "leaderboard", "simulation_card", "simulation_loss", "simulation_flags", "strengths",
-     "win_rates", "position_bias", "preference_agreement", "preference_levels")
-)  # fmt: skip
-#: Figures that set raters side by side, and not systems.
-_OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman", "calibration"))
-#: Figures whose numbers are weighted by the chances with which units were drawn, and say so themselves.
-_OF_WEIGHTED = frozenset(("agreement", "calibration"))
 #: Interactions, levels and systems that a note names one by one.
 _MOST = 3
 #: Most levels of a factor that a note lists.
@@ -244,8 +235,6 @@ def with_averaging_notes(
         besides: factors by which it is divided already.
         shown: what shows the levels of a factor.
     """
-    if table.name in _COUNTING:
-        return table
     metrics = {str(record["metric"]) for record in table.records if record.get("metric")}
     names = {record.get(key) for record in table.records for key in ("system", "a", "b")}
     names |= {name for record in table.records for name in str(record.get("systems", "")).split(", ")}
@@ -268,17 +257,17 @@ def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, op
         view: the ratings that it was made from.
         kind, options: what it shows.
     """
-    if kind.name in _COUNTING:
+    if kind.shows == "counts":
         return drawing
     headed = getattr(options, "metrics", None) or {}
     metrics = named_metrics(view, headed).rated
-    systems = [] if kind.name in _OF_RATERS else view.systems()
+    systems = [] if kind.shows == "raters" else view.systems()
     sides = list(combinations(systems, 2))
     notes = averaging_notes(view, metrics, systems, sides, besides=divided_by(options), shown=BY_WHERE)
     notes += label_set_notes(view, metrics)
-    if kind.name not in _OF_RATERS:
+    if kind.shows != "raters":
         notes += final_notes(view, metrics or view.metrics())
-    if kind.name not in _OF_WEIGHTED:
+    if not kind.weighted:
         notes += tuple(chance_notes(chances_by_title(view, metrics or view.metrics())))
     return replace(drawing, notes=(*drawing.notes, *notes)) if notes else drawing
 

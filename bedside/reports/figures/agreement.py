@@ -69,4 +69,13 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Drawing | 
     )  # fmt: skip
 
 
-FIGURE = FigureKind("agreement", "Agreement of raters, forest plot", 30, build, AgreementOptions, general=True)
+FIGURE = FigureKind(
+    "agreement",
+    "Agreement of raters, forest plot",
+    30,
+    build,
+    AgreementOptions,
+    general=True,
+    shows="raters",
+    weighted=True,
+)

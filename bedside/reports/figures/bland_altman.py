@@ -57,4 +57,13 @@ def _scale(pairs: Pairs) -> tuple[float | str, ...] | None:
     return pairs.levels or None
 
 
-FIGURE = FigureKind("bland_altman", "Difference of judge and people", 36, build, PairsOptions, general=True)
+FIGURE = FigureKind(
+    "bland_altman",
+    "Difference of judge and people",
+    36,
+    build,
+    PairsOptions,
+    general=True,
+    beside="agreement",
+    shows="raters",
+)

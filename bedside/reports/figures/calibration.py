@@ -54,4 +54,14 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
     )
 
 
-FIGURE = FigureKind("calibration", "Expected levels beside people", 38, build, PairsOptions, general=True)
+FIGURE = FigureKind(
+    "calibration",
+    "Expected levels beside people",
+    38,
+    build,
+    PairsOptions,
+    general=True,
+    beside="agreement",
+    shows="raters",
+    weighted=True,
+)

@@ -74,4 +74,13 @@ def _level(pairs: Pairs, value: Any) -> int:
     return int(np.argmin([abs(float(level) - float(value)) for level in pairs.levels]))
 
 
-FIGURE = FigureKind("confusion", "Levels given by people and judge", 32, build, PairsOptions, general=True)
+FIGURE = FigureKind(
+    "confusion",
+    "Levels given by people and judge",
+    32,
+    build,
+    PairsOptions,
+    general=True,
+    beside="agreement",
+    shows="raters",
+)

@@ -131,4 +131,6 @@ def _strip(
     axis.grid(axis="x", color="#dddddd", linewidth=0.5)
 
 
-FIGURE = FigureKind("points", "Each transcript's value by system", 10, build, PointsOptions, general=True)
+FIGURE = FigureKind(
+    "points", "Each transcript's value by system", 10, build, PointsOptions, general=True, beside="results"
+)

@@ -50,4 +50,6 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
     )
 
 
-FIGURE = FigureKind("scatter", "Judge beside people", 34, build, PairsOptions, general=True)
+FIGURE = FigureKind(
+    "scatter", "Judge beside people", 34, build, PairsOptions, general=True, beside="agreement", shows="raters"
+)

@@ -80,4 +80,6 @@ def _forest(axis: Any, preferences: SystemPreferences, places: Mapping[str, int]
     axis.grid(axis="x", color="#dddddd", linewidth=0.5)
 
 
-FIGURE = FigureKind("strengths", "Strengths of systems, forest plot", 25, build, StrengthOptions, general=True)
+FIGURE = FigureKind(
+    "strengths", "Strengths of systems, forest plot", 25, build, StrengthOptions, general=True, shows="counts"
+)

@@ -519,4 +519,4 @@ def audit_notes(view: RatingsView) -> tuple[str, ...]:
             "has them.",)  # fmt: skip
 
 
-TABLE = TableKind("agreement", "Agreement of raters", 30, build, AgreementOptions)
+TABLE = TableKind("agreement", "Agreement of raters", 30, build, AgreementOptions, heading="Agreement", shown="always")

@@ -143,4 +143,4 @@ def build(view: RatingsView, _seed: int) -> Table | None:
     return audits_table(verdicts) if verdicts else None
 
 
-TABLE = TableKind("audits", _TITLE, 31, build)
+TABLE = TableKind("audits", _TITLE, 31, build, heading="Audits", shown="always")

@@ -253,4 +253,4 @@ def _one_sided_notes(pairs: Sequence[Comparison], shown: Sequence[Comparison]) -
     return [f"Left out: {counted(count, 'comparison')} by raters who rated one side only ({', '.join(raters)})."]
 
 
-TABLE = TableKind("comparison", "Systems compared pair by pair", 20, build, ComparisonOptions)
+TABLE = TableKind("comparison", "Systems compared pair by pair", 20, build, ComparisonOptions, heading="Comparison")

@@ -162,4 +162,4 @@ def _record(metric: str, group: str, label: str, system: str, row: Any, by: str)
     }
 
 
-TABLE = TableKind("counts", "Labels given, by system", 40, build, CountsOptions, general=False)
+TABLE = TableKind("counts", "Labels given, by system", 40, build, CountsOptions, shown="named", averages=False)

@@ -82,4 +82,4 @@ def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Table | N
     )
 
 
-TABLE = TableKind("cumulative", "Cumulative values by clinician turn", 44, build, CumulativeOptions, general=False)
+TABLE = TableKind("cumulative", "Cumulative values by clinician turn", 44, build, CumulativeOptions, shown="named")

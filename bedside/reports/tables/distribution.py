@@ -109,4 +109,4 @@ def _notes(view: RatingsView, tests: Sequence[Result], cells: Sequence[tuple[Mea
     return notes
 
 
-TABLE = TableKind("distribution", "Distribution over transcripts", 42, build, DistributionOptions, general=False)
+TABLE = TableKind("distribution", "Distribution over transcripts", 42, build, DistributionOptions, shown="named")

@@ -100,4 +100,4 @@ def _missing(compared: tuple[IntendedCoded, ...]) -> Iterator[str]:
             )
 
 
-TABLE = TableKind("intended_acts", _TITLE, 75, build)
+TABLE = TableKind("intended_acts", _TITLE, 75, build, heading="Simulation: what was meant", shown="always")

@@ -109,4 +109,4 @@ def _record(agreement: Agreement) -> dict[str, object]:
     }  # fmt: skip
 
 
-TABLE = TableKind("judge_agreement", "Agreement of people and judge", 51, build, JudgeAgreementOptions, general=False)
+TABLE = TableKind("judge_agreement", "Agreement of people and judge", 51, build, JudgeAgreementOptions, shown="named")

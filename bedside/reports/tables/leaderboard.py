@@ -574,4 +574,4 @@ def _numbers(standing: Standing | None) -> dict[str, Any]:
     }
 
 
-TABLE = TableKind("leaderboard", _TITLE, 5, build)
+TABLE = TableKind("leaderboard", _TITLE, 5, build, shown="first", averages=False)

@@ -55,4 +55,13 @@ def _not_asked(view: RatingsView, rows: Sequence[Mapping[str, Any]]) -> tuple[st
     return (f"Not computed, and not counted as missing, as no model is named ({asked}): {titles}.",)
 
 
-TABLE = TableKind("missing", "Missing values and why", 90, build)
+TABLE = TableKind(
+    "missing",
+    "Missing values and why",
+    90,
+    build,
+    heading="Missing",
+    shown="always",
+    beside_published=True,
+    averages=False,
+)

@@ -91,4 +91,11 @@ def _notes(view: RatingsView, bounded: BoundedMeans) -> tuple[str, ...]:
     return tuple(notes)
 
 
-TABLE = TableKind("missing_bounds", "Means were all that is missing worst, or all best", 91, build)
+TABLE = TableKind(
+    "missing_bounds",
+    "Means were all that is missing worst, or all best",
+    91,
+    build,
+    heading="How far what is missing could move the means",
+    shown="always",
+)

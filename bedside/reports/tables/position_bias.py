@@ -88,4 +88,4 @@ def _build(view: RatingsView, seed: int) -> Table | None:
     return position_table([preferences.position for preferences in shown]) if shown else None
 
 
-TABLE = TableKind("position_bias", _TITLE, 24, _build)
+TABLE = TableKind("position_bias", _TITLE, 24, _build, heading="Preferences: the place", shown="always", averages=False)

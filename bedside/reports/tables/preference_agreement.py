@@ -84,4 +84,6 @@ def _build(view: RatingsView, seed: int) -> Table | None:
     return preference_agreement_table(shown) if shown else None
 
 
-TABLE = TableKind("preference_agreement", _TITLE, 25, _build)
+TABLE = TableKind(
+    "preference_agreement", _TITLE, 25, _build, heading="Preferences: agreement", shown="always", averages=False
+)

@@ -66,4 +66,4 @@ def _build(view: RatingsView, seed: int) -> Table | None:
     return preference_level_table(shown) if shown else None
 
 
-TABLE = TableKind("preference_levels", _TITLE, 26, _build)
+TABLE = TableKind("preference_levels", _TITLE, 26, _build, shown="always", averages=False)

@@ -30,4 +30,4 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
     return quality_table(qualities) if qualities else None
 
 
-TABLE = TableKind("rater_quality", _TITLE, 36, build)
+TABLE = TableKind("rater_quality", _TITLE, 36, build, shown="always")

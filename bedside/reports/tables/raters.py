@@ -85,4 +85,4 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
     return severity_table(severities, chance_notes(chances_by_title(view, metrics)))
 
 
-TABLE = TableKind("raters", _TITLE, 35, build)
+TABLE = TableKind("raters", _TITLE, 35, build, shown="always")

@@ -605,4 +605,4 @@ def _spread_words(spread: Spread) -> str:
     return {"sd": "mean (standard deviation)", "ci": "mean [95 % interval]", "none": "mean"}[spread]
 
 
-TABLE = TableKind("results", "Results by system", 10, build, ResultsOptions)
+TABLE = TableKind("results", "Results by system", 10, build, ResultsOptions, heading="Results")

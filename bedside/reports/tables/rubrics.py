@@ -85,4 +85,4 @@ def _notes(rubrics: Sequence[RatedRubric]) -> Iterator[str]:
         )
 
 
-TABLE = TableKind("rubrics", _TITLE, 85, build)
+TABLE = TableKind("rubrics", _TITLE, 85, build, heading="Rubrics", shown="always", beside_published=True)

@@ -156,4 +156,4 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
         )
 
 
-TABLE = TableKind("simulation_card", _TITLE, 70, build)
+TABLE = TableKind("simulation_card", _TITLE, 70, build, shown="always", averages=False)

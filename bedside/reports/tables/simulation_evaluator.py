@@ -102,4 +102,4 @@ def _interval(result: Result | None) -> str:
     return between(result.interval.low, result.interval.high)
 
 
-TABLE = TableKind("simulation_evaluator", _TITLE, 74, build)
+TABLE = TableKind("simulation_evaluator", _TITLE, 74, build, heading="Simulation: the evaluator", shown="always")

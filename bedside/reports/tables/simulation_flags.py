@@ -69,4 +69,4 @@ def _counts(talks: Sequence[SimulatedTalk], flag: str) -> tuple[int, int]:
     return sum(count > 0 for count in counts), sum(counts)
 
 
-TABLE = TableKind("simulation_flags", _TITLE, 72, build)
+TABLE = TableKind("simulation_flags", _TITLE, 72, build, heading="Simulation: flagged", shown="always", averages=False)

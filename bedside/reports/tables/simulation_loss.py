@@ -100,4 +100,6 @@ def _shares(loss: Loss) -> str:
     return f"{shares} (p {p if p.startswith('<') else f'= {p}'}; {loss.test.method})"
 
 
-TABLE = TableKind("simulation_loss", _TITLE, 71, build)
+TABLE = TableKind(
+    "simulation_loss", _TITLE, 71, build, heading="Simulation: completed and lost", shown="always", averages=False
+)

@@ -121,4 +121,4 @@ def build(view: RatingsView, seed: int, options: QualityOptions) -> Table | None
     return options.finish(quality_table(view, measures))
 
 
-TABLE = TableKind("simulation_quality", _TITLE, 74, build, QualityOptions, general=False)
+TABLE = TableKind("simulation_quality", _TITLE, 74, build, QualityOptions, shown="named")

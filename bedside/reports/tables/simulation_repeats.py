@@ -128,4 +128,4 @@ def _notes(pairs: Sequence[PairRepeats]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-TABLE = TableKind("simulation_repeats", _TITLE, 73, build)
+TABLE = TableKind("simulation_repeats", _TITLE, 73, build, heading="Simulation: repeats", shown="always")

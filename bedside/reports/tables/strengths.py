@@ -130,4 +130,4 @@ def _build(view: RatingsView, seed: int) -> Table | None:
     return strength_table(shown, view, BY_WHERE) if shown else None
 
 
-TABLE = TableKind("strengths", _TITLE, 22, _build)
+TABLE = TableKind("strengths", _TITLE, 22, _build, heading="Preferences", shown="always", averages=False)

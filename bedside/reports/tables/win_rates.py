@@ -102,4 +102,4 @@ def _build(view: RatingsView, seed: int) -> Table | None:
     return win_rate_table(shown, view, BY_WHERE) if shown else None
 
 
-TABLE = TableKind("win_rates", _TITLE, 23, _build)
+TABLE = TableKind("win_rates", _TITLE, 23, _build, shown="always", averages=False)
