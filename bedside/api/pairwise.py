@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.ratings.run import Run
     from bedside.reports.table import Tables
-    from bedside.scoring.pair_judging import PairingWork
+    from bedside.scoring.judging_orders import JudgingWork
     from bedside.scoring.run_judging import JudgingWatch
     from bedside.scoring.transcript_pairs import PairedTranscripts
 
@@ -83,12 +83,12 @@ def judge_pairs(run: RunOrFolder, settings: PairsSettings) -> ComparedRun:
     """
     from bedside.judges.settings import judge_settings
     from bedside.reports.judgements import judged_table
-    from bedside.scoring.pair_judging import judge_run_pairs
+    from bedside.scoring.run_judging import judge_run
 
-    opened, models, work = _compared(run, settings)
-    judged = judge_run_pairs(opened, models, work, settings=judge_settings(settings), progress=settings.progress)
-    table = judged_table(judged, work.rubrics, work.pairs.lines())
-    return ComparedRun(opened, judged, table, work.pairs, tuple(rubric.name for rubric in work.rubrics))
+    opened, models, pairs, work = _compared(run, settings)
+    judged = judge_run(opened, None, models, work, settings=judge_settings(settings), progress=settings.progress)
+    table = judged_table(judged, work.rubrics, pairs.lines())
+    return ComparedRun(opened, judged, table, pairs, tuple(rubric.name for rubric in work.rubrics))
 
 
 @question(PairsSettings, "The run, or its folder.")
@@ -102,23 +102,22 @@ def preview_pairs(run: RunOrFolder, settings: PairsSettings) -> Tables[tuple[Rub
     from bedside.judges.settings import judge_settings
     from bedside.reports.judgements import plan_table
     from bedside.reports.table import Tables
-    from bedside.scoring.pair_judging import preview_run_pairs
+    from bedside.scoring.preview import preview_judging
 
     how = judge_settings(settings)
-    opened, models, work = _compared(run, settings)
-    plans = preview_run_pairs(opened, models, work, settings=how)
-    lines = (*work.pairs.lines(), *endpoint_lines(models, how.max_concurrency))
+    opened, models, pairs, work = _compared(run, settings)
+    plans = preview_judging(opened.path, None, models, work, settings=how)
+    lines = (*pairs.lines(), *endpoint_lines(models, how.max_concurrency))
     return Tables([plan_table(plans, work.rubrics, lines)], plans)
 
 
-def _compared(run: RunOrFolder, settings: PairsSettings) -> tuple[Run, list[str], PairingWork]:
+def _compared(run: RunOrFolder, settings: PairsSettings) -> tuple[Run, list[str], PairedTranscripts, JudgingWork]:
     """The run, the judges' names, and what they compare; what is misspelt stops here."""
-    from bedside.scoring.judging_orders import chosen_rubrics
-    from bedside.scoring.pair_judging import PairingWork
+    from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
     from bedside.scoring.transcript_pairs import paired_transcripts
 
     models, _ = named_judges(settings.judges)
     opened = open_run(run)
     chosen = chosen_rubrics(settings, opened)
     pairs = paired_transcripts(opened, settings.systems, most=settings.pairs, seed=settings.seed)
-    return opened, models, PairingWork(pairs, chosen)
+    return opened, models, pairs, JudgingWork(chosen, pairs=pairs)

@@ -18,10 +18,18 @@ from bedside.judges.llm.model_names import ModelName
 from bedside.judges.llm.prices import Price
 from bedside.judges.questions import check_wordless
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.judges.rubrics.rubric_files import CODEBOOK, RUBRICS, OwnRubrics, own_rubrics, rubrics_with
+from bedside.judges.rubrics.rubric_files import (
+    CODEBOOK,
+    RUBRICS,
+    OwnRubrics,
+    check_comparable,
+    own_rubrics,
+    rubrics_with,
+)
 from bedside.judges.settings import JudgeSettings
 from bedside.ratings.run import Run
 from bedside.scoring.pipeline import pipelines_for
+from bedside.scoring.transcript_pairs import PairedTranscripts
 from bedside.transcripts.transcript import CODES, PROVENANCE_KINDS
 
 #: The file of a run that keeps judgements.
@@ -39,6 +47,7 @@ class JudgingWork:
         from_suite: whether the rubrics are all those of the suite, rather than named for this judge: a rubric whose
             answers a transcript holds itself is then not asked about it.
         deepeval: metrics of deepeval to rate by, beside rubrics or codes.
+        pairs: conversations to compare two by two by the rubrics, in place of rating each by itself.
     """
 
     rubrics: tuple[Rubric, ...] = ()
@@ -46,13 +55,18 @@ class JudgingWork:
     suite: str | None = None
     from_suite: bool = False
     deepeval: tuple[DeepevalMetric, ...] = ()
+    pairs: PairedTranscripts | None = None
 
     def __post_init__(self) -> None:
         """Refuse a tuned rubric among others, and translations into several languages.
 
         Raises:
             InputError: there are: their ratings are of raters of their own.
+            RegistryError: conversations can't be compared by a rubric.
         """
+        if self.pairs is not None:
+            for rubric in self.rubrics:
+                check_comparable(rubric)
         tongues = {rubric.language for rubric in self.rubrics}
         if len(tongues) > 1 and any(rubric.translated_from for rubric in self.rubrics):
             raise InputError(

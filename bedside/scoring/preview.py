@@ -18,6 +18,7 @@ from bedside.judges.store import read_judgements
 from bedside.judges.turn_codes import plan_coding
 from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
+from bedside.scoring.pair_judging import PairJudging
 from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for, spared_by
 from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts, read_again, without_failed
 from bedside.transcripts.memory_reading import TranscriptInput
@@ -54,6 +55,9 @@ def preview_judging(
     for name in named_models(listed(judges, "judges")):
         order = JudgingOrder(name, work, settings or JudgeSettings())
         asked = without_failed(source)
+        if work.pairs is not None:
+            plans += PairJudging(Run(out), order).plans(out / STORE)
+            continue
         if work.deepeval:
             plans += plan_deepeval(source(), name, work.deepeval, store_path=out / STORE, settings=order.settings)
         if work.codes:

@@ -1,4 +1,4 @@
-"""Judging a run: language models rate its transcripts by rubrics, or code their turns, and the ratings join the run.
+"""Judging a run: language models rate its transcripts, code their turns or compare two, and the ratings join the run.
 
 Where the rubrics asked belong to a protocol (:mod:`bedside.scoring.pipeline`), what is asked about another rubric's
 answers waits for these, and the protocol's metrics follow from the answers, pass by pass.
@@ -28,6 +28,7 @@ from bedside.judges.judgement_queue import JudgingStage, ask_judge
 from bedside.judges.llm.contract import check_models
 from bedside.judges.llm.endpoints import named_models
 from bedside.judges.llm.protocol import Client
+from bedside.judges.pair_question import PairQuestion
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
 from bedside.judges.raters import RatingRows, rubric_rater
@@ -42,6 +43,7 @@ from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, missing_counts, rating_writer
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, check_work_wordless
+from bedside.scoring.pair_judging import PairJudging
 from bedside.scoring.pipeline import (
     LaterQuestion,
     PassAnswers,
@@ -60,6 +62,7 @@ from bedside.scoring.run_transcripts import (
     run_versions,
     without_failed,
 )
+from bedside.scoring.transcript_pairs import PairedTranscripts
 from bedside.transcripts.memory_reading import TranscriptInput
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.transcript import Transcript
@@ -364,6 +367,7 @@ def judge_run(
     options: ReadOptions | None = None,
     settings: JudgeSettings | None = None,
     progress: JudgingWatch | None = None,
+    client: Callable[[], Client] | None = None,
 ) -> tuple[JudgingSummary, ...]:
     """Have judges rate the transcripts of a run and add their ratings to it, and the metrics that follow from them.
 
@@ -378,14 +382,17 @@ def judge_run(
         options: how to read the files.
         settings: passes, limits and the like; the limits are those of all judges together.
         progress: called with the judge and how far it is.
+        client: opens what is asked in place of the judges' models.
 
     Raises:
         LanguageModelError: a judge can't be asked; what was finished is kept in the run's store.
+        RunError: the run keeps no text, and the files it was scored from have changed or are gone.
         InputError: the files hold other transcripts than the run.
     """
     summaries, budget = [], JudgeBudget(None if settings is None else settings.max_cost)
     names = named_models(listed(judges, "judges"))
-    check_models(names)
+    if client is None:
+        check_models(names)
     if transcripts is None:
         source = kept_transcripts(run)
     else:
@@ -397,7 +404,7 @@ def judge_run(
                 order = JudgingOrder(name, part, settings or JudgeSettings())
                 with (
                     span("bedside judge", gen_ai__request__model=name.model) as trace,
-                    judging(run, source, order, progress=progress, budget=budget) as finished,
+                    judging(run, source, order, client=client, progress=progress, budget=budget) as finished,
                 ):
                     finished.add(run)
                     trace.add(
@@ -429,8 +436,26 @@ class FinishedJudging:
 
     def add(self, run: Run, *, batch: bool = False) -> None:
         """Add the ratings to the run, and to its manifest what was asked; by batch files, if ``batch``."""
-        rubrics = self.order.work.rubrics
-        entry = {
+        rubrics, pairs = self.order.work.rubrics, self.order.work.pairs
+        if pairs is not None:
+            name, entry = "preferences", self._pairs_entry(pairs)
+        else:
+            name, entry = "scorings", self._scoring_entry(batch)
+        manifest = {**run.manifest, name: [*run.manifest.get(name, []), entry]}
+        own = {rubric.key: as_data(rubric) for rubric in rubrics if rubric.key not in RUBRICS}
+        if own:
+            manifest["rubrics"] = {**run.manifest.get("rubrics", {}), **own}
+        if pairs is not None:
+            run.add(self.ratings, manifest)
+            return
+        for rubric in rubrics:
+            if rubric.learnt_from:
+                learnt = LearntUnits(self.summary.rater, rubric.name, rubric.learnt_from)
+                manifest = with_learnt(manifest, learnt)
+        run.add(self.ratings, manifest, key=_WHOLE)
+
+    def _scoring_entry(self, batch: bool) -> dict[str, Any]:
+        return {
             "suite": self.order.work.suite,
             "metrics": self.metrics,
             "parameters": self.parameters,
@@ -441,15 +466,29 @@ class FinishedJudging:
             "raters": [self.summary.rater],
             "missing": missing_counts(self.ratings),
         }
-        manifest = {**run.manifest, "scorings": [*run.manifest["scorings"], entry]}
-        own = {rubric.key: as_data(rubric) for rubric in rubrics if rubric.key not in RUBRICS}
-        if own:
-            manifest["rubrics"] = {**run.manifest.get("rubrics", {}), **own}
-        for rubric in rubrics:
-            if rubric.learnt_from:
-                learnt = LearntUnits(self.summary.rater, rubric.name, rubric.learnt_from)
-                manifest = with_learnt(manifest, learnt)
-        run.add(self.ratings, manifest, key=_WHOLE)
+
+    def _pairs_entry(self, pairs: PairedTranscripts) -> dict[str, Any]:
+        """What was compared, and what it took."""
+        summary, settings = self.summary, self.order.settings
+        return {
+            "rater": summary.rater,
+            "model": self.order.judge.text,
+            **summary.parameters,
+            "max_prompt_tokens": settings.max_prompt_tokens,
+            "passes": summary.passes,
+            "seed": settings.seed,
+            "systems": list(pairs.systems),
+            "matched_by": list(pairs.matched_by),
+            "pairs": len(pairs.pairs),
+            "available": pairs.available,
+            "without_partner": [asdict(lacking) for lacking in pairs.without_partner],
+            "complete": summary.complete,
+            "prompts": {rubric.name: PairQuestion(rubric).version for rubric in self.order.work.rubrics},
+            "rubrics": [asdict(count) for count in summary.rubrics],
+            "ratings": summary.ratings,
+            "missing": missing_counts(self.ratings),
+            **run_versions(),
+        }
 
     def _judge_entry(self, batch: bool) -> dict[str, Any]:
         """All that it takes to do the same again, and what it took."""
@@ -497,12 +536,18 @@ def judging(
         budget: what several judges may cost together; as the settings say unless given.
     """
     work, text = order.work, run.keeps_text
-    if not text:
+    if not text and work.pairs is None:
         check_work_wordless(work)
     store_path = store or run.path / STORE
     watch = None if progress is None else partial(progress, order.judge.shown)
     with tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
         ratings = rating_writer(Path(folder))
+        if work.pairs is not None:
+            summary = PairJudging(run, order).judge(
+                store_path, ratings.add, progress=watch, client=client, alone=store is not None, budget=budget
+            )
+            yield FinishedJudging(order, summary, ratings.result(), [], {})
+            return
         if work.codes:
             summary = code_transcripts(
                 transcripts(),

@@ -23,7 +23,8 @@ from bedside.reports.preference_tables import preference_tables
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.tables import TABLES
 from bedside.reports.validation import validation_tables
-from bedside.scoring.pair_judging import PairingWork, judge_run_pairs
+from bedside.scoring.judging_orders import JudgingWork
+from bedside.scoring.run_judging import judge_run
 from bedside.scoring.transcript_pairs import paired_transcripts
 from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
 from tests.conftest import Call, works
@@ -178,8 +179,8 @@ def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all
     talks = simulated_talks({"A": 0.75, "B": 0.5, "C": 0.25}, cases=20, seed=3, talk_spread=0.1)
     run = scored(tmp_path, talks, ["structure"])
     judge = SimulatedJudge(true_qualities(talks), noise=0.15, position=0.2, tie=0.05, seed=1)
-    work = PairingWork(paired_transcripts(run), (RUBRICS.load("empathy"),))
-    judge_run_pairs(run, ADDRESS, work, client=judge.client)
+    work = JudgingWork((RUBRICS.load("empathy"),), pairs=paired_transcripts(run))
+    judge_run(run, None, ADDRESS, work, client=judge.client)
     (shown,) = bedside.preferences(run.path).results.systems
     ranks = {system.system: system.ranks for system in shown.systems}
     assert ranks == {"A": (1, 1), "B": (2, 2), "C": (3, 3)}
@@ -215,8 +216,8 @@ def add_levels(run: Run) -> None:
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = scored(tmp_path_factory.mktemp("compared"), TALKS, ["structure"])
-    work = PairingWork(paired_transcripts(run), (RUBRICS.load("empathy"),))
-    judge_run_pairs(run, ADDRESS, work, client=SimulatedJudge(true_qualities(TALKS)).client)
+    work = JudgingWork((RUBRICS.load("empathy"),), pairs=paired_transcripts(run))
+    judge_run(run, None, ADDRESS, work, client=SimulatedJudge(true_qualities(TALKS)).client)
     return run.path
 
 

@@ -17,8 +17,9 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.ratings.run import Run
-from bedside.scoring.judging_orders import STORE
-from bedside.scoring.pair_judging import PairingWork, judge_run_pairs, preview_run_pairs
+from bedside.scoring.judging_orders import STORE, JudgingWork
+from bedside.scoring.preview import preview_judging
+from bedside.scoring.run_judging import judge_run
 from bedside.scoring.score import score
 from bedside.scoring.transcript_pairs import PairedTranscripts, paired_transcripts
 from bedside.transcripts.transcript import Transcript, Turn
@@ -37,13 +38,13 @@ def run(tmp_path: Path) -> Run:
     return score(TALKS, tmp_path / "run", metrics=["structure"]).run
 
 
-def work(run: Run, systems: str | None = None, rubrics: tuple[Any, ...] = (EMPATHY,)) -> PairingWork:
-    return PairingWork(paired_transcripts(run, systems.split(",") if systems else None), rubrics)
+def work(run: Run, systems: str | None = None, rubrics: tuple[Any, ...] = (EMPATHY,)) -> JudgingWork:
+    return JudgingWork(rubrics, pairs=paired_transcripts(run, systems.split(",") if systems else None))
 
 
 def judge_pairs(run: Run, order: Any = None, judge: SimulatedJudge = SIMULATED, **how: Any) -> Any:
     settings = JudgeSettings(**how)
-    (judged,) = judge_run_pairs(run, JUDGE, order or work(run), settings=settings, client=judge.client)
+    (judged,) = judge_run(run, None, JUDGE, order or work(run), settings=settings, client=judge.client)
     return judged
 
 
@@ -52,7 +53,7 @@ def preferences(run: Run) -> pl.DataFrame:
 
 
 def test_both_orders_of_every_pair_are_asked_and_written(run: Run) -> None:
-    (plan,) = preview_run_pairs(run, JUDGE, work(run))
+    (plan,) = preview_judging(run.path, None, JUDGE, work(run))
     judged = judge_pairs(run)
     assert plan.calls == judged.calls == judged.ratings == 2 * 3 * 4
     table = preferences(run)
@@ -75,7 +76,7 @@ def test_ties_and_positions_are_as_the_judge_has_them(run: Run) -> None:
     judge_pairs(run, judge=SimulatedJudge(true_qualities(TALKS), position=5.0))
     assert set(preferences(run)["label"]) == {"first"}
     even = SimulatedJudge(true_qualities(TALKS), tie=5.0)
-    judge_run_pairs(run, "http://127.0.0.1:1/v1#even", work(run), client=even.client)
+    judge_run(run, None, "http://127.0.0.1:1/v1#even", work(run), client=even.client)
     ties = preferences(run).filter(rater="judge:even")
     assert set(ties.select("label", "value").iter_rows()) == {("tie", 0.5)}
 
@@ -86,7 +87,7 @@ def test_only_what_is_missing_is_asked_again(run: Run) -> None:
     assert (judged.calls, judged.complete) == (3, False)
     table = preferences(run)
     assert (table.height, table["error"].null_count()) == (24, 11)
-    (plan,) = preview_run_pairs(run, JUDGE, work(run))
+    (plan,) = preview_judging(run.path, None, JUDGE, work(run))
     assert (plan.calls, plan.stored) == (13, 11)
     judged = judge_pairs(run)
     assert (judged.calls, judged.ratings) == (13, 24)
