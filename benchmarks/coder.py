@@ -18,15 +18,16 @@ from typing import Any
 import numpy as np
 
 from bedside.metrics import FAMILIES
-from bedside.metrics.coders import CODE_ROLES, CODERS, CODES, people_codes
+from bedside.metrics.coders.contract import CODERS
 from bedside.metrics.coders.learned.embeddings import Embeddings
 from bedside.metrics.coders.learned.trained_coder import TrainedCoder
 from bedside.metrics.coders.learned.training import fit_roles, out_of_fold
 from bedside.metrics.coders.learned.training_set import read_training_set
+from bedside.metrics.coders.people import people_codes
 from bedside.metrics.coders.shipped.rules import question_type
 from bedside.metrics.coders.testing.coder_test import evaluate_coder, human_ceilings
 from bedside.transcripts.reading import read_transcripts
-from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript import CODE_ROLES, CODES, Transcript
 
 TARGET = 5_000
 #: Enough of a card to code with.

@@ -15,7 +15,6 @@ from bedside.judges.rubrics.rubric import Rubric
 from bedside.judges.rubrics.rubric_files import RUBRICS, OwnRubrics, own_rubrics
 from bedside.metrics import FAMILIES
 from bedside.metrics.contract import Unit
-from bedside.metrics.protocols.contract import PROTOCOLS
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rating_reading import KnownMetric, KnownNames
 from bedside.ratings.rubric_metrics import SHARES, is_preference, preferred_by
@@ -62,7 +61,6 @@ class MetricFacts:
 @cache
 def _family_metrics() -> Mapping[str, MetricFacts]:
     by_name: dict[str, MetricFacts] = {}
-    of_labels = {protocol.family for protocol in PROTOCOLS.all().values()}
     for family in FAMILIES.all().values():
         for metric in family.metrics:
             roles = ("", *metric.roles) if metric.whole or not metric.roles else metric.roles
@@ -78,7 +76,7 @@ def _family_metrics() -> Mapping[str, MetricFacts]:
                     order=len(by_name),
                     labels=metric.labels,
                     defined=True,
-                    labelled=family.name in of_labels,
+                    labelled=family.labelled,
                     low=metric.low,
                     high=metric.high,
                     unit=metric.unit,

@@ -28,7 +28,7 @@ from bedside.core.question_settings import HOW, JUDGES
 from bedside.transcripts.read_options import ReadOptions
 
 if TYPE_CHECKING:
-    from bedside.metrics.coders import Coder
+    from bedside.metrics.coders.contract import Coder
     from bedside.reports.table import Table
     from bedside.transcripts.reading import Reading
 
@@ -116,7 +116,7 @@ DryRunOption = Annotated[
 @coder_app.callback()
 def coders(context: typer.Context) -> None:
     """List the coders."""
-    from bedside.metrics.coders import CODERS
+    from bedside.metrics.coders.contract import CODERS
 
     list_entries(
         context,
@@ -210,7 +210,7 @@ def coders_show(
         $ bedside coder show rules
         $ bedside coder show mine.npz
     """
-    from bedside.metrics.coders import find_coder
+    from bedside.metrics.coders.finder import find_coder
     from bedside.metrics.coders.learned.trained_coder import load_card
     from bedside.reports.coder_test import card_tables
 
@@ -380,7 +380,7 @@ class _JudgeCoding:
 
 def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
     """A coder by name, or a trained one that refuses what it was trained on."""
-    from bedside.metrics.coders import find_coder
+    from bedside.metrics.coders.finder import find_coder
 
     if coder.endswith(".npz"):
         from bedside.metrics.coders.learned.trained_coder import load_coder

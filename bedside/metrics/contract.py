@@ -114,6 +114,7 @@ class Family:
         model: what model it needs, in words; empty where it needs none. Such a family has a parameter ``model``: a
             folder, a file or a name as :func:`bedside.core.model_files.find_model` takes it. By default it is empty,
             and every value is missing as :attr:`no_model` says.
+        labelled: whether it is computed from a rater's labels of the whole conversation, as protocols have them.
         demonstration: turns (role, text[, meta]) on which every parameter changes some value.
         demonstration_fields: further fields of that transcript, e.g. ``{"language": "de"}``.
     """
@@ -126,6 +127,7 @@ class Family:
     compute: Callable[..., Iterable[Value]]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     model: str = ""
+    labelled: bool = False
     demonstration: tuple[tuple[Any, ...], ...] = ()
     demonstration_fields: Mapping[str, Any] = field(default_factory=dict)
 

@@ -18,8 +18,7 @@ from bedside.analysis.rater_effects import (
 )
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.words import counted
-from bedside.reports.number_text import DASH, WITHOUT_VALUE, number
-from bedside.reports.results_notes import CORRECTION_WORDS
+from bedside.reports.number_text import CORRECTION_WORDS, DASH, WITHOUT_VALUE, number
 from bedside.reports.table import Table
 from bedside.reports.table_notes import chance_notes, chances_by_title, said_once
 from bedside.stats.crossed_raters import SD_RATERS

@@ -174,6 +174,14 @@ def bounded_record(name: str, result: Result | None) -> dict[str, float | None]:
     }
 
 
+CORRECTION_WORDS: Mapping[str | None, str] = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini-hochberg": "Benjamini and Hochberg",
+    None: "none",
+}
+
+
 def corrected_record(result: Result) -> dict[str, Any]:
     """The p-value after correction, and in which family it was corrected."""
     return {

@@ -14,7 +14,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.core.words import counted
 from bedside.reports.measures import also_rated_notes
-from bedside.reports.number_text import DASH, cases_words, n_of, number, p_value, rater_words
+from bedside.reports.number_text import CORRECTION_WORDS, DASH, cases_words, n_of, number, p_value, rater_words
 from bedside.reports.results_layout import (
     NO_REFERENCE,
     SYSTEM,
@@ -23,19 +23,13 @@ from bedside.reports.results_layout import (
     ResultsDeviations,
     ResultsLayout,
 )
-from bedside.reports.samples import MeasuredRows, MeasureRow, Sample
+from bedside.reports.samples import MeasuredRows, MeasureRow, Sample, interval_note
 from bedside.reports.table_content import Cell, Row
-from bedside.reports.table_notes import absent_notes, code_notes, interval_note, said_once
+from bedside.reports.table_notes import absent_notes, code_notes, said_once
 from bedside.stats.result import Result
 
 # -- Tests of systems in a table of results -------------------------------------------------------------
 
-CORRECTION_WORDS: Mapping[str | None, str] = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "benjamini-hochberg": "Benjamini and Hochberg",
-    None: "none",
-}
 #: Marks of corrected p below each bound, the least first.
 _MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 #: Families of tests that notes name one by one.

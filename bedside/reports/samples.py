@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -651,3 +651,35 @@ def _reasons(view: RatingsView, valueless: Sequence[_Measured]) -> dict[str, str
         why = next((sample.why for sample in measured.samples.values() if sample.why), "no value")
         reasons.setdefault(title, why)
     return reasons
+
+
+# -- Which intervals stand beside means -----------------------------------------------------------------
+
+#: How the words of an interval's method begin, and what a note says of it; the longest beginnings first.
+_METHODS = (
+    ("Wilson on the scale", "Wilson's on the scale for means between two ends"),
+    ("Wilson", "Wilson's for shares"),
+    ("t ", "t for the rest"),
+)
+
+
+def interval_note(samples: Iterable[tuple[Sample, SampleLevel]]) -> str:
+    """How the 95 % intervals of these means and ratios were made, as a sentence; empty where none has one.
+
+    They stay within what the values can be, as :func:`interval_of` makes them.
+    """
+    shown = list(samples)
+    intervals = [interval_of(sample, level) for sample, level in shown]
+    kinds = {_kind(interval.method) for interval in intervals if interval is not None}
+    if not kinds:
+        return ""
+    words = [word for _, word in _METHODS if word in kinds]
+    if len(words) == 1:
+        words = [words[0].replace(" for the rest", "")]
+    clustered = not all(sample.is_single for sample, _ in shown)
+    over = "cases, whose transcripts are not independent" if clustered else "transcripts"
+    return f"95 % intervals over {over}: {', '.join(words)}."
+
+
+def _kind(method: str) -> str:
+    return next(word for begin, word in _METHODS if method.startswith(begin))

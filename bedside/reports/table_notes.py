@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,14 +17,15 @@ from bedside.core.words import counted
 from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import is_human, person_name, rated_by_humans
 from bedside.ratings.study_design import is_settled
-from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import DASH, p_value, rater_words
-from bedside.reports.samples import Sample, SampleLevel, interval_of
 from bedside.reports.simulations import lost_notes
-from bedside.reports.table import Table
 from bedside.reports.table_content import Column, Row
-from bedside.reports.table_kind import Options
+
+if TYPE_CHECKING:
+    from bedside.reports.figure_kind import Drawing, FigureKind
+    from bedside.reports.table import Table
+    from bedside.reports.table_kind import Options
 
 # -- Which command brings a metric that a run doesn't have ----------------------------------------------
 
@@ -95,38 +97,6 @@ def said_once(reasons: Iterable[str]) -> list[str]:
             ranges.append(" to ".join(dict.fromkeys((ordered[0], ordered[-1]))))
         said.append(words.format(*ranges))
     return said
-
-
-# -- Which intervals stand beside means -----------------------------------------------------------------
-
-#: How the words of an interval's method begin, and what a note says of it; the longest beginnings first.
-_METHODS = (
-    ("Wilson on the scale", "Wilson's on the scale for means between two ends"),
-    ("Wilson", "Wilson's for shares"),
-    ("t ", "t for the rest"),
-)
-
-
-def interval_note(samples: Iterable[tuple[Sample, SampleLevel]]) -> str:
-    """How the 95 % intervals of these means and ratios were made, as a sentence; empty where none has one.
-
-    They stay within what the values can be, as :func:`~bedside.reports.samples.interval_of` makes them.
-    """
-    shown = list(samples)
-    intervals = [interval_of(sample, level) for sample, level in shown]
-    kinds = {_kind(interval.method) for interval in intervals if interval is not None}
-    if not kinds:
-        return ""
-    words = [word for _, word in _METHODS if word in kinds]
-    if len(words) == 1:
-        words = [words[0].replace(" for the rest", "")]
-    clustered = not all(sample.is_single for sample, _ in shown)
-    over = "cases, whose transcripts are not independent" if clustered else "transcripts"
-    return f"95 % intervals over {over}: {', '.join(words)}."
-
-
-def _kind(method: str) -> str:
-    return next(word for begin, word in _METHODS if method.startswith(begin))
 
 
 # -- Notes on numbers in which final labels by adjudication stand in place of what people said ----------

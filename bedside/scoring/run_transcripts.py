@@ -13,7 +13,7 @@ from typing import Any
 import bedside
 from bedside.core.errors import InputError
 from bedside.judges.rubrics.rubric import Rubric
-from bedside.metrics.protocols.contract import PROTOCOLS
+from bedside.metrics import FAMILIES
 from bedside.ratings.run import Run
 from bedside.ratings.suites import SUITES, Suite
 from bedside.ratings.values import Value
@@ -111,8 +111,7 @@ class FailedTalk:
 
     def computed(self, value: Value, family: str) -> Value:
         """The same where no judge's answers are expected: what follows from labels is rated where there are any."""
-        of_labels = any(protocol.family == family for protocol in PROTOCOLS.all().values())
-        return value if of_labels and value.rater is None else self.rated(value)
+        return value if FAMILIES.load(family).labelled and value.rater is None else self.rated(value)
 
     def level(self, rubric: Rubric) -> float | None:
         """The worst level of a rubric; None where the protocol has the rubric, and it isn't about success."""

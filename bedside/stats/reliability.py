@@ -309,7 +309,7 @@ def icc(
     Fleiss's. Of model 2 below 0, where Satterthwaite's degrees of freedom fall below k − 1, they are raised to that,
     and the interval's name says so. Missing where the denominator is not above 0.
     """
-    from scipy.stats import f
+    from scipy.special import fdtrc
 
     one_of(model, (1, 2, 3), "ICC model", DataError)
     table = matrix(ratings)
@@ -353,7 +353,7 @@ def icc(
         statistic = StatisticOfTotals(parts, lambda rows: _MeanSquares.of(rows).icc(model, average=average))
         return plan.filled(result, estimate, statistic, multiplicity=np.ones(n), members=members)
     df = n * (k - 1) if model == 1 else (n - 1) * (k - 1)
-    result = replace(result, statistic=items / noise, p=float(f.sf(items / noise, n - 1, df)))
+    result = replace(result, statistic=items / noise, p=float(fdtrc(n - 1, df, items / noise)))
     single = _bounds(items, raters, noise, model, n=n, k=k, level=level)
     if single is None:
         return replace(result, missing="no interval: items don't differ")
@@ -471,15 +471,15 @@ def _bounds(
 
     Of the second form the bounds are Satterthwaite's (Fleiss and Shrout 1978), of the others exact.
     """
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     tail = (1 + level) / 2
     if items == 0.0:
         return None
     if model != 2:
         df = n * (k - 1) if model == 1 else (n - 1) * (k - 1)
-        smallest = items / error / float(f.ppf(tail, n - 1, df))
-        largest = items / error * float(f.ppf(tail, df, n - 1))
+        smallest = items / error / float(fdtri(n - 1, df, tail))
+        largest = items / error * float(fdtri(df, n - 1, tail))
         return (smallest - 1) / (smallest + k - 1), (largest - 1) / (largest + k - 1), _PUBLISHED_BOUNDS
     single = (items - error) / (items + (k - 1) * error + k * (raters - error) / n)
     a = k * single / (n * (1 - single))
@@ -491,7 +491,7 @@ def _bounds(
     if df_error < k - 1.0:
         df_error, words = k - 1.0, "F, degrees of freedom raised to raters − 1"
     mixed = k * raters + (k * n - k - n) * error
-    upper_f, lower_f = float(f.ppf(tail, n - 1, df_error)), float(f.ppf(tail, df_error, n - 1))
+    upper_f, lower_f = float(fdtri(n - 1, df_error, tail)), float(fdtri(df_error, n - 1, tail))
     low = n * (items - upper_f * error) / (upper_f * mixed + n * items)
     high = n * (lower_f * items - error) / (mixed + n * lower_f * items)
     return float(low), float(high), words

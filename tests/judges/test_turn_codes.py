@@ -32,13 +32,12 @@ from bedside.judges.turn_codes import (
     evaluate_judge,
     plan_coding,
 )
-from bedside.metrics.coders import CODE_ROLES, CODES
 from bedside.metrics.coders.testing.coder_test import human_ceilings
 from bedside.metrics.families.behaviour import FAMILY, METRICS
 from bedside.ratings.table import COLUMNS, frame_of
 from bedside.scoring.score import score
 from bedside.transcripts.reading import read_transcripts
-from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript import CODE_ROLES, CODES, Transcript
 from tests.conftest import Call, conversation
 from tests.judges.llm.server import Action, JudgeServer, Received, Script, with_settings
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from bedside.metrics import FAMILIES
-from bedside.metrics.coders import CODERS, CODES
+from bedside.metrics.coders.contract import CODERS
 from bedside.ratings.values import Value
 from bedside.transcripts.reading import read_transcripts
-from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript import CODES, Transcript
 
 Talk = Callable[..., Transcript]
 FAMILY = FAMILIES.load("behaviour")

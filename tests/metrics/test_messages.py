@@ -15,7 +15,7 @@ import yaml
 from bedside.core.errors import BedsideError
 from bedside.core.model_files import find_model, library
 from bedside.metrics import FAMILIES
-from bedside.metrics.coders import CODERS
+from bedside.metrics.coders.contract import CODERS
 from bedside.metrics.coders.learned.trained_coder import load_coder
 from bedside.metrics.coders.learned.training_set import read_training_set
 from bedside.metrics.coders.testing.coder_test import evaluate_coder

@@ -16,7 +16,7 @@ from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.study_size import sizes_for_difference
 from bedside.analysis.validation import validate
-from bedside.metrics.coders import CODERS
+from bedside.metrics.coders.contract import CODERS
 from bedside.metrics.coders.testing.coder_test import evaluate_coder
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.suites import SUITES

@@ -11,14 +11,15 @@ from functools import cache
 from typing import Any
 
 from bedside.core.errors import RegistryError
-from bedside.metrics.coders import CODE_ROLES, CODERS, CODES, find_coder
+from bedside.metrics.coders.contract import CODERS
+from bedside.metrics.coders.finder import find_coder
 from bedside.metrics.coders.people import people_codes, proper
 from bedside.metrics.coders.session_measures import EARLY_TURNS, MEASURES, Labels, SessionMeasure
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.ratings.names import algorithm_rater, human_rater
 from bedside.ratings.values import Value, missing
 from bedside.transcripts.language import primary_language
-from bedside.transcripts.transcript import Role, Transcript
+from bedside.transcripts.transcript import CODE_ROLES, CODES, Role, Transcript
 
 _IN_WORDS = {
     "question": "questions",

@@ -530,6 +530,7 @@ METRICS = (
 FAMILY = Family(
     name="hidden_concerns",
     title="Hidden concerns (MedConceal)",
+    labelled=True,
     description=(
         "Whether a clinician finds the concerns a patient hides (confirmation) and addresses the primary one "
         "(intervention). The arithmetic on labels: findings, proposed matches and the features of each clinician "

@@ -436,6 +436,7 @@ METRICS = (
 FAMILY = Family(
     name="history_taking",
     title="History taking (Note2Chat)",
+    labelled=True,
     description=(
         "Which findings of a note a conversation brings out, with how many questions, and where the true diagnosis "
         "stands among the clinician's candidates. The arithmetic on labels from a judge or from people "

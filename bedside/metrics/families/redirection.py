@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bedside.core.errors import MissingExtraError, RegistryError, one_of
-from bedside.metrics.coders import find_coder
+from bedside.metrics.coders.finder import find_coder
 from bedside.metrics.coders.people import majority, people_codes, proper
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.models.dialogue import LABELS, SEPARATOR, Speech, speeches

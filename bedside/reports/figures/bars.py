@@ -24,9 +24,8 @@ from bedside.reports.figure_parts import (
 )
 from bedside.reports.measures import Headed, also_rated_notes
 from bedside.reports.number_text import DASH
-from bedside.reports.samples import MeasureRow, Sample, Samples, interval_of, measure
+from bedside.reports.samples import MeasureRow, Sample, Samples, interval_note, interval_of, measure
 from bedside.reports.table_kind import Options
-from bedside.reports.table_notes import interval_note
 
 #: Of a bar, in inches: as wide as there is room for, between these.
 _WIDEST, _NARROWEST = 0.3, 0.12

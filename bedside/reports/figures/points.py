@@ -24,9 +24,8 @@ from bedside.reports.figure_parts import (
 )
 from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.number_text import DASH
-from bedside.reports.samples import MeasureRow, Sample, Samples, interval_of, measure
+from bedside.reports.samples import MeasureRow, Sample, Samples, interval_note, interval_of, measure
 from bedside.reports.table_kind import Options
-from bedside.reports.table_notes import interval_note
 
 #: Of more transcripts a system, evenly spaced ones are shown; fewer where a figure has many systems and panels.
 _POINTS, _FEWEST = 100, 12

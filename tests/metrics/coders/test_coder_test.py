@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bedside.core.errors import InputError
-from bedside.metrics.coders import CODERS, Coder, people_codes
-from bedside.metrics.coders.people import majority
+from bedside.metrics.coders.contract import CODERS, Coder
+from bedside.metrics.coders.people import majority, people_codes
 from bedside.metrics.coders.testing.coder_test import SessionScore, evaluate_coder, human_ceilings
 from bedside.transcripts.reading import read_transcripts
 from bedside.transcripts.transcript import Transcript

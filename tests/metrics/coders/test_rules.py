@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bedside.metrics.coders import CODERS, CODES, Coder
+from bedside.metrics.coders.contract import CODERS, Coder
 from bedside.metrics.coders.shipped.rules import question, question_type
 from bedside.metrics.coders.testing.coder_test import CodeScore, evaluate_coder
 from bedside.transcripts.reading import read_transcripts
-from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript import CODES, Transcript
 
 OPEN = (
     "What brings you in today?",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bedside.metrics import FAMILIES
-from bedside.metrics.coders import CODERS
+from bedside.metrics.coders.contract import CODERS
 from bedside.metrics.coders.shipped.rules_zh import question
 from bedside.transcripts.reading import read_transcripts
 from bedside.transcripts.transcript import Transcript

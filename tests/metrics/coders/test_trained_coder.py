@@ -14,7 +14,7 @@ import pytest
 
 from bedside.core.errors import DataError, InputError
 from bedside.metrics import FAMILIES
-from bedside.metrics.coders import find_coder
+from bedside.metrics.coders.finder import find_coder
 from bedside.metrics.coders.learned.array_file import digest
 from bedside.metrics.coders.learned.trained_coder import TrainedCoder, load_card, load_coder, save_coder
 from bedside.metrics.coders.learned.training import TrainingOutcome, fit_roles, out_of_fold, train

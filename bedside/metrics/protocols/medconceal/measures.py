@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bedside.core.errors import DataError
-from bedside.metrics.coders import CODERS, people_codes
-from bedside.metrics.coders.people import majority, proper
+from bedside.metrics.coders.contract import CODERS
+from bedside.metrics.coders.people import majority, people_codes, proper
 from bedside.metrics.protocols.label_files import Measured, mean, ratio
 from bedside.metrics.protocols.medconceal.labels import (
     Concern,

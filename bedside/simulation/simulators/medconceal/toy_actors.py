@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bedside.metrics.coders import CODERS
+from bedside.metrics.coders.contract import CODERS
 from bedside.metrics.protocols.medconceal.labels import FEATURES, INTENTS
 from bedside.metrics.protocols.medconceal.policy import content, overlap
 from bedside.simulation.simulators.calls import ActorReply, ActorRole, Call
