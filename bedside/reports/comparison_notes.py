@@ -18,6 +18,7 @@ from bedside.analysis.rater_effects import (
 )
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.core.words import counted
+from bedside.reports.notes import Note, NoteText
 from bedside.reports.number_text import CORRECTION_WORDS, DASH, WITHOUT_VALUE, number
 from bedside.reports.table import Table
 from bedside.reports.table_notes import chance_notes, chances_by_title, said_once
@@ -79,7 +80,8 @@ def with_people_notes(table: Table, view: RatingsView) -> Table:
     by_metric = people_of(view, metrics)
     # Labels are not what estimate corrects.
     weighted = "bedside estimate weights them by their strata." if by_metric else ""
-    table = replace(table, notes=(*table.notes, *chance_notes(chances_by_title(view, sorted(metrics)), weighted)))
+    chances = chance_notes(chances_by_title(view, sorted(metrics)), weighted)
+    table = replace(table, notes=(*table.notes, *(NoteText(sentence, "people.chances") for sentence in chances)))
     if not by_metric:
         return table
     if table.name.partition("-")[0] in _OF_PAIRS:
@@ -94,8 +96,8 @@ def with_people_notes(table: Table, view: RatingsView) -> Table:
         rater_design(view, metric, duo) for metric in by_metric for duo in combinations(systems, 2)
     ] if len(systems) <= _MOST_SYSTEMS else []  # fmt: skip
     scope = [people_note(raters)] if raters else []
-    notes = (*table.notes, *scope, *_confounding_notes([d for d in designs if d is not None]))
-    return replace(table, notes=notes)
+    scope += _confounding_notes([design for design in designs if design is not None])
+    return replace(table, notes=(*table.notes, *(NoteText(sentence, "people.scope") for sentence in scope)))
 
 
 def _confounding_notes(designs: Sequence[RaterDesign]) -> list[str]:
@@ -122,22 +124,6 @@ def people_note(raters: Sequence[str]) -> str:
 LEVEL = 0.95
 #: Metrics that a note names one by one.
 _MOST = 6
-
-
-def comparison_notes(comparisons: Sequence[Comparison], left_out: Mapping[str, str]) -> tuple[str, ...]:
-    """Every note that applies to these comparisons and to metrics that could not be compared."""
-    return (
-        *_method_notes(comparisons),
-        *correction_notes(comparisons),
-        "Difference: mean of the first system minus mean of the second. Estimate, interval and p are of one method.",
-        *_interval_notes(comparisons),
-        *case_notes(comparisons),
-        *_count_notes(comparisons),
-        *label_notes(comparisons),
-        *design_notes([comparison.people for comparison in comparisons]),
-        *_missing_notes(comparisons),
-        *left_out_notes(left_out),
-    )
 
 
 def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -282,3 +268,21 @@ def correction_notes(tested: Sequence[Comparison] | Sequence[Overall]) -> list[s
     return [f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of "
             f"{counted(size or 0, 'test')}."
             for correction, family, size in families]  # fmt: skip
+
+
+#: The notes below a table of comparisons.
+COMPARISON_NOTES = (
+    Note("comparison.methods", _method_notes, ("Estimate", "p")),
+    Note("comparison.correction", correction_notes, ("p corrected",)),
+    Note(
+        "comparison.difference",
+        "Difference: mean of the first system minus mean of the second. Estimate, interval and p are of one method.",
+        ("Difference", "Estimate", "p"),
+    ),
+    Note("comparison.intervals", _interval_notes, ("Estimate",)),
+    Note("comparison.cases", case_notes, ("Cases",)),
+    Note("comparison.counts", _count_notes, ("Cases",)),
+    Note("comparison.labels", label_notes, ("Means",)),
+    Note("comparison.people", lambda comparisons: design_notes([pair.people for pair in comparisons])),
+    Note("comparison.missing", _missing_notes),
+)

@@ -14,6 +14,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.core.words import counted
 from bedside.reports.measures import also_rated_notes
+from bedside.reports.notes import Note
 from bedside.reports.number_text import CORRECTION_WORDS, DASH, cases_words, n_of, number, p_value, rater_words
 from bedside.reports.results_layout import (
     NO_REFERENCE,
@@ -24,7 +25,7 @@ from bedside.reports.results_layout import (
     ResultsLayout,
 )
 from bedside.reports.samples import MeasuredRows, MeasureRow, Sample, interval_note
-from bedside.reports.table_content import Cell, Row
+from bedside.reports.table_content import Cell
 from bedside.reports.table_notes import absent_notes, code_notes, said_once
 from bedside.stats.result import Result
 
@@ -227,43 +228,33 @@ def _strata(view: RatingsView, layout: ResultsLayout) -> list[tuple[tuple[str, .
 # -- The notes below a table of results -----------------------------------------------------------------
 
 
-def results_notes(
-    layout: ResultsLayout,
-    rows: Sequence[Row],
-    *,
-    usual_counts: Mapping[Key, int],
-    measured: MeasuredRows,
-    tests: SystemTests,
-    deviations: ResultsDeviations | None,
-    references: Mapping[int, Sample],
-    corpus: str | None,
-) -> tuple[str, ...]:
-    """Every note that applies to the rows as they are printed."""
-    cells = [cell for row in rows for cell in row.cells[layout.options.key_columns :]]
-    return (
-        *_count_notes(layout, usual_counts, cells),
-        *_ratio_notes(layout),
-        *_counted_notes(measured),
-        *_mean_notes(layout),
-        *_best_notes(layout, cells),
-        *_reference_notes(layout, references, corpus),
-        *_difference_notes(layout),
-        *_rater_notes(layout),
-        *_unshown_notes(layout, measured),
-        *_interval_notes(layout),
-        *_people_notes(layout),
-        *tests.notes(),
-        *_deviation_notes(layout, deviations),
-        *(f"Warning: {warning} ({of})." for warning, of in measured.warnings.items()),
-        *_dash_notes(layout, cells),
-        *_empty_notes(measured),
-        *(f"Left out: {title} ({reason})." for title, reason in measured.uncompared.items()),
-        *code_notes(metric for metric, _, _ in measured.valueless),
-        *absent_notes(measured.absent),
-    )
+@dataclass(frozen=True, slots=True)
+class ShownResults:
+    """A table of results as it is printed, and what it was made from.
+
+    Attributes:
+        layout: its measures, rows and columns.
+        cells: those that hold numbers.
+        usual_counts: by column how many transcripts most of its numbers rest on.
+        measured: what was measured, and what wasn't.
+        tests: of systems.
+        deviations: from the reference corpus; None where none is named.
+        references: by measure its value in the reference corpus.
+        corpus: what that is called.
+    """
+
+    layout: ResultsLayout
+    cells: Sequence[Cell]
+    usual_counts: Mapping[Key, int]
+    measured: MeasuredRows
+    tests: SystemTests
+    deviations: ResultsDeviations | None
+    references: Mapping[int, Sample]
+    corpus: str | None
 
 
-def _count_notes(layout: ResultsLayout, usual_counts: Mapping[Key, int], cells: Sequence[Cell]) -> list[str]:
+def _count_notes(results: ShownResults) -> list[str]:
+    layout, usual_counts, cells = results.layout, results.usual_counts, results.cells
     if not layout.options.n:
         counts = [sample.n for sample in layout.samples.values()]
         least, most = min(counts), max(counts)
@@ -310,7 +301,8 @@ def _n_note(layout: ResultsLayout, usual_counts: Mapping[Key, int]) -> str:
     return f"n = {said} transcript{'' if said == '1' else 's'}{by_column} unless a cell says otherwise."
 
 
-def _ratio_notes(layout: ResultsLayout) -> list[str]:
+def _ratio_notes(results: ShownResults) -> list[str]:
+    layout = results.layout
     if not any(item.level == "micro" for item in layout.items):
         return []
     tested = (
@@ -321,8 +313,9 @@ def _ratio_notes(layout: ResultsLayout) -> list[str]:
     return [f"Micro: sums over transcripts divided by one another{tested}"]
 
 
-def _counted_notes(measured: MeasuredRows) -> list[str]:
+def _counted_notes(results: ShownResults) -> list[str]:
     """Of ratios of sums what an algorithm counts, whoever rates the rest."""
+    measured = results.measured
     return [
         f"{title}: {', '.join(sorted(facts(metric).title for metric in counted))} as counted by "
         f"{', '.join(sorted({rater_words(rater) for rater in counted.values()}))}, whoever rates the rest."
@@ -330,7 +323,8 @@ def _counted_notes(measured: MeasuredRows) -> list[str]:
     ]
 
 
-def _best_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:
+def _best_notes(results: ShownResults) -> list[str]:
+    layout, cells = results.layout, results.cells
     best = layout.options.best
     if any(cell.bold for cell in cells):
         rule = {
@@ -363,15 +357,17 @@ def _arrow_words(layout: ResultsLayout) -> str:
     return f" Lower is better of {', '.join(lower)}." if lower else ""
 
 
-def _mean_notes(layout: ResultsLayout) -> list[str]:
+def _mean_notes(results: ShownResults) -> list[str]:
+    layout = results.layout
     titles = [layout.plain_title(item) for item in layout.items if item.measure.mean and not item.measure.compared]
     if not titles:
         return []
     return [f"{', '.join(titles)}: the mean of several metrics within each transcript that has all of them."]
 
 
-def _reference_notes(layout: ResultsLayout, references: Mapping[int, Sample], corpus: str | None) -> list[str]:
+def _reference_notes(results: ShownResults) -> list[str]:
     """What is held against the reference corpus, and what it is."""
+    layout, references, corpus = results.layout, results.references, results.corpus
     distances = [layout.plain_title(item) for item in layout.items if item.level == "deviation"]
     near = [layout.plain_title(item) for item in layout.items if item.nearest]
     if not (distances or near or layout.options.reference):
@@ -402,7 +398,8 @@ def _compared_positions(layout: ResultsLayout) -> list[int]:
     ]
 
 
-def _difference_notes(layout: ResultsLayout) -> list[str]:
+def _difference_notes(results: ShownResults) -> list[str]:
+    layout = results.layout
     return [
         f"{layout.plain_title(item)}: minus that of {layout.order.system_label(item.measure.minus)}, which has none "
         "itself."
@@ -411,8 +408,9 @@ def _difference_notes(layout: ResultsLayout) -> list[str]:
     ]
 
 
-def _rater_notes(layout: ResultsLayout) -> list[str]:
+def _rater_notes(results: ShownResults) -> list[str]:
     """Whose ratings are shown, where a table shows of each measure those of one group of raters."""
+    layout = results.layout
     if not layout.options.raters:
         return []
     groups: dict[str, dict[str, None]] = {}
@@ -424,8 +422,9 @@ def _rater_notes(layout: ResultsLayout) -> list[str]:
     return [f"Rated by {words}."]
 
 
-def _unshown_notes(layout: ResultsLayout, measured: MeasuredRows) -> list[str]:
+def _unshown_notes(results: ShownResults) -> list[str]:
     """Who else rated what is shown, and the systems that have values by them alone."""
+    layout, measured = results.layout, results.measured
     notes = also_rated_notes((raters.title, raters.group) for raters in measured.unshown)
     lost: dict[tuple[str, str], dict[str, None]] = {}
     for raters in measured.unshown:
@@ -438,20 +437,23 @@ def _unshown_notes(layout: ResultsLayout, measured: MeasuredRows) -> list[str]:
     ]
 
 
-def _interval_notes(layout: ResultsLayout) -> list[str]:
+def _interval_notes(results: ShownResults) -> list[str]:
+    layout = results.layout
     if layout.options.spread != "ci":
         return []
     note = interval_note((sample, layout.items[position].level) for (position, _), sample in layout.samples.items())
     return [note] if note else []
 
 
-def _people_notes(layout: ResultsLayout) -> list[str]:
+def _people_notes(results: ShownResults) -> list[str]:
+    layout = results.layout
     if any("(people)" in layout.plain_title(item) for item in layout.items):
         return ["People: ratings are averaged over the people who rated a transcript."]
     return []
 
 
-def _deviation_notes(layout: ResultsLayout, deviations: ResultsDeviations | None) -> list[str]:
+def _deviation_notes(results: ShownResults) -> list[str]:
+    layout, deviations = results.layout, results.deviations
     if not layout.options.deviation:
         return []
     if deviations is None:
@@ -462,8 +464,9 @@ def _deviation_notes(layout: ResultsLayout, deviations: ResultsDeviations | None
     ]
 
 
-def _dash_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:
+def _dash_notes(results: ShownResults) -> list[str]:
     """Why cells hold a dash."""
+    layout, cells = results.layout, results.cells
     dashes = sum(cell.text == DASH for cell in cells)
     if not dashes:
         return []
@@ -474,7 +477,8 @@ def _dash_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:
     return [f"{DASH}: {'; '.join(reasons)}."]
 
 
-def _empty_notes(measured: MeasuredRows) -> list[str]:
+def _empty_notes(results: ShownResults) -> list[str]:
+    measured = results.measured
     titles_by_reason: dict[str, list[str]] = {}
     for title, reason in measured.empty.items():
         titles_by_reason.setdefault(reason, []).append(title)
@@ -482,3 +486,28 @@ def _empty_notes(measured: MeasuredRows) -> list[str]:
         return []
     listed = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in titles_by_reason.items())
     return [f"Missing for every transcript: {listed}."]
+
+
+NOTES = (
+    Note("results.n", _count_notes),
+    Note("results.ratios", _ratio_notes),
+    Note("results.counted", _counted_notes),
+    Note("results.means", _mean_notes),
+    Note("results.best", _best_notes),
+    Note("results.reference corpus", _reference_notes),
+    Note("results.differences", _difference_notes),
+    Note("results.raters", _rater_notes),
+    Note("results.other raters", _unshown_notes),
+    Note("results.intervals", _interval_notes),
+    Note("results.people", _people_notes),
+    Note("results.tests", lambda results: results.tests.notes()),
+    Note("results.deviation", _deviation_notes),
+    Note("results.warnings", lambda results: [f"Warning: {w} ({of})." for w, of in results.measured.warnings.items()]),
+    Note("results.dashes", _dash_notes),
+    Note("results.empty", _empty_notes),
+    Note("results.left out", lambda results: [
+        f"Left out: {title} ({reason})." for title, reason in results.measured.uncompared.items()
+    ]),
+    Note("results.codes", lambda results: code_notes(metric for metric, _, _ in results.measured.valueless)),
+    Note("results.absent", lambda results: absent_notes(results.measured.absent)),
+)  # fmt: skip

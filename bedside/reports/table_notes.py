@@ -18,6 +18,7 @@ from bedside.judges.rubrics.rubric_files import RUBRICS
 from bedside.ratings.names import is_human, person_name, rated_by_humans
 from bedside.ratings.study_design import is_settled
 from bedside.reports.measures import named_metrics
+from bedside.reports.notes import NoteText
 from bedside.reports.number_text import DASH, p_value, rater_words
 from bedside.reports.simulations import lost_notes
 from bedside.reports.table_content import Column, Row
@@ -216,7 +217,9 @@ def with_averaging_notes(
         notes += label_set_notes(view, metrics)
     if any(record.get("raters") == PEOPLE for record in table.records):
         notes += final_notes(view, metrics)
-    return replace(table, notes=(*table.notes, *notes)) if notes else table
+    return (
+        replace(table, notes=(*table.notes, *(NoteText(each, "averages over") for each in notes))) if notes else table
+    )
 
 
 def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, options: Options) -> Drawing:

@@ -17,7 +17,7 @@ from bedside.analysis.study_parts import UNLISTED, StudyOrder
 from bedside.core.errors import DataError, one_of
 from bedside.core.words import counted
 from bedside.reports.columns import recorded, table_of
-from bedside.reports.comparison_notes import LEVEL, comparison_notes, correction_notes
+from bedside.reports.comparison_notes import COMPARISON_NOTES, LEVEL, correction_notes, left_out_notes
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.notes import Note, note
 from bedside.reports.number_text import (
@@ -132,24 +132,24 @@ def comparison_table(
     named = CellNames(comparisons)
     adjusted = any(c.test.interval is not None and c.test.interval.level != LEVEL for c in comparisons)
     columns = (
-        recorded(cell=lambda each: named(each, f"{each.a}-{each.b}")),
+        recorded(cell=lambda pair: named(pair, f"{pair.a}-{pair.b}")),
         RECORD,
         Recorded(_ends),
         Column("Systems", "left", text=partial(_compared, order=order)),
         Column("Cases", text=_cases),
         Column("Means", text=_means),
-        Column("Difference", text=lambda each: number(each.difference.estimate, each.facts.digits)),
+        Column("Difference", text=lambda pair: number(pair.difference.estimate, pair.facts.digits)),
         Column(
             f"Estimate [{'adjusted' if adjusted else '95 %'} CI]",
-            text=lambda each: (
-                f"{number(each.test.estimate, each.facts.digits)} {interval_text(each.test, each.facts.digits)}"
+            text=lambda pair: (
+                f"{number(pair.test.estimate, pair.facts.digits)} {interval_text(pair.test, pair.facts.digits)}"
             ).strip(),
         ),
-        Column("p", text=lambda each: p_value(each.test.p)),
-        Column("p corrected", text=lambda each: p_value(each.test.p_adjusted)),
+        Column("p", text=lambda pair: p_value(pair.test.p)),
+        Column("p corrected", text=lambda pair: p_value(pair.test.p_adjusted)),
         Column("Effect [95 % CI]", "left", text=_effect),
     )
-    notes = (*comparison_notes(comparisons, left_out), *apart)
+    notes: tuple[Note | str, ...] = (*COMPARISON_NOTES, *left_out_notes(left_out), *apart)
     return table_of("comparison", "Systems compared pair by pair", comparisons, columns, group=named.title, notes=notes)
 
 

@@ -15,6 +15,7 @@ from bedside.core.errors import DataError
 from bedside.core.words import counted
 from bedside.ratings.suites.published_numbers import PublishedNumber
 from bedside.reports.measures import TableMeasure
+from bedside.reports.notes import noted
 from bedside.reports.number_text import DASH, n_of, number, signed, trimmed
 from bedside.reports.results_layout import (
     METRIC,
@@ -35,7 +36,7 @@ from bedside.reports.results_layout import (
     results_deviations,
     with_comparisons,
 )
-from bedside.reports.results_notes import SystemTests, results_notes, system_tests
+from bedside.reports.results_notes import NOTES, ShownResults, SystemTests, system_tests
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, interval_of, measure
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -383,21 +384,22 @@ def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
     ]
     if options.counts and layout.metrics_in_rows:
         rows = [*_count_rows(layout, records), *rows]
+    results = ShownResults(
+        layout,
+        [cell for row in rows for cell in row.cells[options.key_columns :]],
+        cells.usual_counts,
+        measured,
+        cells.tests,
+        cells.deviations,
+        cells.references,
+        cells.corpus,
+    )
     return Table(
         name=options.id or "results",
         title=options.title or _caption(options),
         columns=tuple(_columns(cells)),
         rows=tuple(rows),
-        notes=results_notes(
-            layout,
-            rows,
-            usual_counts=cells.usual_counts,
-            measured=measured,
-            tests=cells.tests,
-            deviations=cells.deviations,
-            references=cells.references,
-            corpus=cells.corpus,
-        ),
+        notes=noted(NOTES, results),
         records=(*records, *_valueless_records(layout, measured)),
     )
 
