@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bedside.api.judging import judge as judge, preview_judging as preview_judging
     from bedside.api.pairwise import judge_pairs as judge_pairs, preview_pairs as preview_pairs
     from bedside.api.rating_questions import (
+        View as View,
         agree as agree,
         compare as compare,
         deviation as deviation,
@@ -69,7 +70,7 @@ _NAMES = {
     "bedside.api.judging": "judge preview_judging",
     "bedside.api.pairwise": "judge_pairs preview_pairs",
     "bedside.api.rating_questions": (
-        "agree compare deviation drift estimate explain figure gate preferences tables trend validate"
+        "View agree compare deviation drift estimate explain figure gate preferences tables trend validate"
     ),
     "bedside.api.run_files": "import_ratings read_ratings report",
     "bedside.api.run_merging": "merge",

@@ -1,8 +1,8 @@
 """The questions put to ratings, each answered with tables: what the commands of the same names print.
 
 Every function takes a run (the object or its folder), a plain file of ratings (CSV, TSV, XLSX, Parquet), or a pandas or
-Polars data frame of the same columns as such a file; a part of a run's own ``ratings`` is one, too. Where several names
-can be given, a lone string is one name.
+Polars data frame of the same columns as such a file, or a :class:`View`; a part of a run's own ``ratings`` is a data
+frame, too. Where several names can be given, a lone string is one name.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from bedside.analysis.choices import (
 )
 from bedside.core.errors import DataError, InputError
 from bedside.core.question_settings import HOW, WHICH, Seeded, changed_fields, option, question, settings_class
-from bedside.core.words import Names, listed, listed_by_name
+from bedside.core.words import Names, counted, listed, listed_by_name
 from bedside.ratings.names import JUDGES, is_judge
 from bedside.ratings.rating_reading import SCALES, FileReading
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from bedside.analysis.agreement import Agreement
     from bedside.analysis.comparison import Comparisons
     from bedside.analysis.deviation import Deviation
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from bedside.reports.figures import Drawing
     from bedside.reports.preference_tables import PreferenceAnswer
 
-_RATINGS = "A run (the object or its folder), a file of ratings, or a pandas or Polars data frame of them."
+_RATINGS = "A run (the object or its folder), a file of ratings, a pandas or Polars data frame of them, or a View."
 
 # -- What several questions are asked with --------------------------------------------------------------
 
@@ -164,12 +166,116 @@ def read_source(source: RatingSource, settings: RatingsPart) -> RatingSource:
     return source
 
 
-def _was_read(source: RatingSource) -> bool:
+def _was_read(source: RatingSource | View) -> bool:
     """Whether it is a run, or what was read from a file."""
     return not isinstance(source, str | os.PathLike) or Path(source).is_dir()
 
 
-def view_of(source: RatingSource, settings: RatingsPart) -> RatingsView:
+@settings_class
+class ViewSettings(Matched, Within):
+    """Ratings that are read once, and the part of them that questions are about.
+
+    Every question to ratings takes a view in place of the run: what is chosen here holds for each of them, and what
+    several need is computed once.
+    """
+
+    groups: str | None = _GROUPS
+
+
+class View:
+    """Ratings that are read once, and the part of them that questions are about.
+
+    Every question to ratings takes a view in place of the run: ``bedside.agree(view)``, ``bedside.compare(view)``. What
+    is chosen here holds for each of them, and what several need is computed once. A question may choose further
+    transcripts among these by ``where``; all else is said here.
+
+    Args:
+        source: a run (the object or its folder), a file of ratings, or a pandas or Polars data frame of them.
+        settings: fields of :class:`ViewSettings`: ``where``, ``within``, ``rounds``, ``match``, ``groups``, ``scales``,
+            and how a file is read.
+
+    Raises:
+        BedsideError: ratings can't be read from it, or there is no such round, factor or level.
+    """
+
+    def __init__(self, source: RatingSource, **settings: Any) -> None:
+        from bedside.analysis.groups import group_view
+
+        try:
+            chosen = ViewSettings(**settings)
+        except TypeError as error:
+            raise TypeError(str(error).replace("ViewSettings.__init__()", "View()")) from None
+        view = view_of(source, chosen)
+        self._view = view if chosen.groups is None else group_view(view, chosen.groups)
+        self._within = chosen.within
+
+    def __repr__(self) -> str:
+        parts = [f"{name}={', '.join(levels)}" for name, levels in self._view.part.where.items()]
+        parts += [f"within {self._within}"] if self._within else []
+        told = f" of {'; '.join(parts)}" if parts else ""
+        return (
+            f"View({self._view.name!r}: {counted(self._view.ratings.height, 'rating')} of "
+            f"{counted(len(self._view.transcripts()), 'transcript')}{told})"
+        )
+
+    @property
+    def ratings(self) -> pl.DataFrame:
+        """The ratings, as of a run: a Polars data frame with a row a rating."""
+        return self._view.ratings
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that are rated, in the order of tables."""
+        return tuple(self._view.metrics())
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """Who rated."""
+        return tuple(self._view.raters())
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, or the groups in their place, in the order of tables."""
+        return tuple(self._view.systems())
+
+    @property
+    def within(self) -> str | None:
+        """The factor for each of whose levels questions are answered."""
+        return self._within
+
+    def for_question(self, settings: RatingsPart) -> RatingsView:
+        """The ratings that a question is about which is put to this view.
+
+        Raises:
+            InputError: the question says again what the view has chosen.
+            DataError: there is no such factor or level.
+        """
+        said = [name for name in changed_fields(settings, RatingsPart) if name != "where"]
+        if getattr(settings, "match", None) is not None:
+            said.append("match")
+        if getattr(settings, "groups", None) is not None and self._view.part.groups is not None:
+            said.append("groups")
+        if said:
+            raise InputError(
+                f"{' and '.join(f'`{name}`' for name in said)} can't be said of a view, which was read before",
+                where=self._view.name,
+                todo="say it where the view is made",
+            )
+        if self._within is not None and not isinstance(settings, Within):
+            raise InputError(
+                f"this isn't answered for each level of {self._within}, which the view says",
+                where=self._view.name,
+                todo="make a view without `within`, and choose one level with `where`",
+            )
+        return self._view.where(listed_by_name(settings.where, "where") or {})
+
+
+def within_of(source: RatingSource | View, settings: Within) -> str | None:
+    """The factor for each of whose levels a question is answered."""
+    return settings.within or (source.within if isinstance(source, View) else None)
+
+
+def view_of(source: RatingSource | View, settings: RatingsPart) -> RatingsView:
     """The ratings that a question is about.
 
     Raises:
@@ -178,6 +284,8 @@ def view_of(source: RatingSource, settings: RatingsPart) -> RatingsView:
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.scales import parse_scales
 
+    if isinstance(source, View):
+        return source.for_question(settings)
     return open_ratings_view(
         read_source(source, settings),
         scales=parse_scales(listed(settings.scales, "scales")),
@@ -223,7 +331,7 @@ class AgreeSettings(RatingsPart, Within, Seeded):
 
 
 @question(AgreeSettings, _RATINGS)
-def agree(source: RatingSource, settings: AgreeSettings) -> Tables[tuple[Agreement, ...]]:
+def agree(source: RatingSource | View, settings: AgreeSettings) -> Tables[tuple[Agreement, ...]]:
     """Raises:
     BedsideError: an unknown name, or nothing that two raters rated.
     """
@@ -244,7 +352,7 @@ def agree(source: RatingSource, settings: AgreeSettings) -> Tables[tuple[Agreeme
             view, compute, metrics=names, raters=raters, confusion=settings.confusion, seed=settings.seed
         )
 
-    return answered(view_of(source, settings), settings.within, answer)
+    return answered(view_of(source, settings), within_of(source, settings), answer)
 
 
 @settings_class
@@ -276,7 +384,7 @@ class ValidateSettings(RatingsPart, Within, Seeded):
 
 
 @question(ValidateSettings, _RATINGS)
-def validate(source: RatingSource, settings: ValidateSettings) -> Tables[tuple[JudgeCard, ...]]:
+def validate(source: RatingSource | View, settings: ValidateSettings) -> Tables[tuple[JudgeCard, ...]]:
     """Raises:
     BedsideError: an unknown name, or nothing that a judge and people rated.
     """
@@ -296,7 +404,7 @@ def validate(source: RatingSource, settings: ValidateSettings) -> Tables[tuple[J
         )
         return Tables(validation_tables(cards, view), cards)
 
-    return answered(view_of(source, settings), settings.within, answer)
+    return answered(view_of(source, settings), within_of(source, settings), answer)
 
 
 @settings_class
@@ -334,7 +442,7 @@ class EstimateSettings(Matched, Within):
 
 
 @question(EstimateSettings, _RATINGS)
-def estimate(source: RatingSource, settings: EstimateSettings) -> Tables[tuple[Estimate, ...]]:
+def estimate(source: RatingSource | View, settings: EstimateSettings) -> Tables[tuple[Estimate, ...]]:
     """Raises:
     BedsideError: an unknown name, no such judge, or nothing that it and people rated.
     """
@@ -362,7 +470,7 @@ def estimate(source: RatingSource, settings: EstimateSettings) -> Tables[tuple[E
         )
         return Tables([estimate_table(estimates)], estimates)
 
-    return answered(view, settings.within, answer)
+    return answered(view, within_of(source, settings), answer)
 
 
 # -- Which system is better? ----------------------------------------------------------------------------
@@ -419,7 +527,7 @@ class CompareSettings(Matched, Within, Chosen, Seeded):
 
 
 @question(CompareSettings, _RATINGS)
-def compare(source: RatingSource, settings: CompareSettings) -> Tables[Comparisons]:
+def compare(source: RatingSource | View, settings: CompareSettings) -> Tables[Comparisons]:
     """Raises:
     BedsideError: an unknown name, or no metric that can be compared, with the reason for each.
     """
@@ -460,7 +568,9 @@ def compare(source: RatingSource, settings: CompareSettings) -> Tables[Compariso
 
     view = view_of(source, settings)
     return answered(
-        view if settings.groups is None else group_view(view, settings.groups, systems), settings.within, answer
+        view if settings.groups is None else group_view(view, settings.groups, systems),
+        within_of(source, settings),
+        answer,
     )
 
 
@@ -486,7 +596,7 @@ class PreferencesSettings(RatingsPart, Within, Seeded):
 
 
 @question(PreferencesSettings, _RATINGS)
-def preferences(source: RatingSource, settings: PreferencesSettings) -> Tables[PreferenceAnswer]:
+def preferences(source: RatingSource | View, settings: PreferencesSettings) -> Tables[PreferenceAnswer]:
     """Raises:
     BedsideError: an unknown name, or no two conversations were compared.
     """
@@ -498,7 +608,7 @@ def preferences(source: RatingSource, settings: PreferencesSettings) -> Tables[P
         names = {name: listed(getattr(settings, name), name) for name in ("rubrics", "raters", "systems")}
         return preference_tables(chosen_preferences(view, **names), settings.seed)
 
-    return answered(view_of(source, settings), settings.within, answer)
+    return answered(view_of(source, settings), within_of(source, settings), answer)
 
 
 @settings_class
@@ -536,7 +646,7 @@ class GateSettings(Matched):
 
 
 @question(GateSettings, _RATINGS)
-def gate(source: RatingSource, settings: GateSettings) -> Tables[Gate]:
+def gate(source: RatingSource | View, settings: GateSettings) -> Tables[Gate]:
     """Returns:
         The table; ``results.passed`` says whether it may pass.
 
@@ -591,7 +701,7 @@ class DeviationSettings(Matched, Within):
 
 
 @question(DeviationSettings, _RATINGS)
-def deviation(source: RatingSource, settings: DeviationSettings) -> Tables[tuple[Deviation, ...]]:
+def deviation(source: RatingSource | View, settings: DeviationSettings) -> Tables[tuple[Deviation, ...]]:
     """Raises:
     BedsideError: an unknown name, no such run or system, or no metric that both have.
     """
@@ -620,7 +730,7 @@ def deviation(source: RatingSource, settings: DeviationSettings) -> Tables[tuple
         )
         return Tables([deviation_table(deviations, path.name, view.order)], deviations)
 
-    return answered(view, settings.within, answer)
+    return answered(view, within_of(source, settings), answer)
 
 
 # -- What changes over a conversation's length? ---------------------------------------------------------
@@ -647,7 +757,7 @@ class DriftSettings(RatingsPart, Within, Chosen, Seeded):
 
 
 @question(DriftSettings, _RATINGS)
-def drift(source: RatingSource, settings: DriftSettings) -> Tables[Drift]:
+def drift(source: RatingSource | View, settings: DriftSettings) -> Tables[Drift]:
     """Raises:
     BedsideError: an unknown name, not two lengths, or no case that was run at both.
     """
@@ -680,7 +790,7 @@ def drift(source: RatingSource, settings: DriftSettings) -> Tables[Drift]:
             )
         return Tables([drift_table(changes, view.order)], changes)
 
-    return answered(view_of(source, settings), settings.within, answer, besides=[settings.by])
+    return answered(view_of(source, settings), within_of(source, settings), answer, besides=[settings.by])
 
 
 @settings_class
@@ -699,7 +809,7 @@ class TrendSettings(RatingsPart, Within, Chosen):
 
 
 @question(TrendSettings, _RATINGS)
-def trend(source: RatingSource, settings: TrendSettings) -> Tables[tuple[Trend, ...]]:
+def trend(source: RatingSource | View, settings: TrendSettings) -> Tables[tuple[Trend, ...]]:
     """Raises:
     BedsideError: an unknown name, or ratings without a metric called turns.
     """
@@ -717,7 +827,7 @@ def trend(source: RatingSource, settings: TrendSettings) -> Tables[tuple[Trend, 
         )
         return Tables([length_table(trends, view.order)], trends)
 
-    return answered(view_of(source, settings), settings.within, answer)
+    return answered(view_of(source, settings), within_of(source, settings), answer)
 
 
 # -- Tables, figures, and what stands behind a number ---------------------------------------------------
@@ -734,7 +844,7 @@ class TablesSettings(Matched, Within, Seeded):
 
 
 @question(TablesSettings, _RATINGS)
-def tables(source: RatingSource, settings: TablesSettings) -> Tables[None]:
+def tables(source: RatingSource | View, settings: TablesSettings) -> Tables[None]:
     """Raises:
     BedsideError: an unknown name, or a table that has nothing to show.
     """
@@ -743,7 +853,9 @@ def tables(source: RatingSource, settings: TablesSettings) -> Tables[None]:
 
     names = listed(settings.names, "names")
     return by_level(
-        view_of(source, settings), settings.within, lambda part: Tables(build_tables(part, names, settings.seed), None)
+        view_of(source, settings),
+        within_of(source, settings),
+        lambda part: Tables(build_tables(part, names, settings.seed), None),
     )
 
 
@@ -758,7 +870,7 @@ class FigureSettings(RatingsPart, Seeded):
 
 
 @question(FigureSettings, _RATINGS)
-def figure(source: RatingSource, settings: FigureSettings) -> Drawing:
+def figure(source: RatingSource | View, settings: FigureSettings) -> Drawing:
     """Raises:
     BedsideError: an unknown name (the nearest are given), or a figure that has nothing to show.
     """
@@ -790,7 +902,7 @@ class ExplainSettings(Matched, Within, Seeded):
 
 
 @question(ExplainSettings, _RATINGS)
-def explain(source: RatingSource, settings: ExplainSettings) -> Explanation:
+def explain(source: RatingSource | View, settings: ExplainSettings) -> Explanation:
     """Raises:
     BedsideError: an unknown table or cell; the nearest are given.
     """
@@ -806,5 +918,5 @@ def explain(source: RatingSource, settings: ExplainSettings) -> Explanation:
         definitions.update(dict.fromkeys(explanation.definitions))
         return explanation.tables
 
-    explained = by_level(view_of(source, settings), settings.within, answer)
+    explained = by_level(view_of(source, settings), within_of(source, settings), answer)
     return Explanation(tuple(definitions), explained)
